@@ -1,0 +1,22 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+
+export type Log = Logger;
+
+/**
+ * The process's log: one JSON line per moment, on standard error, so that standard output stays free for data.
+ * Only allow-listed fields of an error are written: a raw answer or a URL attached to an error never reaches the log.
+ */
+export function createLog(level: string, destination: DestinationStream = pino.destination(2)): Log {
+  return pino(
+    { level, base: null, timestamp: stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    destination,
+  );
+}
+
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack } = error;
+  const code = 'code' in error ? error.code : undefined;
+  const cause = error.cause === undefined ? undefined : describeError(error.cause);
+  return { name, code, message, cause, stack };
+}
