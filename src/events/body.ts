@@ -1,0 +1,83 @@
+import { parseJson } from '../json.ts';
+
+const maxPairs = 2_000;
+const maxSegments = 8;
+const refused = new Set(['__proto__', 'constructor', 'prototype']);
+
+type Branch = Record<string, unknown>;
+
+/**
+ * The object or array that a body holds, or undefined when it holds none. JSON when it begins like JSON, whatever the
+ * content type says; otherwise a form. Its call ids are text (`parseJson`); it is private to the caller.
+ */
+export function readTree(text: string, contentType: string | undefined): object | undefined {
+  const start = firstInk(text);
+  if (start === '{' || start === '[') return openJson(text);
+  return looksLikeForm(text, contentType) ? readForm(text) : undefined;
+}
+
+/** The object or array in a text that begins like one, or undefined. */
+export function openJson(text: string): object | undefined {
+  const start = firstInk(text);
+  if (start !== '{' && start !== '[') return undefined;
+  try {
+    return parseJson(text) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+function firstInk(text: string): string | undefined {
+  const first = text[0];
+  return first === '{' || first === '[' ? first : /[^\s\ufeff]/.exec(text)?.[0];
+}
+
+function looksLikeForm(text: string, contentType: string | undefined): boolean {
+  return contentType?.includes('urlencoded') ? text.includes('=') : /^[^\s=&<>{"]{1,200}=/.test(text);
+}
+
+/** A form as a tree: `a[b][0][c]` and `a.b` expand, repeated keys and `a[]` collect, JSON in a value is opened. */
+function readForm(text: string): object | undefined {
+  if (text.split('&', maxPairs + 1).length > maxPairs) return undefined;
+  const root: Branch = Object.create(null);
+  for (const [key, value] of new URLSearchParams(text)) {
+    const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
+    if (!path.some((segment) => refused.has(segment))) plant(root, key, path, openJson(value) ?? value);
+  }
+  return withArrays(root);
+}
+
+/** Puts a value at its path, or under its literal key where the path is too long or a value stands in its way. */
+function plant(root: Branch, key: string, path: string[], value: unknown): void {
+  const branch = path.length > maxSegments ? undefined : branchAt(root, path.slice(0, -1));
+  const last = path.at(-1);
+  if (branch === undefined || last === undefined || isBranch(branch[last])) add(root, key, value);
+  else add(branch, last, value);
+}
+
+function branchAt(root: Branch, path: string[]): Branch | undefined {
+  let branch = root;
+  for (const segment of path) {
+    branch[segment] ??= Object.create(null);
+    if (!isBranch(branch[segment])) return undefined;
+    branch = branch[segment];
+  }
+  return branch;
+}
+
+function add(branch: Branch, key: string, value: unknown): void {
+  const present = branch[key];
+  branch[key] = present === undefined ? value : Array.isArray(present) ? [...present, value] : [present, value];
+}
+
+/** Only what a form built: a JSON value keeps the ordinary prototype and is a value, never a branch to grow. */
+function isBranch(value: unknown): value is Branch {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
+}
+
+/** Branches whose keys are all numbers become arrays; gaps close, so a huge index costs nothing. */
+function withArrays(branch: Branch): object {
+  const keys = Object.keys(branch);
+  for (const key of keys) if (isBranch(branch[key])) branch[key] = withArrays(branch[key]);
+  return keys.length > 0 && keys.every((key) => /^\d+$/.test(key)) ? Object.values(branch) : branch;
+}

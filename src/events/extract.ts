@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import { readTree } from './body.ts';
+import { callHints } from './calls.ts';
+import { type Hint, hintKey } from './hint.ts';
+import { canonical, redactText, storableText } from './redact.ts';
+import { threadHints } from './threads.ts';
+import { type EventType, eventTypeOf } from './types.ts';
+import { type EventNode, walk } from './walk.ts';
+
+/** A webhook request as it arrived. `pathType` is the event type's word in the path that was registered. */
+export interface Delivery {
+  pathType: string | undefined;
+  contentType: string | undefined;
+  query: string;
+  body: Buffer;
+}
+
+export interface DeliveryFacts {
+  /** The registered type, from the path; from the body only where the path names none. */
+  type: EventType | undefined;
+  /** What the body says it is, which may contradict the path. */
+  claimedType: EventType | undefined;
+  hints: readonly Hint[];
+  /** What is kept: without secrets and URLs, compact JSON where it could be read, storable as Postgres text. */
+  body: string;
+  /** The same for the same type and kept body: a repeated delivery, as far as one can tell without an event id. */
+  fingerprint: string;
+  /** False when nothing to read was found. Such a delivery is kept, counted and shown. */
+  isRecognized: boolean;
+}
+
+const maxHints = 500;
+const typeFields = ['webhooktype', 'type', 'event'];
+
+/**
+ * Turns a delivery into what is kept of it and what it points at. Payloads are not specified (section 6), so any shape
+ * is read as far as it can be; this never throws and its work is bounded by the body's size. Without a body the query
+ * is the delivery. At most 500 hints, no two the same.
+ */
+export function extract(delivery: Delivery, isOurLine: (number: string) => boolean): DeliveryFacts {
+  const { contentType, text } = contentOf(delivery);
+  const tree = readTree(text, contentType);
+  const nodes = tree === undefined ? [] : walk(tree);
+  const registered = delivery.pathType === undefined ? undefined : eventTypeOf(delivery.pathType);
+  const claimedType = firstClaim(nodes);
+  const type = registered ?? claimedType;
+  const hints = readHints(nodes, registered, isOurLine);
+  const body = tree === undefined ? storableText(redactText(text)) : canonical(tree);
+  const fingerprint = hash('sha256', `${type ?? ''}\n${body}`, 'base64url');
+  return { type, claimedType, hints, body, fingerprint, isRecognized: hints.length > 0 };
+}
+
+function contentOf({ body, query, contentType }: Delivery): { text: string; contentType: string | undefined } {
+  if (body.length > 0 || query === '') return { text: body.toString('utf8'), contentType };
+  return { text: query.startsWith('?') ? query.slice(1) : query, contentType: 'application/x-www-form-urlencoded' };
+}
+
+function firstClaim(nodes: EventNode[]): EventType | undefined {
+  for (const node of nodes) {
+    const type = claimOf(node);
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+function nearestClaim(node: EventNode): EventType | undefined {
+  for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
+    const type = claimOf(at);
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+function claimOf({ fields }: EventNode): EventType | undefined {
+  for (const name of typeFields) {
+    const word = fields[name];
+    const type = typeof word === 'string' ? eventTypeOf(word) : undefined;
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+/** Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be. */
+function readHints(
+  nodes: EventNode[],
+  registered: EventType | undefined,
+  isOurLine: (number: string) => boolean,
+): readonly Hint[] {
+  const expected = collect(nodes, (node) => {
+    const type = registered ?? nearestClaim(node);
+    return type === 'AccountSMS' ? threadHints(node, isOurLine) : callHints(node, type);
+  });
+  if (expected.length > 0 || nodes.length === 0) return expected;
+  return collect(nodes, (node) => readAsFound(node, registered, isOurLine));
+}
+
+/**
+ * A subscription that was retyped at the service sends another event to a registered path. A call id tells a call by
+ * itself, but two numbers make a conversation only where nothing says that the event is about something else.
+ */
+function readAsFound(
+  node: EventNode,
+  registered: EventType | undefined,
+  isOurLine: (number: string) => boolean,
+): Hint[] {
+  const claim = nearestClaim(node);
+  const calls = callHints(node, claim);
+  if (calls.length > 0) return calls;
+  return (claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadHints(node, isOurLine) : [];
+}
+
+/** The hints of all nodes, each once, in the order in which they were found. */
+function collect(nodes: EventNode[], read: (node: EventNode) => Hint[]): readonly Hint[] {
+  const distinct = new Map<string, Hint>();
+  for (const node of nodes) {
+    const hints = read(node);
+    if (nodes.length === 1 && hints.length < 2) return hints;
+    for (const hint of hints) {
+      distinct.set(hintKey(hint), hint);
+      if (distinct.size === maxHints) return [...distinct.values()];
+    }
+  }
+  return [...distinct.values()];
+}

@@ -1,0 +1,32 @@
+/**
+ * A phone number as the service compares it (specification 2.4): digits only, ten digits get the leading 1, other
+ * country codes stay as given. Empty when the text has no digits.
+ */
+export function normalizeNumber(text: string): string {
+  const digits = /\D/.test(text) ? text.replace(/\D+/g, '') : text;
+  return digits.length === 10 ? `1${digits}` : digits;
+}
+
+/**
+ * The phone numbers that a field holds, normalised and in order: a string (split on `,`, `;` and `|`), a number, an
+ * object with a `number`, or an array of these. Anything that cannot be dialled, from a short code up, is left out.
+ */
+export function numbersIn(field: unknown): string[] {
+  if (typeof field === 'string') return /[,;|]/.test(field) ? field.split(/[,;|]/).flatMap(one) : one(field);
+  if (typeof field === 'number') return one(String(field));
+  if (Array.isArray(field)) return field.slice(0, 100).flatMap((entry) => numbersIn(inner(entry)));
+  return typeof field === 'object' && field !== null ? numbersIn(inner(field)) : [];
+}
+
+function one(text: string): string[] {
+  const number = normalizeNumber(text);
+  return number.length >= 3 && number.length <= 15 ? [number] : [];
+}
+
+/** The plain value behind `{number: …}`; containers in it are not followed, so that a hostile nesting ends here. */
+function inner(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null) return entry;
+  const { number, phoneNumber } = entry as { number?: unknown; phoneNumber?: unknown };
+  const value = number ?? phoneNumber;
+  return typeof value === 'object' ? undefined : value;
+}

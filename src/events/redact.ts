@@ -1,0 +1,87 @@
+import { secretWords, traitsOf } from './keys.ts';
+
+const redacted = '[redacted]';
+const maxDepth = 64;
+
+/**
+ * Removes from a tree, in place, what must not be kept: the values of secret keys, values that are a URL, and the
+ * branches below 64 levels, which no delivery has and no serialiser should meet. A person's words stay.
+ */
+function redactTree(node: object, isText: boolean, depth: number): void {
+  if (Array.isArray(node)) {
+    for (let at = 0; at < node.length; at++) {
+      const kept = redactBranch(node[at], isText, depth);
+      if (kept !== node[at]) node[at] = kept;
+    }
+    return;
+  }
+  const values = node as Record<string, unknown>;
+  for (const key in values) {
+    const value = values[key];
+    const traits = traitsOf(key);
+    const isSecret = traits.isSecret && value !== null && value !== '' && typeof value !== 'boolean';
+    const kept = isSecret ? redacted : redactBranch(value, traits.isText, depth);
+    if (kept !== value) values[key] = kept;
+  }
+}
+
+function redactBranch(value: unknown, isText: boolean, depth: number): unknown {
+  if (typeof value === 'string') return isText ? value : redactValue(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= maxDepth) return redacted;
+  redactTree(value, isText, depth + 1);
+  return value;
+}
+
+function redactValue(value: string): string {
+  const start = value.charCodeAt(0);
+  if ((start === 104 || start === 72) && /^https?:\/\//i.test(value)) return redacted;
+  return start === 123 || start === 91 ? redactText(value) : value;
+}
+
+const url = /https?(?::|%3a)(?:\\?\/|%2f){2}[^\s"'<>\\]*/gi;
+
+const name = `(?:${secretWords.join('|').replaceAll(' ', '[-_. ]?')})s?`;
+
+/** What stands between a name and its value: JSON at any level of quoting, a form, XML, a part of a multipart body. */
+const separator = [
+  String.raw`(?:[\\"'\]\s]|%5d|%22){0,8}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
+  String.raw`"\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
+].join('|');
+
+/** The value as far as it goes; what was cut off before its end goes with it. */
+const value = [
+  String.raw`\[[^\]]*\]?`,
+  String.raw`\{[^}]*\}?`,
+  String.raw`\\+"[\s\S]*?(?:\\+"|$)`,
+  String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"?`,
+  `'[^']*'?`,
+  String.raw`(?:(?:bearer|basic)\s+)?[^\s&,;"'<>}\]]+`,
+].join('|');
+
+const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
+
+/**
+ * Removes URLs and the values of secret-looking pairs from a text that was not understood. What was JSON stays JSON,
+ * so that it can be read again.
+ */
+export function redactText(text: string): string {
+  return text.replace(url, redacted).replace(secretPair, (pair, key: string, found: string) => {
+    if (found === 'null' || found.startsWith(redacted)) return pair;
+    const quote = /^\\*["']/.exec(found)?.[0] ?? /\\*["'](?=\s*:\s*$)/.exec(key)?.[0] ?? '';
+    return `${key}${quote}${redacted}${quote}`;
+  });
+}
+
+/** Unread text that a Postgres text column takes. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/** A tree as compact JSON without secrets, in which neither text nor jsonb finds a NUL or half a character. */
+export function canonical(tree: object): string {
+  redactTree(tree, false, 0);
+  const json = JSON.stringify(tree);
+  if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
+  return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (code) => (code.length > 2 ? '\\ufffd' : code));
+}

@@ -1,0 +1,83 @@
+import type { ThreadHint } from './hint.ts';
+import { numbersIn } from './numbers.ts';
+import { type EventNode, inherited, inheritedWord, own } from './walk.ts';
+
+const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
+const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
+const groupFields = ['groupparticipants', 'participants'];
+const addresseeFields = ['number'];
+const directionFields = ['direction'];
+const lineFields = ['line', 'smsline'];
+const messageIdFields = ['messageid', 'msgid', 'smsid', 'id'];
+
+const inbound = new Set(['in', 'inbound', 'incoming', 'received']);
+const outbound = new Set(['out', 'outbound', 'outgoing', 'sent']);
+
+/** Above this a list is no conversation: a send reaches at most 20 recipients (specification 8). */
+const maxParties = 64;
+
+/** The conversations that an SMS event belongs to, one for each of our lines that takes part in it. */
+export function threadHints(node: EventNode, isOurLine: (number: string) => boolean): ThreadHint[] {
+  const explicit = numbersIn(inherited(node, lineFields)).find(isFullNumber);
+  const from = numbersIn(own(node, fromFields));
+  const to = numbersIn(own(node, toFields));
+  const parties: string[] = [];
+  join(parties, from);
+  join(parties, to);
+  join(parties, numbersIn(own(node, groupFields)));
+  if (explicit !== undefined) join(parties, numbersIn(own(node, addresseeFields)));
+  if (parties.length === 0) return [];
+  if (explicit !== undefined) join(parties, [explicit]);
+
+  const ours = parties.filter((number) => number === explicit || isOurLine(number));
+  const lines = ours.length > 0 ? ours : linesByDirection(inheritedWord(node, directionFields), from, to);
+  const isToSelf = from.length > 0 && to.length > 0;
+  const messageId = messageIdOf(node);
+  const hints: ThreadHint[] = [];
+  for (const line of lines) {
+    const others = parties.filter((number) => number !== line);
+    if (others.length === 0 && isToSelf) others.push(line);
+    const thread = threadBetween(line, others);
+    if (thread !== undefined) hints.push(messageId === undefined ? thread : { ...thread, messageId });
+  }
+  return hints;
+}
+
+function join(parties: string[], numbers: string[]): void {
+  for (const number of numbers) {
+    if (parties.length < maxParties && !parties.includes(number)) parties.push(number);
+  }
+}
+
+/**
+ * With no party known as ours the direction decides; without one each side may be the line, and a spare read costs
+ * little. Where one is known the direction adds nothing: a text between two of our lines is in both threads.
+ */
+function linesByDirection(direction: string, from: string[], to: string[]): string[] {
+  if (inbound.has(direction) && to.length > 0) return to;
+  if (outbound.has(direction) && from.length > 0) return from;
+  return [...from, ...to];
+}
+
+function threadBetween(line: string, others: string[]): ThreadHint | undefined {
+  const participants = others.length > 1 ? others.sort() : [];
+  const number = others[0];
+  return number === undefined ? undefined : { kind: 'thread', line, number, participants };
+}
+
+function messageIdOf(node: EventNode): string | undefined {
+  for (const name of messageIdFields) {
+    const value = node.fields[name];
+    if (typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isDigits(value)) return String(value);
+  }
+  return undefined;
+}
+
+function isDigits(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{1,19}$/.test(value);
+}
+
+/** A line is a whole phone number; a small figure under that name is an index or an extension. */
+function isFullNumber(number: string): boolean {
+  return number.length >= 7;
+}

@@ -1,0 +1,21 @@
+/** The event types a subscription can fire on (specification 2.12 and 6), spelled as the service spells them. */
+export const eventTypes = [
+  'AccountRealTimeCalls',
+  'AccountEndedCalls',
+  'UserEndedCalls',
+  'AccountSMS',
+  'AccountAITranscription',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+const byWord = new Map<string, EventType>(
+  eventTypes.flatMap((type) => [[type, type] as const, [type.toLowerCase(), type] as const]),
+);
+
+/** The event type that a word names, or undefined; case and punctuation do not count: `Account-SMS` is `AccountSMS`. */
+export function eventTypeOf(word: string): EventType | undefined {
+  const exact = byWord.get(word);
+  if (exact !== undefined || word.length > 64) return exact;
+  return byWord.get(word.toLowerCase().replace(/[^a-z]/g, ''));
+}

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { extract } from '../../src/events/extract.ts';
+import { eventTypes } from '../../src/events/types.ts';
+import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
+
+const words =
+  '{ } [ ] " : , = & \\ \\" \\u0000 \\ud800 0 1783385492.057900 callId id data message fromNumber toNumber secret url ' +
+  '"callId": "secret":" %5B %zz a[b][0][c]= a.b= __proto__ https:// \0 \ufeff null 1e999 line direction';
+const scraps = fc.array(fc.constantFrom(...words.split(' ')), { maxLength: 60 }).map((parts) => parts.join(''));
+const callIds = fc.stringMatching(/^[1-9]\d{8,10}\.\d{1,12}$/);
+const wrappers = fc.array(fc.constantFrom('data', 'Payload', 'events', 'call', 'content', '[]', 'text'), {
+  maxLength: 6,
+});
+
+test('never throws and keeps storable text, whatever the bytes', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
+    scraps.map((text) => Buffer.from(text)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.webQueryParameters().map((text) => Buffer.from(text)),
+  );
+  const types = fc.option(fc.oneof(fc.constantFrom(...eventTypes), fc.string()), { nil: undefined });
+  fc.assert(
+    fc.property(
+      bytes,
+      types,
+      fc.string(),
+      fc.option(fc.string(), { nil: undefined }),
+      (body, pathType, query, contentType) => {
+        const facts = extract({ pathType, contentType, query, body }, isOurLine);
+        expect(facts.body.isWellFormed() && !facts.body.includes('\0')).toBe(true);
+        expect(facts.isRecognized).toBe(facts.hints.length > 0);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test('finds the same hints inside any nesting of wrappers', () => {
+  const events = fc.constantFrom(
+    'sms-received.txt',
+    'sms-group.txt',
+    'call-ended.txt',
+    'call-ringing.txt',
+    'transcript.txt',
+  );
+  fc.assert(
+    fc.property(events, wrappers, (file, nesting) => {
+      const pathType = file.startsWith('sms') ? 'AccountSMS' : 'AccountEndedCalls';
+      const wrapped = nesting.reduce(wrap, String(fixture(file)));
+      expect(received(wrapped, pathType).hints).toEqual(received(fixture(file), pathType).hints);
+    }),
+  );
+});
+
+test('call ids survive byte for byte, bare or quoted, as JSON or as a form', () => {
+  fc.assert(
+    fc.property(callIds, wrappers, (callId, nesting) => {
+      const hints = [{ kind: 'call', callId, why: 'ended' }];
+      const bare = nesting.reduce(wrap, `{"callId":${callId}}`);
+      const quoted = nesting.reduce(wrap, `{"callId":"${callId}"}`);
+      expect(received(bare, 'AccountEndedCalls').hints).toEqual(hints);
+      expect(received(quoted, 'AccountEndedCalls').hints).toEqual(hints);
+      expect(received(`data[call_id]=${callId}`, 'AccountEndedCalls').hints).toEqual(hints);
+      expect(received(received(bare, 'AccountEndedCalls').body, 'AccountEndedCalls').hints).toEqual(hints);
+    }),
+  );
+});
+
+test('no secret value is kept, wherever and however it is written', () => {
+  const secret = fc.stringMatching(/^hush[A-Za-z0-9 &=%"'\\{}[\],:/+é]{0,12}x$/);
+  const key = fc.constantFrom(
+    'secret',
+    'Secret',
+    'api_key',
+    'media',
+    'recordingUrl',
+    'accessToken',
+    'X-Password',
+    'authorization',
+  );
+  const write = fc.constantFrom(...Object.values(writings));
+  fc.assert(
+    fc.property(key, secret, wrappers, write, (name, value, nesting, writing) => {
+      const { body } = received(writing(name, value, nesting), 'AccountSMS');
+      expect(body).not.toMatch(/hush/i);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('no secret is kept of a delivery that was cut off anywhere', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...fixtureNames), fc.double({ min: 0, max: 1, noNaN: true }), (file, share) => {
+      const body = fixture(file);
+      const kept = received(body.subarray(0, Math.ceil(body.length * share))).body;
+      expect(kept).not.toMatch(/hush|<echo|https:\/\/media/);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the words of a message are kept as they are', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (message) => {
+      fc.pre(!message.includes('\0'));
+      const { body } = received(JSON.stringify({ fromNumber: '18455008085', message }), 'AccountSMS');
+      expect(JSON.parse(body)).toMatchObject({ message });
+    }),
+  );
+});
+
+const mebibyte = 1_048_576;
+
+test.each([
+  ['a million brackets', '['.repeat(mebibyte / 2) + ']'.repeat(mebibyte / 2)],
+  ['a million open brackets', '['.repeat(mebibyte)],
+  [
+    'a deep object with a bare call id',
+    `${'{"data":'.repeat(100_000)}{"callId":1783385492.057900}${'}'.repeat(100_000)}`,
+  ],
+  ['half a million numbers', `[${'0,'.repeat(mebibyte / 2 - 2)}0]`],
+  ['a hundred thousand objects', `[${'{"id":1},'.repeat(100_000)}{}]`],
+  [
+    'a hundred thousand keys',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`key${at}`, at]))),
+  ],
+  ['a form of half a million pairs', 'a&'.repeat(mebibyte / 2)],
+  ['a form with a huge index', 'a[4294967294]=1&a[999999999999]=2'],
+  ['a key of a million letters', `{"${'k'.repeat(mebibyte)}":1}`],
+  ['a secret of a million escapes', `{"secret":"${'\\"'.repeat(mebibyte / 2)}`],
+  ['a million secrets', 'secret=\\"'.repeat(mebibyte / 9)],
+  ['a million names of secrets', 'secret'.repeat(mebibyte / 6)],
+  ['a million multipart lines', '"secret"\r\n'.repeat(mebibyte / 10)],
+  ['a million digits', '1'.repeat(mebibyte)],
+  [
+    'a message to fifty thousand',
+    JSON.stringify({ from: '1', to: Array.from({ length: 50_000 }, (_, at) => `${18_000_000_000 + at}`) }),
+  ],
+  [
+    'fifty thousand call ids',
+    JSON.stringify({ callIds: Array.from({ length: 50_000 }, (_, at) => `1783385492.${at}`) }),
+  ],
+])('survives %s without a long pause', (_fact, body) => {
+  const start = performance.now();
+  received(body, 'AccountSMS');
+  expect(performance.now() - start).toBeLessThan(2_500);
+});
+
+function wrap(inner: string, wrapper: string): string {
+  if (wrapper === '[]') return `[${inner}]`;
+  return wrapper === 'text' ? JSON.stringify({ payload: inner }) : `{"${wrapper}":${inner}}`;
+}
+
+const writings: Record<string, (name: string, value: string, nesting: string[]) => string> = {
+  json: (name, value, nesting) => nesting.reduce(wrap, JSON.stringify({ [name]: value, note: 'kept' })),
+  list: (name, value) => JSON.stringify({ deep: { er: [{ [name]: [{ any: value }] }] } }),
+  form: (name, value) => `note=kept&${name}=${encodeURIComponent(value)}`,
+  nestedForm: (name, value) => `data[${name}]=${encodeURIComponent(value)}`,
+  cutOff: (name, value) => JSON.stringify({ note: 'kept', [name]: value, more: 'kept' }).slice(0, -1),
+  cutOffTwice: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }).slice(0, -1),
+  jsonInUnknownText: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }),
+};
