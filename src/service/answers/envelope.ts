@@ -1,0 +1,71 @@
+import { parseJson } from '../../json.ts';
+import { createReading, type Drift, jsonType, type Reading, shownKey, UnreadableData } from './reading.ts';
+
+/** What an operation answered, and what is remarkable about the answer. */
+export interface Answer<T> {
+  data: T;
+  /** Unknown keys beside `data`: paging may have arrived (section 8). */
+  siblings: readonly string[];
+  drift: readonly Drift[];
+  /** Rows left out because nothing identified them. */
+  omitted: number;
+  /** Whether absence from this answer means anything: no row was left out and nothing hints at more pages. */
+  isComplete: boolean;
+}
+
+/** The error of the envelope (section 7). */
+export interface Refusal {
+  type: string;
+  message: string;
+  scope?: string;
+}
+
+/**
+ * Reads `{ "data": … }`. Throws `UnreadableData` when the text is no JSON, has no `data`, or `read` cannot use it.
+ */
+export function readAnswer<T>(body: string, read: (data: unknown, reading: Reading) => T): Answer<T> {
+  const envelope = parse(body);
+  if (!isRecord(envelope)) throw new UnreadableData(`JSON came, but ${jsonType(envelope)} instead of { data }`);
+  if (!Object.hasOwn(envelope, 'data')) throw new UnreadableData('JSON came, but without its `data`');
+  const siblings = Object.keys(envelope).filter((key) => key !== 'data');
+  const reading = createReading();
+  for (const key of siblings) reading.note('unknown_key', '', shownKey(key), jsonType(envelope[key]));
+  const data = read(envelope.data, reading);
+  const { drift, omitted } = reading;
+  return { data, siblings: siblings.map(shownKey), drift, omitted, isComplete: omitted === 0 && siblings.length === 0 };
+}
+
+/** The error envelope, or `undefined` for anything else: a proxy's page proves nothing about the service. */
+export function readRefusal(body: string): Refusal | undefined {
+  let envelope: unknown;
+  try {
+    envelope = parse(body);
+  } catch {
+    return undefined;
+  }
+  const error = isRecord(envelope) ? envelope.error : undefined;
+  if (!isRecord(envelope) || !isRecord(error) || typeof error.type !== 'string') return undefined;
+  const message = typeof error.message === 'string' ? error.message : '';
+  const scope = [error.scope, envelope.scope].find((value) => typeof value === 'string' && value !== '');
+  return { type: error.type, message, ...(typeof scope === 'string' && { scope }) };
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') throw new UnreadableData('an empty body came');
+  try {
+    return parseJson(text);
+  } catch {
+    // The parser's own error quotes the body, so it is not kept as the cause.
+    throw new UnreadableData(`${describe(text)} came (${text.length} characters)`);
+  }
+}
+
+function describe(text: string): string {
+  const start = text.trimStart()[0];
+  if (start === '<') return 'a page of HTML or XML';
+  return start === '{' || start === '[' ? 'JSON that is broken or cut off' : 'something that is not JSON';
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,69 @@
+/** One way in which answers differed from the specification, and how often in this answer. */
+export interface Drift {
+  /** Where, such as `calls[].status`; a key that could be data rather than a name reads `*`. */
+  path: string;
+  what: 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
+  /** The JSON type, or the new word of an enumeration: never content. */
+  sample: string;
+  count: number;
+}
+
+/** The data of one answer cannot be read at all; the message says what came, without quoting it. */
+export class UnreadableData extends Error {
+  override readonly name = 'UnreadableData';
+}
+
+/** What is learnt beside the data while one answer is read. */
+export interface Reading {
+  /** Counts a drift at `parent.key`. */
+  note(what: Drift['what'], parent: string, key: string, sample: string): void;
+  /** Counts a row that was left out because nothing identifies it. */
+  omit(): void;
+  readonly drift: readonly Drift[];
+  readonly omitted: number;
+}
+
+// An answer whose keys are data must not become as many drifts.
+const mostDrifts = 200;
+
+export function createReading(): Reading {
+  const found = new Map<string, Drift>();
+  let omitted = 0;
+  return {
+    note(what, parent, key, sample) {
+      const path = parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
+      const same = `${what} ${path} ${sample}`;
+      const known = found.get(same);
+      if (known) known.count += 1;
+      else if (found.size < mostDrifts) found.set(same, { path, what, sample, count: 1 });
+    },
+    omit() {
+      omitted += 1;
+    },
+    get drift() {
+      return [...found.values()];
+    },
+    get omitted() {
+      return omitted;
+    },
+  };
+}
+
+/** The JSON type of a value, for drift and error messages. */
+export function jsonType(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'string') return 'text';
+  return value === undefined ? 'nothing' : typeof value;
+}
+
+/** A word as it may be shown: what could be a name, a number or a sentence rather than a word is only called text. */
+export function shownWord(value: string): string {
+  if (value === '') return 'empty';
+  return /^[a-z][a-z_-]{0,31}$/i.test(value) ? value : 'text';
+}
+
+/** A key as it may be shown: what looks like data is shown as `*`. */
+export function shownKey(key: string): string {
+  return /^[a-z_$][\w$-]{0,63}$/i.test(key) && !/\d{5}/.test(key) ? key : '*';
+}

@@ -1,0 +1,79 @@
+import type { Log } from '../log.ts';
+import { type Calls, createCalls } from './resources/calls.ts';
+import { type Conversations, createConversations } from './resources/conversations.ts';
+import { createLines, type Lines } from './resources/lines.ts';
+import { createUsers, type Users } from './resources/users.ts';
+import { createWebhooks, type Webhooks } from './resources/webhooks.ts';
+import { parseBase } from './transport/address.ts';
+import { type Credential, createAuthorization } from './transport/authorization.ts';
+import { type CircuitPolicy, type CircuitState, createCircuit, defaultCircuit } from './transport/circuit.ts';
+import { type Clock, systemClock } from './transport/clock.ts';
+import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
+import { defaultRetry, type RetryPolicy } from './transport/retry.ts';
+import { type AnswerMoment, createTransport } from './transport/transport.ts';
+
+export type { Answer } from './answers/envelope.ts';
+export type { Drift } from './answers/reading.ts';
+export { ServiceError } from './errors.ts';
+export { apiKey, type Credential } from './transport/authorization.ts';
+export type { AnswerMoment, CallOptions } from './transport/transport.ts';
+
+/** The API of one account. Every method rejects with `ServiceError` and nothing else. */
+export interface Service {
+  readonly lines: Lines;
+  readonly users: Users;
+  readonly conversations: Conversations;
+  readonly calls: Calls;
+  readonly webhooks: Webhooks;
+  /** Whether calls are let through at present. */
+  readonly circuit: { state(): CircuitState };
+  /** Waits for the answers under way and closes the connections. */
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** With or without a path and a trailing slash; `/api/public/v1` is added. */
+  baseUrl: string;
+  credential: Credential;
+  log: Log;
+  retry?: Partial<RetryPolicy>;
+  limits?: Partial<Limits>;
+  circuit?: Partial<CircuitPolicy>;
+  /** Told of every try that ended. */
+  onAnswer?: (moment: AnswerMoment) => void;
+  clock?: Clock;
+}
+
+/** Opens the client of one service; nothing is sent before the first call. Throws when `baseUrl` cannot be one. */
+export function createService(options: ServiceOptions): Service {
+  const { credential, log, onAnswer, clock = systemClock } = options;
+  const base = parseBase(options.baseUrl);
+  const exchanger = createExchanger(base.origin, { ...defaultLimits, ...options.limits });
+  const circuit = createCircuit({ ...defaultCircuit, ...options.circuit }, clock.now, (state) =>
+    tellChange(log, state),
+  );
+  const transport = createTransport({
+    base,
+    exchanger,
+    authorization: createAuthorization(credential, clock.now),
+    circuit,
+    retry: { ...defaultRetry, ...options.retry },
+    clock,
+    log,
+    onAnswer,
+  });
+  return {
+    lines: createLines(transport),
+    users: createUsers(transport),
+    conversations: createConversations(transport),
+    calls: createCalls(transport),
+    webhooks: createWebhooks(transport),
+    circuit: { state: circuit.state },
+    close: exchanger.close,
+  };
+}
+
+function tellChange(log: Log, change: CircuitState): void {
+  if (change.state === 'open') log.warn(change, 'the service fails repeatedly, calls to it rest');
+  else if (change.state === 'closed') log.info(change, 'the service answers again');
+}

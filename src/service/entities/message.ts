@@ -1,0 +1,31 @@
+import { type Entity, fields } from '../answers/fields.ts';
+import { flag, instant, integer, list, messageDirection, text } from '../answers/values.ts';
+
+const deliveryShape = { status: text, error: text, at: instant };
+
+/** A carrier's receipt (section 2.6): its words are the carrier's own. */
+export type Delivery = Entity<typeof deliveryShape>;
+
+const shape = {
+  id: integer,
+  direction: messageDirection,
+  from: text,
+  to: text,
+  text,
+  media: list(text),
+  sentAt: instant,
+  read: flag,
+  readBy: list(integer),
+  sentBy: integer,
+  delivery: fields(deliveryShape),
+  groupParticipants: list(text),
+  scheduled: flag,
+  scheduledAt: instant,
+  blocked: flag,
+  blockReason: text,
+};
+
+/** A message of a thread (section 2.6). `media` are secrets. */
+export type Message = Entity<typeof shape, 'id'>;
+
+export const message = fields(shape, { identity: ['id'] });

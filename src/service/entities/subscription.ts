@@ -1,0 +1,29 @@
+import { type Entity, fields } from '../answers/fields.ts';
+import { flag, instant, integer, text, word } from '../answers/values.ts';
+
+/** The event types of section 6, as spelled there. */
+export const eventTypes = [
+  'AccountRealTimeCalls',
+  'AccountEndedCalls',
+  'UserEndedCalls',
+  'AccountSMS',
+  'AccountAITranscription',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+const shape = {
+  id: integer,
+  name: text,
+  description: text,
+  url: text,
+  type: word(...eventTypes),
+  enabled: flag,
+  createdAt: instant,
+  updatedAt: instant,
+};
+
+/** A webhook subscription (section 2.12). `url` holds the token of our receiver: treat it as a secret. */
+export type Subscription = Entity<typeof shape, 'id'>;
+
+export const subscription = fields(shape, { identity: ['id'] });

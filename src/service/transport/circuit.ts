@@ -1,0 +1,120 @@
+import type { ServiceError } from '../errors.ts';
+
+// closed ──(failures in a row within the window)──▶ open ──(its time is over)──▶ half_open
+//   ▲                                               ▲                              │ │
+//   └───────────────────(the probe succeeds)────────│──────────────────────────────┘ │
+//                                                   └────(it fails: twice the time)──┘
+
+/** When repeated failure closes the door for a while. */
+export interface CircuitPolicy {
+  /** Failed tries in a row that open it. Default 8. */
+  failures: number;
+  /** Milliseconds in which they must have happened. Default 30,000. */
+  windowMs: number;
+  /** Milliseconds that it stays open at first; doubled after each failed probe. Default 5,000. */
+  openMs: number;
+  /** Milliseconds: the most that doubling leads to. Default 60,000. */
+  maxOpenMs: number;
+}
+
+export const defaultCircuit: CircuitPolicy = { failures: 8, windowMs: 30_000, openMs: 5_000, maxOpenMs: 60_000 };
+
+/** What a caller may see: while `open`, calls fail at once, and `retryAfterMs` says for how long. */
+export interface CircuitState {
+  state: 'closed' | 'open' | 'half_open';
+  failuresInARow: number;
+  retryAfterMs?: number;
+}
+
+/** Leave for one try. Exactly one of its endings is to be called; those of an older era change nothing. */
+export interface Permit {
+  succeeded(): void;
+  failed(): void;
+  /** The caller gave up: this says nothing about the service. */
+  abandoned(): void;
+}
+
+export interface Circuit {
+  state(): CircuitState;
+  /** A permit, or the milliseconds to wait when there is none. */
+  enter(): Permit | { retryAfterMs: number };
+}
+
+const hostFailures = new Set(['network', 'timeout', 'server', 'rate_limited', 'unreadable', 'unexpected_status']);
+
+/** Whether an error speaks of the service as a whole rather than of this request. */
+export function isHostFailure(error: ServiceError): boolean {
+  return hostFailures.has(error.code) && error.advice === 'retry';
+}
+
+/** `onChange` is told of every change of state. */
+export function createCircuit(
+  policy: CircuitPolicy,
+  now: () => number,
+  onChange: (state: CircuitState) => void,
+): Circuit {
+  let state: CircuitState['state'] = 'closed';
+  let failures: number[] = [];
+  let openUntil = 0;
+  let openMs = policy.openMs;
+  // Tries that began before the last change of state must not decide about the present one.
+  let era = 0;
+
+  function current(): CircuitState {
+    const failuresInARow = failures.length;
+    return state === 'open'
+      ? { state, failuresInARow, retryAfterMs: Math.max(0, openUntil - now()) }
+      : { state, failuresInARow };
+  }
+
+  function change(next: CircuitState['state']): void {
+    state = next;
+    era += 1;
+    onChange(current());
+  }
+
+  function open(forMs: number): void {
+    openMs = Math.min(forMs, policy.maxOpenMs);
+    openUntil = now() + openMs;
+    change('open');
+  }
+
+  function permit(): Permit {
+    const mine = era;
+    const inMyEra = (act: () => void) => () => {
+      if (mine === era) act();
+    };
+    return {
+      succeeded: inMyEra(() => {
+        failures = [];
+        if (state === 'half_open') change('closed');
+      }),
+      failed: inMyEra(() => {
+        failures = [...failures, now()].slice(-policy.failures);
+        if (state === 'half_open') open(openMs * 2);
+        else if (failures.length === policy.failures && now() - (failures[0] ?? 0) <= policy.windowMs) {
+          open(policy.openMs);
+        }
+      }),
+      abandoned: inMyEra(() => {
+        if (state !== 'half_open') return;
+        // The next call becomes the probe, without another wait.
+        openUntil = now();
+        change('open');
+      }),
+    };
+  }
+
+  return {
+    state: current,
+    enter() {
+      if (state === 'closed') return permit();
+      // While the probe is out, others wait about as long as it was closed at first.
+      if (state === 'half_open') return { retryAfterMs: policy.openMs };
+      const left = openUntil - now();
+      if (left > 0) return { retryAfterMs: left };
+      change('half_open');
+      return permit();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { type Refusal, readRefusal } from '../answers/envelope.ts';
+import { type ErrorCode, type ErrorDetails, ServiceError } from '../errors.ts';
+import type { Received } from './exchange.ts';
+import { retryAfterMs } from './retry.ts';
+
+const types: Record<string, ErrorCode> = {
+  invalid_request: 'invalid_request',
+  unsupported: 'unsupported',
+  unauthenticated: 'unauthenticated',
+  insufficient_scope: 'insufficient_scope',
+  permission_denied: 'permission_denied',
+  not_found: 'not_found',
+  rate_limited: 'rate_limited',
+};
+
+const statuses: Record<number, ErrorCode> = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  422: 'invalid_request',
+  429: 'rate_limited',
+};
+
+/**
+ * Names an answer that is not 2xx (section 7). The error's `type` decides; without the envelope the answer came from
+ * something in between, so a 404 is no proof of absence and a 403 no proof of a missing permission.
+ */
+export function refusal(operation: string, answer: Received, credential: string, now: number): ServiceError {
+  const { status } = answer;
+  const envelope = readRefusal(answer.body);
+  const challenge = answer.header('www-authenticate');
+  const details: ErrorDetails = {
+    operation,
+    status,
+    effect: envelope === undefined ? 'unknown' : 'none',
+    retryAfterMs: retryAfterMs(answer.header('retry-after'), answer.header('date'), now),
+  };
+  if (status < 400) {
+    const message = `a redirect came (${status}) and was not followed; check the base address`;
+    return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an odd status came');
+  }
+  if (status >= 500)
+    return new ServiceError('server', said(`the service failed (${status})`, envelope, credential), details);
+  if (status === 429) return new ServiceError('rate_limited', 'the service asks for a pause (429)', details);
+  if (envelope === undefined) {
+    if (status !== 401 || challenge === undefined)
+      return unexpected(details, 'an answer came without the error envelope');
+    details.effect = 'none';
+  }
+  const code = (envelope && types[envelope.type]) ?? statuses[status];
+  if (code === undefined) {
+    const isPassing = status === 408 || status === 425;
+    return unexpected(
+      { ...details, advice: isPassing ? 'retry' : 'refused' },
+      said('an unknown error came', envelope, credential),
+    );
+  }
+  if (code === 'insufficient_scope' || code === 'unauthenticated')
+    details.scope = envelope?.scope ?? scopeOf(challenge);
+  const message = said(`refused with ${code} (${status})`, envelope, credential);
+  return new ServiceError(code, message, details);
+}
+
+function unexpected(details: ErrorDetails, message: string): ServiceError {
+  return new ServiceError('unexpected_status', `${message} (${details.status})`, details);
+}
+
+function scopeOf(challenge: string | undefined): string | undefined {
+  const match = /\bscope\s*=\s*(?:"([^"]{1,200})"|([^\s,"]{1,200}))/i.exec(challenge ?? '');
+  return match?.[1] ?? match?.[2];
+}
+
+/** Adds the envelope's message: short, on one line, and without the credential or an address it might repeat. */
+function said(message: string, envelope: Refusal | undefined, credential: string): string {
+  if (envelope === undefined || envelope.message === '') return message;
+  const token = credential.replace(/^\S+\s+/, '');
+  const quoted = envelope.message
+    .replaceAll(token === '' ? credential : token, '[credential]')
+    .replaceAll(/[a-z][a-z+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .slice(0, 200);
+  return `${message}: ${quoted}`;
+}

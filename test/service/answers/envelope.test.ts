@@ -1,0 +1,98 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readAnswer } from '../../../src/service/answers/envelope.ts';
+import { requiredEntity, requiredRows } from '../../../src/service/answers/fields.ts';
+import { UnreadableData } from '../../../src/service/answers/reading.ts';
+import { call, callSummary } from '../../../src/service/entities/call.ts';
+import { line } from '../../../src/service/entities/line.ts';
+import { message } from '../../../src/service/entities/message.ts';
+import { transcript } from '../../../src/service/entities/transcript.ts';
+import { json, listen, open, refusalOf } from '../endpoint.ts';
+import type { Row } from '../row.ts';
+
+test.each([
+  ['an HTML page', '<!doctype html><p>18455008085', /a page of HTML or XML came \(\d+ characters\), with status 200/],
+  ['JSON that was cut off', '{"data":[{"number":"18455008085"', /broken or cut off/],
+  ['an empty body', '', /an empty body/],
+  ['plain text', 'OK 18455008085', /something that is not JSON/],
+  ['an array', '["18455008085"]', /array instead of \{ data \}/],
+  ['JSON without data', '{"lines":["18455008085"]}', /without its `data`/],
+  ['null for a list', '{"data":null}', /`lines` should be an array, and null came/],
+  ['an object for a list', '{"data":{"number":"18455008085"}}', /`lines` should be an array, and object came/],
+])('%s with status 200 is unreadable, and the error says what came without quoting it', async (_, body, expected) => {
+  const { url, seen } = await listen((response) => response.end(body));
+  const error = await refusalOf(open(url).lines.list());
+  expect(error).toMatchObject({ code: 'unreadable', advice: 'retry', status: 200 });
+  expect(error.message).toMatch(expected);
+  expect(inspect(error, { showHidden: true })).not.toContain('18455008085');
+  expect(seen).toHaveLength(1);
+});
+
+test('a call, a page of calls or a thread without its inner list or id is unreadable', async () => {
+  const { url } = await listen((response, _, number) =>
+    json(
+      response,
+      200,
+      [{ data: { status: 'missed' } }, { data: { total: 1 } }, { data: { messages: {} } }][number - 1],
+    ),
+  );
+  const { calls, conversations } = open(url);
+  expect(await refusalOf(calls.get('1.1'))).toMatchObject({ code: 'unreadable' });
+  expect(await refusalOf(calls.search({ start: 1, end: 2 }))).toMatchObject({ code: 'unreadable' });
+  expect(await refusalOf(conversations.read({ line: '1', number: '2' }))).toMatchObject({ code: 'unreadable' });
+});
+
+test('the same drift in many rows is one entry with its count, and a new word is shown only when it is a word', () => {
+  const statuses = ['parked', 'parked', '18455008085', 'a whole sentence of content'];
+  const text = JSON.stringify({ data: statuses.map((status, i) => ({ id: `1783385492.${i}`, status })) });
+  const { drift } = readAnswer(text, (rows, reading) => requiredRows(rows, callSummary, reading, 'calls'));
+  expect(drift).toEqual([
+    { path: 'calls[].status', what: 'unknown_value', sample: 'parked', count: 2 },
+    { path: 'calls[].status', what: 'unknown_value', sample: 'text', count: 2 },
+  ]);
+});
+
+test('keys beside data make an answer possibly partial', () => {
+  const text = JSON.stringify({ data: [], nextPage: 'abc' });
+  const answer = readAnswer(text, (rows, reading) => requiredRows(rows, line, reading, 'lines'));
+  expect(answer).toEqual({
+    data: [],
+    siblings: ['nextPage'],
+    drift: [{ path: 'nextPage', what: 'unknown_key', sample: 'text', count: 1 }],
+    omitted: 0,
+    isComplete: false,
+  });
+});
+
+test('whatever JSON comes, it is called unreadable or read, and its raw rows read the same again', () => {
+  const keys = ['id', 'messages', 'legs', 'segments', 'delivery', 'userIds', 'startTime', 'status', '__proto__', 'x'];
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(null, 0, -1.5, 1.5e300, '', '1783385492.1', '2026-02-30T00:00:00Z', true, 2 ** 60),
+      fc.string(),
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...keys), tie('tree'), { maxKeys: 6 }),
+    ),
+  }));
+  const entities = [line, message, callSummary, call, transcript] as const;
+  fc.assert(
+    fc.property(tree, fc.constantFrom(...entities), fc.boolean(), (data, entity, isList) => {
+      const read = (came: unknown) =>
+        readAnswer(JSON.stringify({ data: came }), (rows, reading) =>
+          isList
+            ? requiredRows<Row>(rows, entity, reading, 'rows')
+            : [requiredEntity<Row>(rows, entity, reading, 'row')],
+        ).data;
+      try {
+        const rows = read(data);
+        const again = rows.flatMap(({ raw }) => read(isList ? [raw] : raw));
+        expect(again).toEqual(rows);
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnreadableData);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { type Circuit, createCircuit, type Permit } from '../../../src/service/transport/circuit.ts';
+import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
+
+const policy = { failures: 3, windowMs: 30_000, openMs: 5_000, maxOpenMs: 12_000 };
+const once = { tries: 1 };
+
+test('repeated failure lets calls rest, one probe at a time finds out, and the rest doubles up to its cap', async () => {
+  let isWell = false;
+  const { url, seen } = await listen((response) =>
+    isWell ? json(response, 200, { data: [] }) : refuse(response, 500, 'internal_error'),
+  );
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+
+  for (let i = 0; i < 3; i += 1) await refusalOf(lines.list());
+  expect(circuit.state()).toEqual({ state: 'open', failuresInARow: 3, retryAfterMs: 5000 });
+
+  pass(2000);
+  expect(await refusalOf(lines.list())).toMatchObject({ code: 'circuit_open', effect: 'none', retryAfterMs: 3000 });
+  expect(seen).toHaveLength(3);
+
+  for (const nextOpenMs of [10_000, 12_000, 12_000]) {
+    pass(12_000);
+    const errors = await Promise.all([lines.list(), lines.list(), lines.list()].map(refusalOf));
+    expect(errors.map((error) => error.code)).toEqual(['server', 'circuit_open', 'circuit_open']);
+    expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: nextOpenMs });
+  }
+
+  isWell = true;
+  pass(12_000);
+  await lines.list();
+  expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
+});
+
+test('the tries of one call stop when the circuit opens', async () => {
+  const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
+  const { lines } = open(url, { circuit: { failures: 2 }, retry: { tries: 9 } });
+  expect(await refusalOf(lines.list())).toMatchObject({ code: 'circuit_open' });
+  expect(seen).toHaveLength(2);
+});
+
+test('an answer of the service, even a refusal, ends a row of failures', async () => {
+  const { url } = await listen((response, _, number) =>
+    number % 3 === 0 ? refuse(response, 404, 'not_found') : refuse(response, 500, 'internal_error'),
+  );
+  const { calls, circuit } = open(url, { circuit: policy, retry: once });
+  for (let i = 0; i < 9; i += 1) await refusalOf(calls.get('1.1'));
+  expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
+});
+
+test('failures that lie far apart do not open it', async () => {
+  const { url } = await listen((response) => refuse(response, 500, 'internal_error'));
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+  for (let i = 0; i < 6; i += 1) {
+    await refusalOf(lines.list());
+    pass(16_000);
+  }
+  expect(circuit.state().state).toBe('closed');
+});
+
+test('giving up is not a failure of the service', async () => {
+  const { url, seen } = await listen(() => {});
+  const { lines, circuit } = open(url, { circuit: { failures: 1 } });
+  const giveUp = new AbortController();
+  const call = refusalOf(lines.list({ signal: giveUp.signal }));
+  await expect.poll(() => seen.length).toBe(1);
+  giveUp.abort();
+  expect(await call).toMatchObject({ code: 'aborted', effect: 'unknown' });
+  expect(await refusalOf(lines.list({ signal: giveUp.signal }))).toMatchObject({ code: 'aborted', effect: 'none' });
+  expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
+  expect(seen).toHaveLength(1);
+});
+
+test('giving up between two tries ends the call', async () => {
+  const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
+  const { clock } = unhurried();
+  const giveUp = new AbortController();
+  const sleep = async (): Promise<void> => {
+    giveUp.abort();
+    giveUp.signal.throwIfAborted();
+  };
+  const { lines } = open(url, { clock: { ...clock, sleep } });
+  expect(await refusalOf(lines.list({ signal: giveUp.signal }))).toMatchObject({ code: 'aborted' });
+  expect(seen).toHaveLength(1);
+});
+
+test('a probe that its caller gives up hands its place to the next call', () => {
+  const circuit = openCircuit();
+  enter(circuit).abandoned();
+  enter(circuit).succeeded();
+  expect(circuit.state().state).toBe('closed');
+});
+
+test('tries from before the circuit opened decide nothing afterwards', () => {
+  const { clock, pass } = unhurried();
+  const circuit = createCircuit({ ...policy, failures: 1 }, clock.now, () => {});
+  const [first, second, third] = [enter(circuit), enter(circuit), enter(circuit)];
+  first.failed();
+  pass(1000);
+  second.failed();
+  expect(circuit.state()).toEqual({ state: 'open', failuresInARow: 1, retryAfterMs: 4000 });
+  pass(4000);
+  enter(circuit);
+  third.succeeded();
+  expect(circuit.state().state).toBe('half_open');
+});
+
+function openCircuit(): Circuit {
+  const { clock, pass } = unhurried();
+  const circuit = createCircuit({ ...policy, failures: 1 }, clock.now, () => {});
+  enter(circuit).failed();
+  pass(policy.openMs);
+  return circuit;
+}
+
+function enter(circuit: Circuit): Permit {
+  const permit = circuit.enter();
+  if ('retryAfterMs' in permit) throw new Error('The circuit is open');
+  return permit;
+}
