@@ -1,0 +1,60 @@
+import type { ColumnType } from 'kysely';
+
+/** The Postgres types that mirrored columns have, and the value that a row hands over for each. */
+interface ValueOf {
+  text: string;
+  bigint: string | number;
+  integer: number;
+  smallint: number;
+  'double precision': number;
+  boolean: boolean;
+  timestamptz: string;
+  jsonb: unknown;
+  'text[]': readonly string[];
+}
+
+export type PgType = keyof ValueOf;
+export type Columns = Readonly<Record<string, PgType>>;
+
+/** A row as it is written. Undefined and null are both "not reported". */
+export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
+
+/** A row as it is read back: 64-bit integers come as text, instants as Date. */
+type ReadOf<T extends PgType> = T extends 'bigint' ? string : T extends 'timestamptz' ? Date : ValueOf[T];
+export type Stored<C extends Columns> = {
+  [K in keyof C]: ColumnType<ReadOf<C[K]> | null, ValueOf[C[K]] | null | undefined, ValueOf[C[K]] | null>;
+};
+
+/** A table of the mirror, written by {@link upsert} alone. `columns` leaves out what the database fills in itself. */
+export interface MirrorTable<C extends Columns = Columns> {
+  readonly name: `${string}.${string}`;
+  readonly key: readonly (keyof C & string)[];
+  readonly columns: C;
+}
+
+export function mirrorTable<const C extends Columns>(
+  name: MirrorTable['name'],
+  key: readonly (keyof C & string)[],
+  columns: C,
+): MirrorTable<C> {
+  return { name, key, columns };
+}
+
+/** Where a row comes from: the read's number, when it began, and the operation. */
+export interface Provenance {
+  readonly fetchSeq: string;
+  readonly fetchedAt: string;
+  readonly source: string;
+}
+
+/** The columns of `warehouse.add_provenance`, as they are read back. */
+export interface StoredProvenance {
+  content_hash: string;
+  source: string;
+  fetch_seq: string;
+  fetched_at: Date;
+  first_seen_at: Date;
+  changed_at: Date;
+  deleted_at: Date | null;
+  deleted_reason: string | null;
+}

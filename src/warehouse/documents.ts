@@ -1,0 +1,36 @@
+import type { Provenance } from './columns.ts';
+import { query, type Transaction } from './database.ts';
+import { storableJson, withoutUrls } from './storable.ts';
+
+/** A raw answer that says more than the columns do. */
+export interface Document {
+  readonly entity: 'call' | 'message' | 'recording' | 'transcript' | 'user' | 'line' | 'subscription';
+  readonly key: string;
+  readonly raw: unknown;
+  readonly read: Provenance;
+}
+
+/** Keeps raw answers, URLs redacted; newer wins, and an unchanged one is not written again. */
+export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
+  const newest = new Map<string, Document>();
+  for (const each of documents) newest.set(`${each.entity} ${each.key}`, each);
+  const kept = [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  if (kept.length === 0) return;
+  await query(
+    tx,
+    `insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
+     select entity, entity_key, body::jsonb, fetch_seq, fetched_at
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
+       as i (entity, entity_key, body, fetch_seq, fetched_at)
+     on conflict (entity, entity_key) do update
+       set body = excluded.body, fetch_seq = excluded.fetch_seq, fetched_at = excluded.fetched_at
+     where t.fetch_seq <= excluded.fetch_seq and t.body is distinct from excluded.body`,
+    [
+      kept.map((each) => each.entity),
+      kept.map((each) => each.key),
+      kept.map((each) => storableJson(withoutUrls(each.raw))),
+      kept.map((each) => each.read.fetchSeq),
+      kept.map((each) => each.read.fetchedAt),
+    ],
+  );
+}

@@ -1,0 +1,97 @@
+import type { Leg } from '../../service/entities/call.ts';
+import { mirrorTable, type Provenance, type Row } from '../columns.ts';
+import { query, type Transaction } from '../database.ts';
+import { upsert } from '../mirror.ts';
+
+export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
+  call_id: 'text',
+  leg_key: 'text',
+  ordinal: 'smallint',
+  unique_id: 'text',
+  leg_call_id: 'text',
+  bridged_from_call_id: 'text',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  direction: 'text',
+  status: 'text',
+  caller_type: 'text',
+  caller_name: 'text',
+  caller_number: 'text',
+  called_type: 'text',
+  called_name: 'text',
+  called_number: 'text',
+  duration_seconds: 'integer',
+  talk_seconds: 'integer',
+  is_recorded: 'boolean',
+});
+
+/** All legs of one call, as one read listed them. */
+export interface LegsRead {
+  readonly callId: string;
+  readonly legs: readonly Leg[];
+  readonly read: Provenance;
+}
+
+/** Mirrors the legs of calls; a leg that is no longer listed is marked deleted. */
+export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
+  if (reads.length === 0) return;
+  await upsert(
+    tx,
+    callLegs,
+    reads.flatMap(({ callId, legs, read }) => legRows(callId, legs).map((row) => ({ row, read }))),
+  );
+  await query(
+    tx,
+    `with read as (
+       select call_id, max(fetch_seq) as fetch_seq, max(fetched_at) as fetched_at
+       from unnest($1::text[], $2::bigint[], $3::timestamptz[]) as r (call_id, fetch_seq, fetched_at) group by call_id
+     ), absent as (
+       update warehouse.call_legs l set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now()
+       from read where l.call_id = read.call_id and l.fetch_seq < read.fetch_seq and l.deleted_at is null
+     )
+     update warehouse.calls c set
+       legs_fetched_at = greatest(c.legs_fetched_at, read.fetched_at),
+       leg_count = (select count(*) from warehouse.call_legs l where l.call_id = c.call_id and l.fetch_seq >= read.fetch_seq)
+     from read where c.call_id = read.call_id and c.fetch_seq <= read.fetch_seq`,
+    [
+      reads.map(({ callId }) => callId),
+      reads.map(({ read }) => read.fetchSeq),
+      reads.map(({ read }) => read.fetchedAt),
+    ],
+  );
+}
+
+/** A leg is keyed by its uniqueId; one without, or with one that stands twice, by its position. */
+function legRows(callId: string, legs: readonly Leg[]): Row<typeof callLegs.columns>[] {
+  const taken = new Set<string>();
+  return legs.map((leg, at) => {
+    const isKeyed = leg.uniqueId !== undefined && !taken.has(leg.uniqueId);
+    const key = isKeyed ? (leg.uniqueId as string) : `#${at + 1}`;
+    taken.add(key);
+    return {
+      call_id: callId,
+      leg_key: key,
+      ordinal: at + 1,
+      unique_id: leg.uniqueId,
+      leg_call_id: leg.callId ?? leg.id,
+      bridged_from_call_id: leg.bridgedFromCallId,
+      started_at: leg.startTime,
+      ended_at: leg.endTime,
+      direction: leg.direction,
+      status: leg.status,
+      caller_type: leg.callerType,
+      caller_name: leg.callerName,
+      caller_number: leg.callerNumber,
+      called_type: leg.calledType,
+      called_name: leg.calledName,
+      called_number: leg.calledNumber,
+      duration_seconds: leg.durationSeconds,
+      talk_seconds: leg.talkTimeSeconds,
+      is_recorded: booleanOf(leg.raw.recorded),
+    };
+  });
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}

@@ -1,0 +1,68 @@
+import { normalizeNumber } from '../../numbers.ts';
+import type { Line } from '../../service/entities/line.ts';
+import { mirrorTable, type Provenance } from '../columns.ts';
+import { type Database, query, type Transaction } from '../database.ts';
+import { keepDocuments } from '../documents.ts';
+import { upsert } from '../mirror.ts';
+import { recordPeriods } from './periods.ts';
+
+export const smsLines = mirrorTable('warehouse.sms_lines', ['line'], {
+  line: 'text',
+  name: 'text',
+  is_bulk_enabled: 'boolean',
+  is_unrestricted: 'boolean',
+});
+
+/** What one read of the lines found; `isComplete` is false when the answer may be partial. */
+export interface LinesRead {
+  readonly lines: readonly Line[];
+  readonly isComplete: boolean;
+  readonly read: Provenance;
+}
+
+/** Mirrors the SMS lines and whom they are assigned to; a line that a complete read no longer lists is marked deleted. */
+export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<void> {
+  const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
+  await upsert(
+    tx,
+    smsLines,
+    listed.map((line) => ({
+      read,
+      row: {
+        line: line.number,
+        name: line.name,
+        is_bulk_enabled: line.bulkEnabled,
+        is_unrestricted: line.userIds === undefined ? undefined : line.userIds.length === 0,
+      },
+    })),
+  );
+  await keepDocuments(
+    tx,
+    listed.flatMap((line) =>
+      line.unknownKeys.length > 0 ? [{ entity: 'line' as const, key: line.number, raw: line.raw, read }] : [],
+    ),
+  );
+  if (isComplete) {
+    await query(
+      tx,
+      `update warehouse.sms_lines set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now()
+       where fetch_seq < $1 and deleted_at is null`,
+      [read.fetchSeq],
+    );
+  }
+  const known = listed.filter((line) => line.userIds !== undefined);
+  await recordPeriods(tx, {
+    table: 'warehouse.sms_line_users',
+    owner: 'line',
+    columns: ['line', 'user_id'],
+    listed: known.flatMap((line) => (line.userIds ?? []).map((userId) => [line.number, String(userId)])),
+    owners: known.map((line) => line.number),
+    isComplete,
+  });
+}
+
+/** The account's own lines that still exist. */
+export async function ourLines(db: Database): Promise<string[]> {
+  const rows = await query<{ line: string }>(db, 'select line from warehouse.sms_lines where deleted_at is null', []);
+  return rows.map((row) => row.line);
+}

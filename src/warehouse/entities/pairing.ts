@@ -1,0 +1,59 @@
+import { query, type Transaction } from '../database.ts';
+
+export type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
+
+/** How a transcript belongs to a leg, and to which. */
+export interface Paired {
+  readonly pairing: Pairing;
+  readonly uniqueId: string | null;
+}
+
+/**
+ * Finds the recorded leg of a transcript (section 2.11): its file name holds the leg's uniqueId without the dot. One
+ * match at digit boundaries is exact, else one plain substring, else the only recording of the only transcript. Never
+ * a guess.
+ */
+export function pairTranscript(file: string | null, uniqueIds: readonly string[], transcriptCount: number): Paired {
+  const name = file ?? '';
+  const plain = uniqueIds.filter((id) => name.includes(undotted(id)));
+  const exact = plain.filter((id) => new RegExp(`(?<![0-9])${undotted(id)}(?![0-9])`).test(name));
+  if (exact.length === 1) return { pairing: 'exact', uniqueId: exact[0] as string };
+  if (exact.length > 1) return { pairing: 'ambiguous', uniqueId: null };
+  if (plain.length === 1) return { pairing: 'substring', uniqueId: plain[0] as string };
+  if (plain.length > 1) return { pairing: 'ambiguous', uniqueId: null };
+  if (uniqueIds.length === 1 && transcriptCount === 1)
+    return { pairing: 'single_leg', uniqueId: uniqueIds[0] as string };
+  return { pairing: uniqueIds.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
+}
+
+function undotted(uniqueId: string): string {
+  return uniqueId.replace('.', '');
+}
+
+/** Pairs all transcripts of these calls with what recordings are held now; a leg that arrives later pairs them again. */
+export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  if (callIds.length === 0) return;
+  const rows = await query<{
+    transcript_id: string;
+    recording_file: string | null;
+    unique_ids: string[];
+    siblings: number;
+  }>(
+    tx,
+    `select t.transcript_id, t.recording_file,
+       array(select r.unique_id from warehouse.recordings r where r.call_id = t.call_id order by 1) as unique_ids,
+       (select count(*) from warehouse.transcripts s where s.call_id = t.call_id and s.deleted_at is null)::integer as siblings
+     from warehouse.transcripts t where t.call_id = any($1)
+     order by t.transcript_id for update of t`,
+    [[...new Set(callIds)]],
+  );
+  if (rows.length === 0) return;
+  const paired = rows.map((row) => pairTranscript(row.recording_file, row.unique_ids, row.siblings));
+  await query(
+    tx,
+    `update warehouse.transcripts t set leg_unique_id = p.unique_id, leg_pairing = p.pairing
+     from unnest($1::bigint[], $2::text[], $3::text[]) as p (transcript_id, unique_id, pairing)
+     where t.transcript_id = p.transcript_id and (t.leg_unique_id, t.leg_pairing) is distinct from (p.unique_id, p.pairing)`,
+    [rows.map((row) => row.transcript_id), paired.map((each) => each.uniqueId), paired.map((each) => each.pairing)],
+  );
+}

@@ -1,0 +1,74 @@
+import type { Recording } from '../../service/entities/recording.ts';
+import { mirrorTable } from '../columns.ts';
+import { query, type Transaction } from '../database.ts';
+import { keepDocuments } from '../documents.ts';
+import { upsert } from '../mirror.ts';
+import { type ArtefactRead, recordArtefactReads } from './artefacts.ts';
+import { pairTranscripts } from './pairing.ts';
+
+export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'unique_id'], {
+  call_id: 'text',
+  unique_id: 'text',
+  leg_call_id: 'text',
+  started_at: 'timestamptz',
+  duration_seconds: 'integer',
+  talk_seconds: 'integer',
+  from_endpoint: 'text',
+  to_endpoint: 'text',
+});
+
+/** What one read of a call's recordings found. */
+export interface RecordingsRead extends ArtefactRead {
+  readonly recordings: readonly Recording[];
+}
+
+/** Mirrors recordings, their links apart, and pairs the calls' transcripts again. */
+export async function writeRecordings(tx: Transaction, reads: readonly RecordingsRead[]): Promise<void> {
+  if (reads.length === 0) return;
+  const listed = reads.flatMap(({ callId, recordings, read }) => recordings.map((each) => ({ callId, each, read })));
+  await upsert(
+    tx,
+    recordings,
+    listed.map(({ callId, each, read }) => ({
+      read,
+      row: {
+        call_id: callId,
+        unique_id: each.uniqueId,
+        leg_call_id: each.callId,
+        started_at: each.startTime,
+        duration_seconds: each.durationSeconds,
+        talk_seconds: each.talkTimeSeconds,
+        from_endpoint: each.from,
+        to_endpoint: each.to,
+      },
+    })),
+  );
+  await keepLinks(tx, listed);
+  await keepDocuments(
+    tx,
+    listed.flatMap(({ callId, each, read }) =>
+      each.unknownKeys.length > 0
+        ? [{ entity: 'recording' as const, key: `${callId}/${each.uniqueId}`, raw: each.raw, read }]
+        : [],
+    ),
+  );
+  await recordArtefactReads(tx, 'recordings', reads);
+  await pairTranscripts(
+    tx,
+    listed.map(({ callId }) => callId),
+  );
+}
+
+async function keepLinks(tx: Transaction, listed: readonly { callId: string; each: Recording }[]): Promise<void> {
+  const links = listed.flatMap(({ callId, each }) =>
+    each.url ? [{ callId, uniqueId: each.uniqueId, url: each.url }] : [],
+  );
+  if (links.length === 0) return;
+  await query(
+    tx,
+    `insert into secrets.recording_urls as t (call_id, unique_id, url)
+     select distinct on (1, 2) * from unnest($1::text[], $2::text[], $3::text[]) order by 1, 2
+     on conflict (call_id, unique_id) do update set url = excluded.url, last_seen_at = now()`,
+    [links.map((link) => link.callId), links.map((link) => link.uniqueId), links.map((link) => link.url)],
+  );
+}

@@ -1,0 +1,161 @@
+import type { Segment, Transcript } from '../../service/entities/transcript.ts';
+import { mirrorTable, type Provenance, type Row } from '../columns.ts';
+import { query, type Transaction } from '../database.ts';
+import { keepDocuments } from '../documents.ts';
+import { upsert } from '../mirror.ts';
+import { storableJson, storableText } from '../storable.ts';
+import { type ArtefactRead, recordArtefactReads } from './artefacts.ts';
+import { pairTranscripts } from './pairing.ts';
+
+export const transcripts = mirrorTable('warehouse.transcripts', ['transcript_id'], {
+  transcript_id: 'bigint',
+  call_id: 'text',
+  recording_file: 'text',
+  segment_count: 'integer',
+  short_summary: 'text',
+  bullet_points: 'text[]',
+  call_purpose: 'text',
+  call_sentiment: 'text',
+  csat_score: 'integer',
+  csat_note: 'text',
+  agent_performance_score: 'integer',
+  agent_performance_note: 'text',
+  is_action_required: 'boolean',
+  action_required_note: 'text',
+  is_urgent_action_required: 'boolean',
+  urgent_action_required_note: 'text',
+  agent_name: 'text',
+  agent_speaker: 'integer',
+  agent_talk_seconds: 'double precision',
+  customer_talk_seconds: 'double precision',
+});
+
+/** What one read of a call's transcripts found. */
+export interface TranscriptsRead extends ArtefactRead {
+  readonly transcripts: readonly Transcript[];
+}
+
+interface Listed {
+  readonly callId: string;
+  readonly each: Transcript;
+  readonly read: Provenance;
+}
+
+/** Mirrors transcripts, what was said apart, and pairs them with the recorded legs held. */
+export async function writeTranscripts(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<void> {
+  if (reads.length === 0) return;
+  const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
+  await upsert(
+    tx,
+    transcripts,
+    listed.map(({ callId, each, read }) => ({ row: transcriptRow(callId, each), read })),
+  );
+  await keepBodies(tx, listed);
+  await keepKpis(tx, listed);
+  await keepDocuments(
+    tx,
+    listed.flatMap(({ each, read }) =>
+      each.unknownKeys.length > 0 ? [{ entity: 'transcript' as const, key: String(each.id), raw: each.raw, read }] : [],
+    ),
+  );
+  await recordArtefactReads(tx, 'transcripts', reads);
+  await pairTranscripts(
+    tx,
+    listed.map(({ callId }) => callId),
+  );
+}
+
+function transcriptRow(callId: string, transcript: Transcript): Row<typeof transcripts.columns> {
+  return {
+    transcript_id: transcript.id,
+    call_id: callId,
+    recording_file: transcript.recording,
+    segment_count: transcript.segments?.length,
+    short_summary: transcript.shortSummary,
+    bullet_points: transcript.bulletPoints,
+    call_purpose: transcript.callPurpose,
+    call_sentiment: transcript.callSentiment,
+    csat_score: transcript.customerSatisfactionScore,
+    csat_note: transcript.customerSatisfactionScoreNote,
+    agent_performance_score: transcript.agentPerformanceScore,
+    agent_performance_note: transcript.agentPerformanceScoreNote,
+    is_action_required: transcript.actionRequired,
+    action_required_note: transcript.actionRequiredNote,
+    is_urgent_action_required: transcript.urgentActionRequired,
+    urgent_action_required_note: transcript.urgentActionRequiredNote,
+    agent_name: transcript.agentName,
+    agent_speaker: transcript.agentSpeaker,
+    ...talkSeconds(transcript),
+  };
+}
+
+/** Who spoke how long; nothing when it is not known which speaker is the agent. */
+function talkSeconds({
+  agentSpeaker,
+  segments,
+}: Transcript): Pick<Row<typeof transcripts.columns>, 'agent_talk_seconds' | 'customer_talk_seconds'> {
+  if (agentSpeaker === undefined || segments === undefined) return {};
+  let agent = 0;
+  let customer = 0;
+  for (const { start, end, speaker } of segments) {
+    if (start === undefined || end === undefined || speaker === undefined) continue;
+    if (speaker === agentSpeaker) agent += Math.max(0, end - start);
+    else customer += Math.max(0, end - start);
+  }
+  return { agent_talk_seconds: milliseconds(agent), customer_talk_seconds: milliseconds(customer) };
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
+}
+
+function spoken({ start, end, speaker, text }: Segment): object {
+  return { start: start ?? null, end: end ?? null, speaker: speaker ?? null, text: text ?? null };
+}
+
+async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+  const bodies = listed.filter(({ each }) => each.segments !== undefined);
+  if (bodies.length === 0) return;
+  await query(
+    tx,
+    `insert into warehouse.transcript_bodies as t (transcript_id, segments, full_text, fetch_seq)
+     select distinct on (1) transcript_id, segments::jsonb, full_text, fetch_seq
+     from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) as i (transcript_id, segments, full_text, fetch_seq)
+     order by 1, fetch_seq desc
+     on conflict (transcript_id) do update
+       set segments = excluded.segments, full_text = excluded.full_text, fetch_seq = excluded.fetch_seq
+     where t.fetch_seq <= excluded.fetch_seq and t.segments is distinct from excluded.segments`,
+    [
+      bodies.map(({ each }) => each.id),
+      bodies.map(({ each }) => storableJson((each.segments ?? []).map(spoken))),
+      bodies.map(({ each }) => storableText((each.segments ?? []).map((segment) => segment.text ?? '').join('\n'))),
+      bodies.map(({ read }) => read.fetchSeq),
+    ],
+  );
+}
+
+/** Replaces the measures of each transcript by those of its newest read. */
+async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+  const scored = listed.filter(({ each }) => each.customKpis !== undefined);
+  if (scored.length === 0) return;
+  const kpis = scored.flatMap(({ each }) =>
+    (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })),
+  );
+  await query(tx, 'delete from warehouse.transcript_kpis where transcript_id = any($1)', [
+    scored.map(({ each }) => each.id),
+  ]);
+  await query(
+    tx,
+    `insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+     select distinct on (1, 2) * from unnest($1::bigint[], $2::smallint[], $3::text[], $4::integer[], $5::text[]) order by 1, 2
+     on conflict (transcript_id, ordinal) do update
+       set kpi_name = excluded.kpi_name, kpi_value = excluded.kpi_value, kpi_note = excluded.kpi_note`,
+    [
+      kpis.map(({ id }) => id),
+      kpis.map(({ ordinal }) => ordinal),
+      kpis.map(({ kpi }) => storableText(kpi.name ?? '')),
+      kpis.map(({ kpi }) => kpi.value ?? null),
+      kpis.map(({ kpi }) => (kpi.note === undefined ? null : storableText(kpi.note))),
+    ],
+  );
+}

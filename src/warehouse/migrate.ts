@@ -1,0 +1,76 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { CompiledQuery } from 'kysely';
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
+import type { Log } from '../log.ts';
+import { createDatabase, type Database, query } from './database.ts';
+
+const folder = new URL('../../migrations/', import.meta.url);
+const where = {
+  migrationTableSchema: 'ops',
+  migrationTableName: 'migrations',
+  migrationLockTableName: 'migrations_lock',
+};
+
+export interface MigrationOutcome {
+  readonly applied: readonly string[];
+  /** Migrations that the database has and this release does not know: it was rolled back. */
+  readonly ahead: readonly string[];
+}
+
+/**
+ * Brings the warehouse's schema up to this release. Safe to run from many processes at once; each migration is applied
+ * whole or not at all, and a failed one throws. A database that a newer release has migrated is left as it is.
+ */
+export async function migrate(databaseUrl: string, log: Log): Promise<MigrationOutcome> {
+  await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
+  const ahead = await migrationsAhead(database.db);
+  if (ahead.length > 0) {
+    log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
+    return { applied: [], ahead };
+  }
+  const { error, results = [] } = await new Migrator({
+    db: database.db,
+    provider: sqlFiles,
+    ...where,
+  }).migrateToLatest();
+  const failed = results.find((result) => result.status === 'Error');
+  if (error)
+    throw new Error(`Migration ${failed?.migrationName ?? ''} failed: ${(error as Error).message}`, { cause: error });
+  return { applied: results.map((result) => result.migrationName), ahead };
+}
+
+/** Whether the database has every migration of this release: the readiness of the schema. */
+export async function isMigrated(db: Database): Promise<boolean> {
+  const [known, applied] = await Promise.all([migrationNames(), appliedMigrations(db)]);
+  return known.every((name) => applied.includes(name));
+}
+
+async function migrationsAhead(db: Database): Promise<string[]> {
+  const [known, applied] = await Promise.all([migrationNames(), appliedMigrations(db)]);
+  return applied.filter((name) => !known.includes(name));
+}
+
+async function appliedMigrations(db: Database): Promise<string[]> {
+  const [found] = await query<{ found: boolean }>(db, `select to_regclass('ops.migrations') is not null as found`, []);
+  if (!found?.found) return [];
+  const rows = await query<{ name: string }>(db, 'select name from ops.migrations', []);
+  return rows.map((row) => row.name);
+}
+
+async function migrationNames(): Promise<string[]> {
+  const files = await readdir(folder);
+  return files.flatMap((file) => (file.endsWith('.sql') ? [file.slice(0, -'.sql'.length)] : [])).sort();
+}
+
+const sqlFiles: MigrationProvider = {
+  async getMigrations(): Promise<Record<string, Migration>> {
+    const names = await migrationNames();
+    const texts = await Promise.all(names.map((name) => readFile(new URL(`${name}.sql`, folder), 'utf8')));
+    return Object.fromEntries(
+      names.map((name, at) => [
+        name,
+        { up: async (db) => void (await db.executeQuery(CompiledQuery.raw(texts[at] ?? ''))) },
+      ]),
+    );
+  },
+};
