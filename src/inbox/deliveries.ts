@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import { createBatch } from '../batch.ts';
+import { bumpStatement, type Pauses, type Ring, ringsOf, type Target, type TargetKind } from './targets.ts';
+
+/** One webhook request, as it is kept. */
+export interface Delivery {
+  /** Event type of the address; undefined when the address names none. */
+  readonly eventType: string | undefined;
+  readonly claimedType: string | undefined;
+  readonly contentType: string | undefined;
+  readonly userAgent: string | undefined;
+  /** Redacted, and storable as Postgres text. */
+  readonly body: string;
+  readonly fingerprint: string;
+  readonly targets: readonly DueTarget[];
+  readonly isRecognized: boolean;
+}
+
+/** What a delivery points at, and how long a read of it is of no use yet. */
+export interface DueTarget extends Target {
+  readonly afterSeconds?: number;
+}
+
+export interface Inbox {
+  /**
+   * Commits the delivery and the targets that it points at, in one transaction, and then resolves. Rejects when that is
+   * not certain: the sender must be told to repeat, which is harmless.
+   */
+  accept(delivery: Delivery): Promise<void>;
+  /** Deliveries that wait for their commit. */
+  readonly waiting: number;
+  idle(): Promise<void>;
+}
+
+/** Two flushes at once keep Postgres busy while the next batch gathers. */
+const batching = { inFlight: 2, most: 1_000 };
+
+/** Deliveries are committed in natural micro-batches; `onRings` gets the bells to ring after each commit. */
+export function createInbox(pool: Pool, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Inbox {
+  // One string joined by something that no body can foresee reaches Postgres faster than an array parameter.
+  const separator = `\u001e${randomUUID()}\u001e`;
+  const text = insertStatement(pauses);
+
+  const batch = createBatch<Delivery, void>(async (deliveries) => {
+    const hinted = hintedBy(deliveries);
+    const column = (pick: (delivery: Delivery) => string | undefined) =>
+      deliveries.map((each) => pick(each) ?? '').join(separator);
+    const { rows } = await pool.query<{ kind: TargetKind; key: string; after_ms: number }>({
+      name: 'accept-deliveries',
+      text,
+      values: [
+        separator,
+        column((each) => each.eventType),
+        column((each) => each.claimedType),
+        column((each) => each.contentType),
+        column((each) => each.userAgent),
+        column((each) => each.body),
+        column((each) => each.fingerprint),
+        column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
+        column((each) => (each.isRecognized ? 't' : 'f')),
+        hinted.map(({ kind }) => kind).join(';'),
+        hinted.map(({ key }) => key).join(';'),
+        hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
+      ],
+    });
+    onRings(ringsOf(rows));
+    return [];
+  }, batching);
+
+  return {
+    accept: (delivery) => batch.add(delivery),
+    get waiting() {
+      return batch.waiting;
+    },
+    idle: () => batch.idle(),
+  };
+}
+
+// A burst on one target bumps it once per batch: what counts is that a read begins after the last hint's commit.
+function hintedBy(deliveries: readonly Delivery[]): DueTarget[] {
+  const hinted = new Map<string, DueTarget>();
+  for (const { targets } of deliveries) {
+    for (const target of targets) {
+      const id = `${target.kind} ${target.key}`;
+      const held = hinted.get(id);
+      if (!held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0)) hinted.set(id, target);
+    }
+  }
+  return [...hinted.values()];
+}
+
+// string_to_array answers an empty array for an empty string, hence the coalesce around the body and the other columns.
+function insertStatement(pauses: Pauses): string {
+  return `
+    with received as (
+      select * from unnest(
+        string_to_array($2, $1, ''), string_to_array($3, $1, ''), string_to_array($4, $1, ''), string_to_array($5, $1, ''),
+        string_to_array($6, $1), string_to_array($7, $1), string_to_array($8, $1), string_to_array($9, $1)
+      ) as r (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
+    ), stored as (
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
+      select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), body_hash,
+        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean
+      from received
+    ), hinted as (
+      select kind, key, after_seconds::float8 from unnest(
+        string_to_array($10, ';'), string_to_array($11, ';'), string_to_array($12, ';')) as h (kind, key, after_seconds)
+    ), ${bumpStatement(pauses)}`;
+}

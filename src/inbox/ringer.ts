@@ -1,0 +1,96 @@
+import type { QueueName } from '../../config/queues.ts';
+import type { Log } from '../log.ts';
+import type { Ring, Target, TargetKind } from './targets.ts';
+
+/** The queue whose workers read a kind of target. */
+export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
+  thread: 'conversations',
+  call: 'calls',
+  recordings: 'calls',
+  transcripts: 'transcripts',
+  users: 'directory',
+  lines: 'directory',
+};
+
+/** Tells the queue that targets are due. Best effort: what is lost here, the sweep rings again. */
+export interface Ringer {
+  /** Returns at once; the queue is told in the background, each target once. */
+  ring(rings: readonly Ring[]): void;
+  /** Resolves when all bells that are due have been rung or given up. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Waiting = Map<string, Target>;
+
+const mostAtOnce = 500;
+
+export function createRinger(
+  queues: { ring(queue: QueueName, bells: readonly Target[]): Promise<void> },
+  log: Log,
+): Ringer {
+  const waiting = new Map<QueueName, Waiting>();
+  const ringing = new Map<QueueName, Promise<void>>();
+  const timers = new Map<string, NodeJS.Timeout>();
+  let isSilent = false;
+
+  function enqueue(target: Target): void {
+    const queue = queueOf[target.kind];
+    const targets = waiting.get(queue) ?? new Map<string, Target>();
+    waiting.set(queue, targets);
+    targets.set(`${target.kind} ${target.key}`, { kind: target.kind, key: target.key });
+    if (!ringing.has(queue))
+      ringing.set(
+        queue,
+        ringAll(queue, targets).finally(() => ringing.delete(queue)),
+      );
+  }
+
+  async function ringAll(queue: QueueName, targets: Waiting): Promise<void> {
+    // Bells of one turn of the event loop travel together.
+    await Promise.resolve();
+    while (targets.size > 0) {
+      const some = [...targets.entries()].slice(0, mostAtOnce);
+      for (const [id] of some) targets.delete(id);
+      try {
+        await queues.ring(
+          queue,
+          some.map(([, target]) => target),
+        );
+        if (isSilent) log.info({ queue }, 'The queue takes bells again');
+        isSilent = false;
+      } catch (error) {
+        if (!isSilent) log.warn({ queue, err: error }, 'The queue takes no bells; the sweep will ring when it does');
+        isSilent = true;
+      }
+    }
+  }
+
+  return {
+    ring(rings) {
+      for (const { afterMs, ...target } of rings) {
+        if (afterMs <= 0) {
+          enqueue(target);
+          continue;
+        }
+        const id = `${target.kind} ${target.key}`;
+        if (timers.has(id)) continue;
+        timers.set(
+          id,
+          setTimeout(() => {
+            timers.delete(id);
+            enqueue(target);
+          }, afterMs),
+        );
+      }
+    },
+    async idle() {
+      while (ringing.size > 0) await Promise.all(ringing.values());
+    },
+    async close() {
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+      await this.idle();
+    },
+  };
+}

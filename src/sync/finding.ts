@@ -1,0 +1,50 @@
+import type { Bump, Claim } from '../inbox/targets.ts';
+import type { Answer, Service } from '../service/client.ts';
+import type { Provenance } from '../warehouse/columns.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { CallRead } from '../warehouse/entities/calls.ts';
+import type { ThreadRead } from '../warehouse/entities/conversations.ts';
+import type { LinesRead } from '../warehouse/entities/lines.ts';
+import type { RecordingsRead } from '../warehouse/entities/recordings.ts';
+import type { TranscriptsRead } from '../warehouse/entities/transcripts.ts';
+import type { UsersRead } from '../warehouse/entities/users.ts';
+
+/** What reading a target found, ready to be mirrored. */
+export type Finding =
+  | { readonly kind: 'thread'; readonly read: ThreadRead }
+  | { readonly kind: 'call'; readonly read: CallRead }
+  | { readonly kind: 'recordings'; readonly read: RecordingsRead }
+  | { readonly kind: 'transcripts'; readonly read: TranscriptsRead }
+  | { readonly kind: 'users'; readonly read: UsersRead }
+  | { readonly kind: 'lines'; readonly read: LinesRead }
+  /** Three spaced reads did not find it. */
+  | { readonly kind: 'call_gone'; readonly callId: string };
+
+/** The end of a read that went well. */
+export interface Reading {
+  readonly finding: Finding;
+  /** Other targets that it makes worth reading. */
+  readonly followUps?: readonly Bump[];
+  /** When the same target is worth another look, in seconds. */
+  readonly lookAgainSeconds?: number | undefined;
+}
+
+/** What readers read with. */
+export interface ReadingRoom {
+  readonly service: Service;
+  readonly db: Database;
+  /** Seconds after a call's end at which late artefacts are looked for. */
+  readonly looks: readonly number[];
+  /** Seconds between two reads of users and lines. */
+  readonly directoryEverySeconds: number;
+  readonly now: () => Date;
+  /** Told of every answer, so that drift is counted. */
+  readonly onAnswer: (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
+}
+
+/** Reads one target through the API. Rejects with a ServiceError, and writes nothing. */
+export type TargetReader = (claim: Claim, room: ReadingRoom, signal: AbortSignal) => Promise<Reading>;
+
+export function provenance(claim: Claim, source: string): Provenance {
+  return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };
+}

@@ -1,0 +1,54 @@
+import type { Claim } from '../inbox/targets.ts';
+import { ServiceError } from '../service/client.ts';
+
+/** What becomes of a target whose read failed. */
+export type Outcome =
+  /** Read it again later. `countsAsAttempt` is false when the service was not asked at all. */
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean }
+  /** The credential may not read this kind of thing: all of its kind wait. */
+  | { readonly kind: 'park'; readonly missingScope: string | undefined }
+  /** The answer is final until a new hint. */
+  | { readonly kind: 'settle'; readonly state: 'gone' | 'forbidden' | 'refused' };
+
+/** Waits after the first, second, … failed read, in milliseconds; the last one repeats. */
+const backOff = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
+
+/** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third counts. */
+const lookAgainForMissing = [5_000, 60_000];
+
+/** Decides by what the error advises (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
+export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts'>, random: () => number): Outcome {
+  if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
+  switch (error.advice) {
+    case 'credential':
+    case 'scope':
+      return { kind: 'park', missingScope: error.scope };
+    case 'permission':
+      return { kind: 'settle', state: 'forbidden' };
+    case 'refused':
+      return { kind: 'settle', state: 'refused' };
+    case 'not_found': {
+      const afterMs = lookAgainForMissing[claim.attempts];
+      return afterMs === undefined
+        ? { kind: 'settle', state: 'gone' }
+        : { kind: 'retry', afterMs, countsAsAttempt: true };
+    }
+    case 'retry':
+      if (error.code === 'circuit_open' || error.code === 'aborted') {
+        return { kind: 'retry', afterMs: spread(error.retryAfterMs ?? 1_000, random), countsAsAttempt: false };
+      }
+      return error.retryAfterMs === undefined
+        ? retryAfter(claim.attempts, random)
+        : { kind: 'retry', afterMs: spread(error.retryAfterMs, random), countsAsAttempt: true };
+  }
+}
+
+function retryAfter(attempts: number, random: () => number): Outcome {
+  const wait = backOff[Math.min(attempts, backOff.length - 1)] as number;
+  return { kind: 'retry', afterMs: wait / 2 + (wait / 2) * random(), countsAsAttempt: true };
+}
+
+/** Up to a fifth later, never earlier: the wait was asked for. */
+function spread(ms: number, random: () => number): number {
+  return ms * (1 + random() / 5);
+}

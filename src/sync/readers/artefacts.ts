@@ -1,0 +1,105 @@
+import type { Bump, Claim } from '../../inbox/targets.ts';
+import type { ArtefactState } from '../../warehouse/entities/artefacts.ts';
+import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/held-call.ts';
+import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
+import { nextLook } from '../looks.ts';
+
+/** Where a call stands after a look, and when the next one is worth while. */
+interface Standing {
+  readonly state: ArtefactState;
+  readonly lookAgainSeconds?: number | undefined;
+}
+
+/** Reads a call's recordings (section 4.6). `[]` is normal: they are looked for while the call should have some. */
+export const readRecordings: TargetReader = async (claim, room, signal) => {
+  const answer = await room.service.calls.recordings(claim.key, { signal });
+  room.onAnswer('calls.recordings', answer);
+  const { data: recordings, isComplete } = answer;
+  const call = await heldCall(room.db, claim.key);
+  const { state, lookAgainSeconds } = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
+  return {
+    finding: {
+      kind: 'recordings',
+      read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
+    },
+    followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state)],
+    lookAgainSeconds,
+  };
+};
+
+/** Reads a call's transcripts (section 4.6): one a recorded leg, once the analysis is through. */
+export const readTranscripts: TargetReader = async (claim, room, signal) => {
+  const answer = await room.service.calls.transcripts(claim.key, { signal });
+  room.onAnswer('calls.transcripts', answer);
+  const { data: transcripts, isComplete } = answer;
+  const call = await heldCall(room.db, claim.key);
+  const { state, lookAgainSeconds } = transcriptsStanding(transcripts.length, call, looksAhead(claim, call, room));
+  return {
+    finding: {
+      kind: 'transcripts',
+      read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
+    },
+    followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
+    lookAgainSeconds,
+  };
+};
+
+/** The end of a read of artefacts that the credential may never make (section 5.2). */
+export function forbiddenArtefacts(claim: Claim): Reading {
+  const read = { callId: claim.key, isComplete: false, state: 'forbidden' as const };
+  const from = provenance(claim, `calls.${claim.kind}`);
+  return claim.kind === 'recordings'
+    ? {
+        finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
+        followUps: [{ kind: 'transcripts', key: claim.key }],
+      }
+    : { finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } } };
+}
+
+/** The looks that are still ahead, in seconds from now: the first of the schedule, and the nearest. */
+interface LooksAhead {
+  readonly first: number | undefined;
+  readonly next: number | undefined;
+}
+
+function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
+  const endedAt = call?.endedAt ?? momentOf(claim.key);
+  return { first: nextLook(looks.slice(0, 1), endedAt, now()), next: nextLook(looks, endedAt, now()) };
+}
+
+/** Where recordings stand after a look that listed so many. */
+export function recordingsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
+  // Each party of a transferred call can be recorded: an early look may come before the last recording.
+  if (listed > 0) return { state: 'complete', lookAgainSeconds: call?.transferredCount ? ahead.first : undefined };
+  if (call && call.recordingCount > 0) return { state: 'gone' };
+  if (call?.isRecorded === false) return { state: 'none' };
+  if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };
+  return { state: call?.isRecorded ? 'gone' : 'none' };
+}
+
+/** Where transcripts stand after a look that listed so many; the analysis goes leg by leg. */
+export function transcriptsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
+  const expected = Math.max(1, call?.recordingCount ?? 1);
+  if (listed >= expected) return { state: 'complete' };
+  if (listed === 0 && call && call.transcriptCount > 0) return { state: 'gone' };
+  if (listed === 0 && call?.isRecorded === false && call.recordingCount === 0) return { state: 'none' };
+  if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };
+  return { state: listed > 0 ? 'complete' : 'none' };
+}
+
+/** An artefact whose call was never read: the call is worth a read of its own. */
+function unknownCall(claim: Claim, call: HeldCall | undefined): Bump[] {
+  return call ? [] : [{ kind: 'call', key: claim.key }];
+}
+
+/** Transcripts are made from recordings, so they are first read when those are found, or will not be. */
+function transcriptsOwed(claim: Claim, call: HeldCall | undefined, state: ArtefactState): Bump[] {
+  const isSettled = call?.transcriptsState != null && call.transcriptsState !== 'pending';
+  return state === 'pending' || isSettled ? [] : [{ kind: 'transcripts', key: claim.key }];
+}
+
+/** A transcript proves a recording: one that is still looked for is worth a look now. */
+function recordingsOwed(claim: Claim, call: HeldCall | undefined, listed: number): Bump[] {
+  const isHeld = call?.recordingsState === 'complete' || call?.recordingsState === 'forbidden';
+  return listed > 0 && call && !isHeld ? [{ kind: 'recordings', key: claim.key }] : [];
+}

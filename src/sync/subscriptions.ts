@@ -1,0 +1,132 @@
+import { type EventType, eventTypeOf } from '../events/types.ts';
+import type { Log } from '../log.ts';
+import { type Service, ServiceError } from '../service/client.ts';
+import type { Subscription } from '../service/entities/subscription.ts';
+import { type Database, query } from '../warehouse/database.ts';
+import { writeSubscriptions } from '../warehouse/entities/subscriptions.ts';
+
+/** The events that the daemon lives on. */
+export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
+
+/** What became of one type's subscription. */
+export interface Ensured {
+  readonly type: EventType;
+  readonly url: string;
+  readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
+  readonly subscriptionId?: number;
+  readonly reason?: string;
+}
+
+export interface SubscriptionParts {
+  readonly service: Service;
+  readonly db: Database;
+  readonly log: Log;
+  readonly publicUrl: string;
+  readonly secret: string;
+  /** Secrets whose addresses are ours too, though no longer wanted. */
+  readonly previousSecret?: string | undefined;
+}
+
+/** The address of one event type. */
+export function hookUrl(publicUrl: string, secret: string, type: EventType): string {
+  return `${publicUrl}/hooks/${secret}/${type}`;
+}
+
+/**
+ * Sees to it that each wanted event type is delivered to its own address (section 4.7): adopts a subscription by its
+ * address, enables and retypes it by PUT, and else creates one; several of ours for one address are reduced to one.
+ * Other people's subscriptions are never touched. What the service refuses is answered `to_create_by_hand`, and the
+ * rest goes on. Rejects when the subscriptions cannot be listed.
+ */
+export async function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
+  const { service, db, publicUrl, secret } = parts;
+  const { data: listed } = await service.webhooks.list();
+  const ensured: Ensured[] = [];
+  for (const type of wantedTypes) {
+    const url = hookUrl(publicUrl, secret, type);
+    ensured.push(await ensureOne(service, listed, type, url));
+  }
+  await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
+  for (const each of ensured) tell(parts.log, each);
+  return ensured;
+}
+
+async function ensureOne(
+  service: Service,
+  listed: readonly Subscription[],
+  type: EventType,
+  url: string,
+): Promise<Ensured> {
+  const at = listed.filter((each) => each.url !== undefined && sameAddress(each.url, url));
+  const [adopted, ...spare] = at.sort((a, b) => rank(a, type) - rank(b, type));
+  try {
+    for (const each of spare) if (each.enabled !== false) await service.webhooks.disable(each.id);
+    if (adopted === undefined) {
+      const { data } = await service.webhooks.create({ name: `Trunkline ${type}`, url, type, enabled: true });
+      return { type, url, outcome: 'created', subscriptionId: data.id };
+    }
+    const changes = { ...(adopted.enabled !== true && { enabled: true }), ...(!isOfType(adopted, type) && { type }) };
+    if (Object.keys(changes).length === 0) return { type, url, outcome: 'in_place', subscriptionId: adopted.id };
+    await service.webhooks.update(adopted.id, changes);
+    return { type, url, outcome: 'repaired', subscriptionId: adopted.id };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { type, url, outcome: 'to_create_by_hand', reason: error.message };
+  }
+}
+
+/** The one to keep: of the right type first, enabled before disabled. */
+function rank(subscription: Subscription, type: EventType): number {
+  return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === true ? 0 : 1);
+}
+
+function isOfType(subscription: Subscription, type: EventType): boolean {
+  return subscription.type !== undefined && eventTypeOf(subscription.type) === type;
+}
+
+function sameAddress(a: string, b: string): boolean {
+  return a.replace(/\/+$/, '') === b.replace(/\/+$/, '');
+}
+
+/** Whether an address is one of this receiver's, under its present or its previous secret. */
+export function isOurAddress(
+  receiver: { publicUrl: string | undefined; secret: string | undefined; previousSecret?: string | undefined },
+  url: string,
+): boolean {
+  const { publicUrl, secret, previousSecret } = receiver;
+  if (publicUrl === undefined) return false;
+  return [secret, previousSecret].some((each) => each !== undefined && url.startsWith(`${publicUrl}/hooks/${each}/`));
+}
+
+/** Reads all subscriptions into the mirror. */
+export async function mirrorSubscriptions(
+  service: Service,
+  db: Database,
+  isOurUrl: (url: string) => boolean,
+): Promise<void> {
+  const [read] = await query<{ fetch_seq: string; fetched_at: Date }>(
+    db,
+    `select nextval('ops.fetch_seq') as fetch_seq, clock_timestamp() as fetched_at`,
+    [],
+  );
+  if (!read) return;
+  const { data, isComplete } = await service.webhooks.list();
+  await db.transaction().execute((tx) =>
+    writeSubscriptions(tx, {
+      subscriptions: data,
+      isOurs: ({ url }) => url !== undefined && isOurUrl(url),
+      isComplete,
+      read: { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source: 'webhooks.list' },
+    }),
+  );
+}
+
+// The address holds the secret, so the log names the type alone; `subscriptions ensure` prints what to do by hand.
+function tell(log: Log, { type, outcome, subscriptionId, reason }: Ensured): void {
+  if (outcome === 'to_create_by_hand') {
+    log.error(
+      { type, reason },
+      'No webhook subscription; `trunkline subscriptions ensure` prints what to create by hand',
+    );
+  } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome.replace('_', ' ')}`);
+}

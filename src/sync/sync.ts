@@ -1,0 +1,157 @@
+import { createBatch } from '../batch.ts';
+import { parkStream, resumeStreams } from '../inbox/streams.ts';
+import {
+  type Claim,
+  claimTargets,
+  failTarget,
+  type Pauses,
+  type Ring,
+  type Target,
+  type TargetKind,
+} from '../inbox/targets.ts';
+import type { Log } from '../log.ts';
+import type { Finding, Reading, ReadingRoom, TargetReader } from './finding.ts';
+import { outcomeOf } from './outcome.ts';
+import { forbiddenArtefacts, readRecordings, readTranscripts } from './readers/artefacts.ts';
+import { readCall } from './readers/call.ts';
+import { readLines, readUsers } from './readers/directory.ts';
+import { createThreadReader } from './readers/thread.ts';
+import { createThreadPages } from './thread-pages.ts';
+import { createWriter } from './writer.ts';
+
+/** How a target's turn ended. */
+export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
+
+export interface Sync {
+  /**
+   * Reads a target if that is owed, and mirrors what it finds. Never rejects for what the service answers: that is
+   * kept in the target's row. Rejects when the database cannot be reached; the sweep then rings again.
+   */
+  turn(target: Target, signal: AbortSignal): Promise<Turn>;
+  /** Resolves when nothing waits for its commit. */
+  idle(): Promise<void>;
+}
+
+export interface SyncParts extends ReadingRoom {
+  readonly log: Log;
+  readonly pauses: Pauses;
+  readonly onRings: (rings: readonly Ring[]) => void;
+  /** Told how every turn ended. */
+  readonly onTurn?: (kind: TargetKind, turn: Turn, seconds: number) => void;
+}
+
+export function createSync(parts: SyncParts): Sync {
+  const { db, log, pauses, onRings } = parts;
+  const readers: Readonly<Record<TargetKind, TargetReader>> = {
+    thread: createThreadReader(createThreadPages()),
+    call: readCall,
+    recordings: readRecordings,
+    transcripts: readTranscripts,
+    users: readUsers,
+    lines: readLines,
+  };
+  const writer = createWriter(db, pauses, onRings);
+  const claims = createBatch<Target, Claim | undefined>(
+    async (targets) => {
+      const claimed = new Map((await claimTargets(db, targets)).map((claim) => [`${claim.kind} ${claim.key}`, claim]));
+      return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
+    },
+    { inFlight: 2, most: 200 },
+  );
+
+  async function turn(target: Target, signal: AbortSignal): Promise<Turn> {
+    const claim = await claims.add(target);
+    if (!claim) return 'nothing_owed';
+    let reading: Reading;
+    try {
+      reading = await readers[claim.kind](claim, parts, signal);
+    } catch (error) {
+      return readFailed(claim, error);
+    }
+    try {
+      await settle(claim, 'active', reading);
+    } catch (error) {
+      log.error({ err: error, kind: claim.kind, key: claim.key }, 'A read could not be written; it is tried again');
+      return retry(claim, { kind: 'retry', afterMs: 5_000, countsAsAttempt: true }, messageOf(error));
+    }
+    if (claim.isProbe) {
+      await resumeStreams(db, [claim.kind]);
+      log.info({ kind: claim.kind }, 'The stream reads again');
+    }
+    return 'mirrored';
+  }
+
+  async function settle(
+    claim: Claim,
+    state: 'active' | 'gone' | 'forbidden' | 'refused',
+    reading?: Partial<Reading>,
+    error?: string,
+  ) {
+    await writer.write({
+      finding: reading?.finding,
+      followUps: reading?.followUps ?? [],
+      settlement: {
+        ...claim,
+        state,
+        lookAgainSeconds: reading?.lookAgainSeconds,
+        ...(error !== undefined && { error }),
+      },
+    });
+  }
+
+  async function readFailed(claim: Claim, error: unknown): Promise<Turn> {
+    const outcome = outcomeOf(error, claim, Math.random);
+    const message = messageOf(error);
+    if (outcome.kind === 'retry') {
+      if (outcome.countsAsAttempt)
+        log.debug({ kind: claim.kind, key: claim.key, err: error }, 'A read failed; it is tried again');
+      return retry(claim, outcome, message);
+    }
+    if (outcome.kind === 'park') {
+      if (!claim.isProbe)
+        log.error({ kind: claim.kind, err: error }, 'The credential may not read this stream; it waits');
+      await parkStream(db, claim.kind, { reason: message, missingScope: outcome.missingScope });
+      await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
+      return 'parked';
+    }
+    log.warn(
+      { kind: claim.kind, key: claim.key, err: error },
+      `The service will not show this target: ${outcome.state}`,
+    );
+    await settle(claim, outcome.state, refusedReading(claim, outcome.state), message);
+    return outcome.state;
+  }
+
+  async function retry(
+    claim: Claim,
+    outcome: { afterMs: number; countsAsAttempt: boolean; kind: 'retry' },
+    error: string,
+  ): Promise<Turn> {
+    await failTarget(db, claim, { error, afterMs: outcome.afterMs, countsAsAttempt: outcome.countsAsAttempt });
+    return 'later';
+  }
+
+  return {
+    async turn(target, signal) {
+      const began = performance.now();
+      const ended = await turn(target, signal);
+      parts.onTurn?.(target.kind, ended, (performance.now() - began) / 1_000);
+      return ended;
+    },
+    idle: () => writer.idle(),
+  };
+}
+
+/** What a final refusal says about what is held. */
+function refusedReading(claim: Claim, state: 'gone' | 'forbidden' | 'refused'): Partial<Reading> {
+  if (claim.kind === 'call' && state === 'gone') {
+    const finding: Finding = { kind: 'call_gone', callId: claim.key };
+    return { finding };
+  }
+  const isArtefact = claim.kind === 'recordings' || claim.kind === 'transcripts';
+  return isArtefact && state === 'forbidden' ? forbiddenArtefacts(claim) : {};
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,118 @@
+import { createBatch } from '../batch.ts';
+import { type Bump, type Pauses, type Ring, type Settlement, settleTargets } from '../inbox/targets.ts';
+import type { Database, Transaction } from '../warehouse/database.ts';
+import { markCallsGone, writeCalls } from '../warehouse/entities/calls.ts';
+import { writeThreads } from '../warehouse/entities/conversations.ts';
+import { writeLines } from '../warehouse/entities/lines.ts';
+import { writeRecordings } from '../warehouse/entities/recordings.ts';
+import { writeTranscripts } from '../warehouse/entities/transcripts.ts';
+import { writeUsers } from '../warehouse/entities/users.ts';
+import type { Finding } from './finding.ts';
+
+/** A read to be mirrored and settled in one transaction. */
+export interface Mirroring {
+  readonly finding: Finding | undefined;
+  readonly settlement: Settlement;
+  readonly followUps: readonly Bump[];
+}
+
+/** The one way into the warehouse: reads of many workers share a transaction, and one statement per table. */
+export interface Writer {
+  /** Resolves after the commit. A read that cannot be written rejects alone; the others of its batch stand. */
+  write(mirroring: Mirroring): Promise<void>;
+  idle(): Promise<void>;
+}
+
+const batching = { inFlight: 2, most: 200 };
+
+export function createWriter(db: Database, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Writer {
+  async function commit(mirrorings: readonly Mirroring[]): Promise<void> {
+    const rings = await retryDeadlock(() =>
+      db.transaction().execute(async (tx) => {
+        await writeFindings(
+          tx,
+          mirrorings.flatMap(({ finding }) => (finding ? [finding] : [])),
+        );
+        return settleTargets(
+          tx,
+          mirrorings.map(({ settlement }) => settlement),
+          mirrorings.flatMap(({ followUps }) => followUps),
+          pauses,
+        );
+      }),
+    );
+    onRings(rings);
+  }
+
+  const batch = createBatch<Mirroring, Error | undefined>(async (mirrorings) => {
+    try {
+      await commit(mirrorings);
+      return [];
+    } catch (error) {
+      if (mirrorings.length === 1) throw error;
+      // One of them cannot be written: each for itself, so that it fails alone.
+      return Promise.all(mirrorings.map((each) => commit([each]).then(() => undefined, asError)));
+    }
+  }, batching);
+
+  return {
+    async write(mirroring) {
+      const failure = await batch.add(mirroring);
+      if (failure) throw failure;
+    },
+    idle: () => batch.idle(),
+  };
+}
+
+async function writeFindings(tx: Transaction, findings: readonly Finding[]): Promise<void> {
+  const of = <K extends Finding['kind']>(kind: K) =>
+    findings.filter((each): each is Finding & { kind: K } => each.kind === kind);
+  const threads = of('thread');
+  const calls = of('call');
+  const gone = of('call_gone');
+  const recordings = of('recordings');
+  const transcripts = of('transcripts');
+  if (threads.length > 0)
+    await writeThreads(
+      tx,
+      threads.map(({ read }) => read),
+    );
+  if (calls.length > 0)
+    await writeCalls(
+      tx,
+      calls.map(({ read }) => read),
+    );
+  if (gone.length > 0)
+    await markCallsGone(
+      tx,
+      gone.map(({ callId }) => callId),
+    );
+  if (recordings.length > 0)
+    await writeRecordings(
+      tx,
+      recordings.map(({ read }) => read),
+    );
+  if (transcripts.length > 0)
+    await writeTranscripts(
+      tx,
+      transcripts.map(({ read }) => read),
+    );
+  for (const { read } of of('users')) await writeUsers(tx, read);
+  for (const { read } of of('lines')) await writeLines(tx, read);
+}
+
+/** Two transactions can still wait for each other across tables; Postgres ends one of them, which then runs again. */
+async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (tries === 3 || (code !== '40P01' && code !== '40001')) throw error;
+    }
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
