@@ -1,0 +1,210 @@
+import { z } from 'zod';
+
+/** What the README's table says of a variable. */
+interface Documented {
+  readonly doc: string;
+  /** Never printed, not even when it is wrong. */
+  readonly isSecret?: boolean;
+  /** Shown in place of a default that the schema cannot say. */
+  readonly otherwise?: string;
+}
+
+const documentation = z.registry<Documented>();
+
+const url = (protocols: readonly string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    error: `must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+  });
+const token = z.string().regex(/^[A-Za-z0-9._~-]{8,}$/, {
+  error: 'must be at least 8 characters of A-Z a-z 0-9 . _ ~ -, since it stands in an address',
+});
+const integer = (from: number, to: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, { error: 'must be a whole number' })
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(from, { error: `must be at least ${from}` })
+        .max(to, { error: `must be at most ${to}` }),
+    );
+
+/** Every environment variable: its type, its default, and its meaning. The README's table is generated from here. */
+const variables = z.object({
+  API_BASE_URL: url(['http:', 'https:'])
+    .optional()
+    .register(documentation, { doc: 'The telephony service.', otherwise: '`start` runs the sandbox' }),
+  API_KEY: z
+    .string()
+    .optional()
+    .register(documentation, { doc: 'API key of the account.', isSecret: true, otherwise: 'the sandbox’s own' }),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional().register(documentation, {
+    doc: 'The Postgres that holds the warehouse.',
+    isSecret: true,
+    otherwise: '`start` runs an embedded Postgres 18',
+  }),
+  REDIS_URL: url(['redis:', 'rediss:']).optional().register(documentation, {
+    doc: 'The Redis that holds the queues (`maxmemory-policy noeviction`).',
+    isSecret: true,
+    otherwise: 'the queues live in the Postgres',
+  }),
+  PUBLIC_URL: url(['http:', 'https:']).optional().register(documentation, {
+    doc: 'Where the service reaches the receiver. Webhooks are registered with it.',
+    otherwise: 'nothing is registered, but with the sandbox',
+  }),
+  WEBHOOK_SECRET: token.optional().register(documentation, {
+    doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`.',
+    isSecret: true,
+    otherwise: '`start` makes one and keeps it',
+  }),
+  WEBHOOK_SECRET_PREVIOUS: token
+    .optional()
+    .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
+  ADMIN_TOKEN: z.string().min(8, { error: 'must be at least 8 characters' }).optional().register(documentation, {
+    doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token.',
+    isSecret: true,
+    otherwise: 'none is asked for; allowed only when `HOST` is loopback',
+  }),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .register(documentation, { doc: 'Address that the receiver binds; `0.0.0.0` on a PaaS.' }),
+  PORT: integer(0, 65_535)
+    .prefault('3000')
+    .register(documentation, { doc: 'Port of the receiver; 0 takes a free one.' }),
+  DATA_DIR: z
+    .string()
+    .default('.data')
+    .register(documentation, {
+      doc: 'Folder of the embedded Postgres, of the sandbox and of secrets that `start` makes.',
+    }),
+  TIME_ZONE: z
+    .string()
+    .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
+    .default('UTC')
+    .register(documentation, { doc: 'Time zone of the status page.' }),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
+      error: 'must be one of trace, debug, info, warn, error, fatal',
+    })
+    .default('info')
+    .register(documentation, { doc: 'How much is logged, to standard error.' }),
+  EVENT_RETENTION_DAYS: integer(1, 3_650)
+    .prefault('30')
+    .register(documentation, { doc: 'How many days deliveries are kept in the inbox.' }),
+});
+
+export type Variable = keyof typeof variables.shape;
+
+/** The settings of a process, grouped by what they are for. */
+export interface Settings {
+  readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly receiver: {
+    readonly host: string;
+    readonly port: number;
+    readonly publicUrl: string | undefined;
+    readonly secret: string | undefined;
+    readonly previousSecret: string | undefined;
+    readonly adminToken: string | undefined;
+  };
+  readonly dataDir: string;
+  readonly timeZone: string;
+  readonly logLevel: string;
+  readonly eventRetentionDays: number;
+}
+
+/** The environment cannot be used; the message lists every problem with its cure, and no secret. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly code = 'settings';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The settings cannot be used:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the environment. `needed` are variables that the command cannot do without. An empty variable counts as not
+ * set. Throws one SettingsError for all problems.
+ */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  options: { needed?: readonly Variable[]; servesPages?: boolean } = {},
+): Settings {
+  const given = Object.fromEntries(
+    Object.keys(variables.shape).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
+  const parsed = variables.safeParse(given);
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}${shownValue(issue.path[0], given)}`);
+  for (const name of options.needed ?? []) {
+    if (given[name] === undefined) problems.push(`${name} is missing: ${documentationOf(name).doc}`);
+  }
+  if (options.servesPages && given.ADMIN_TOKEN === undefined && !isLoopback(given.HOST)) {
+    problems.push(
+      'ADMIN_TOKEN is missing: with HOST other than loopback, the status page must not be open to everybody',
+    );
+  }
+  if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
+  return grouped(parsed.data);
+}
+
+function grouped(read: z.output<typeof variables>): Settings {
+  return {
+    api: { baseUrl: read.API_BASE_URL, key: read.API_KEY },
+    databaseUrl: read.DATABASE_URL,
+    redisUrl: read.REDIS_URL,
+    receiver: {
+      host: read.HOST,
+      port: read.PORT,
+      publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
+      secret: read.WEBHOOK_SECRET,
+      previousSecret: read.WEBHOOK_SECRET_PREVIOUS,
+      adminToken: read.ADMIN_TOKEN,
+    },
+    dataDir: read.DATA_DIR,
+    timeZone: read.TIME_ZONE,
+    logLevel: read.LOG_LEVEL,
+    eventRetentionDays: read.EVENT_RETENTION_DAYS,
+  };
+}
+
+/** The settings as a table for the README. */
+export function settingsTable(): string {
+  const rows = Object.keys(variables.shape).map((name) => {
+    const { doc, otherwise } = documentationOf(name as Variable);
+    const [fallback] = [defaults[name as Variable]];
+    return `| \`${name}\` | ${fallback === undefined ? (otherwise ?? 'not set') : `\`${fallback}\``} | ${doc} |`;
+  });
+  return ['| variable | without it | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+const defaults: Partial<Record<string, unknown>> = variables.parse({});
+
+function documentationOf(name: Variable): Documented {
+  return documentation.get(variables.shape[name]) ?? { doc: '' };
+}
+
+function shownValue(name: PropertyKey | undefined, given: Record<string, string | undefined>): string {
+  if (typeof name !== 'string' || documentation.get(variables.shape[name as Variable])?.isSecret) return '';
+  return ` (it is ${JSON.stringify(given[name])})`;
+}
+
+export function isLoopback(host: string | undefined): boolean {
+  return host === undefined || host === 'localhost' || host === '::1' || /^127\./.test(host);
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,41 @@
+import { Argument, type Command } from 'commander';
+import { readSettings } from '../../../config/settings.ts';
+import { createContext, readySettings } from '../../context.ts';
+import { bumpTargets, type Target, targetKinds } from '../../inbox/targets.ts';
+import { createLog } from '../../log.ts';
+import { normalizeNumber } from '../../numbers.ts';
+import { threadKey, threadOf } from '../../warehouse/entities/conversations.ts';
+import { CommandFailed, reporting } from '../exit.ts';
+
+export function addResync(program: Command): void {
+  program
+    .command('resync')
+    .description('Makes the workers read one thing again, whether or not anything announced it.')
+    .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
+    .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
+    .action((kind: Target['kind'], key: string) =>
+      reporting(async () => {
+        const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+        const log = createLog('warn');
+        await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
+        const target = { kind, key: keyOf(kind, key) };
+        context.ringer.ring(await bumpTargets(context.database.db, [target], context.pauses));
+        await context.ringer.idle();
+        console.log(`${target.kind} ${target.key} will be read.`);
+      }),
+    );
+}
+
+function keyOf(kind: Target['kind'], key: string): string {
+  if (kind === 'users' || kind === 'lines') return 'all';
+  if (kind !== 'thread') {
+    if (/^\d{9,11}\.\d{1,12}$/.test(key)) return key;
+    throw new CommandFailed(`"${key}" is no call id: it looks like 1783385492.057900.`);
+  }
+  const thread = threadOf(key);
+  const line = normalizeNumber(thread.line);
+  const participants = [...new Set(thread.participants.map(normalizeNumber))].sort();
+  const number = participants[0] ?? normalizeNumber(thread.number);
+  if (line === '' || number === '') throw new CommandFailed(`"${key}" is no thread: write line/number.`);
+  return threadKey({ line, number, participants });
+}

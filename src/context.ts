@@ -1,0 +1,71 @@
+import type { Settings } from '../config/settings.ts';
+import { createRinger, type Ringer } from './inbox/ringer.ts';
+import { defaultPauses, type Pauses } from './inbox/targets.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createQueues, type Queues } from './queues/queues.ts';
+import { apiKey, createService, type Service } from './service/client.ts';
+import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
+
+/** What the parts of one process share. Whoever creates it disposes of it, last. */
+export interface Context extends AsyncDisposable {
+  readonly settings: ReadySettings;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly database: OpenDatabase;
+  readonly queues: Queues;
+  readonly ringer: Ringer;
+  /** Undefined where the command was given no API to talk to. */
+  readonly service: Service | undefined;
+  readonly pauses: Pauses;
+}
+
+/** Settings whose stores are known: given by the environment, or started by `start`. */
+export type ReadySettings = Settings & { readonly databaseUrl: string };
+
+/** For commands that need DATABASE_URL, and have had the settings checked for it. */
+export function readySettings(settings: Settings): ReadySettings {
+  const { databaseUrl } = settings;
+  if (databaseUrl === undefined) throw new Error('DATABASE_URL is missing');
+  return { ...settings, databaseUrl };
+}
+
+export async function createContext(
+  settings: ReadySettings,
+  options: { log: Log; name: string; maxConnections: number; pauses?: Pauses },
+): Promise<Context> {
+  const { log, name, maxConnections } = options;
+  const metrics = createMetrics();
+  const { databaseUrl, redisUrl, api } = settings;
+  const database = createDatabase({ url: databaseUrl, log, maxConnections, name });
+  const queues = await createQueues({ redisUrl, databaseUrl, log }).catch(async (error: unknown) => {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  });
+  const ringer = createRinger(queues, log);
+  const service =
+    api.baseUrl === undefined || api.key === undefined
+      ? undefined
+      : createService({
+          baseUrl: api.baseUrl,
+          credential: apiKey(api.key),
+          log,
+          onAnswer: ({ operation, outcome, milliseconds }) =>
+            metrics.apiAnswered(operation, outcome, milliseconds / 1_000),
+        });
+  return {
+    settings,
+    log,
+    metrics,
+    database,
+    queues,
+    ringer,
+    service,
+    pauses: options.pauses ?? defaultPauses,
+    async [Symbol.asyncDispose]() {
+      await ringer.close();
+      await Promise.allSettled([queues.close(), service?.close()]);
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The webhook secret of a machine that was given none: made once, kept in the data folder, readable by its owner. */
+export async function ownWebhookSecret(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'webhook-secret');
+  await mkdir(dataDir, { recursive: true });
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  if (kept.trim() !== '') return kept.trim();
+  const secret = randomBytes(24).toString('hex');
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  return secret;
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import { type Context, createContext } from '../context.ts';
+import type { Log } from '../log.ts';
+import { migrateAll } from '../migrations.ts';
+import { createReceiver } from '../receiver/receiver.ts';
+import { startRegistration } from '../receiver/registration.ts';
+import { createSandbox } from '../sandbox/sandbox.ts';
+import { registerPages } from '../status/pages.ts';
+import { ownWebhookSecret } from './own-secret.ts';
+import { startPostgres } from './postgres.ts';
+
+/** Everything that `start` runs in one process, and where to find it. */
+export interface Started {
+  readonly statusUrl: string;
+  readonly databaseUrl: string;
+  /** Undefined when the daemon talks to a real service. */
+  readonly sandboxUrl: string | undefined;
+  readonly dataDir: string;
+  /** Drains, then stops each part in the reverse order of its start: Postgres last. */
+  close(): Promise<void>;
+}
+
+/** Begins to work the queues; given by the entry, since nothing in `src` knows the workers. */
+export type StartWorkers = (context: Context) => Promise<{ close(deadlineMs: number): Promise<void> }>;
+
+export interface StartOptions {
+  readonly log: Log;
+  readonly startWorkers: StartWorkers;
+  /** Port of the sandbox; another one when it is taken. */
+  readonly sandboxPort: number;
+  readonly drainMs: number;
+}
+
+/** Brings up all that the environment does not name: Postgres, the sandbox; then migrations, receiver and workers. */
+export async function start(settings: Settings, options: StartOptions): Promise<Started> {
+  const { log } = options;
+  const opened: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const each of opened.reverse()) await each();
+    opened.length = 0;
+  };
+  try {
+    const databaseUrl = settings.databaseUrl ?? (await ownPostgres());
+    await migrateAll(databaseUrl, log);
+    const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
+    const secret = settings.receiver.secret ?? (await ownWebhookSecret(settings.dataDir));
+    const context = await createContext(
+      {
+        ...settings,
+        databaseUrl,
+        api: sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api,
+        receiver: { ...settings.receiver, secret },
+      },
+      { log, name: 'start', maxConnections: 10 },
+    );
+    opened.push(() => context[Symbol.asyncDispose]());
+    const receiver = await createReceiver(context, (app) => registerPages(app, context));
+    opened.push(receiver.close);
+    const workers = await options.startWorkers(context);
+    opened.push(() => workers.close(options.drainMs));
+    const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
+    if (publicUrl !== undefined) opened.push(startRegistration(context, publicUrl, secret).stop);
+    return { statusUrl: `${receiver.url}/`, databaseUrl, sandboxUrl: sandbox?.url, dataDir: settings.dataDir, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function ownPostgres(): Promise<string> {
+    const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
+    opened.push(() => postgres.stop());
+    return postgres.url;
+  }
+
+  async function ownSandbox() {
+    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true };
+    const sandbox = await createSandbox({ ...sandboxOptions, port: options.sandboxPort }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EADDRINUSE') throw error;
+        return createSandbox({ ...sandboxOptions, port: 0 });
+      },
+    );
+    opened.push(sandbox.close);
+    return sandbox;
+  }
+}

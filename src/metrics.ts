@@ -1,0 +1,57 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
+
+/** What a process counts of itself; the state that all processes share is read from the database instead. */
+export interface Metrics {
+  readonly registry: Registry;
+  deliveryAccepted(type: string, isRecognized: boolean): void;
+  deliveryRefused(reason: 'token' | 'too_large' | 'unavailable'): void;
+  commitSeconds(seconds: number): void;
+  targetTurned(kind: string, turn: string, seconds: number): void;
+  apiAnswered(operation: string, outcome: string, seconds: number): void;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const deliveries = new Counter({
+    name: 'trunkline_deliveries_total',
+    help: 'Webhook deliveries that were stored and answered 2xx.',
+    labelNames: ['type', 'recognized'] as const,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'trunkline_deliveries_refused_total',
+    help: 'Webhook requests that were answered 404, 413 or 503.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  const commits = new Histogram({
+    name: 'trunkline_delivery_commit_seconds',
+    help: 'From the whole body of a delivery to its commit.',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+    registers,
+  });
+  const turns = new Histogram({
+    name: 'trunkline_target_turn_seconds',
+    help: 'Turns of targets: claim, read and commit.',
+    labelNames: ['kind', 'turn'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
+    registers,
+  });
+  const answers = new Histogram({
+    name: 'trunkline_api_answer_seconds',
+    help: 'Tries of requests to the service.',
+    labelNames: ['operation', 'outcome'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 20],
+    registers,
+  });
+  return {
+    registry,
+    deliveryAccepted: (type, isRecognized) => deliveries.inc({ type, recognized: String(isRecognized) }),
+    deliveryRefused: (reason) => refusals.inc({ reason }),
+    commitSeconds: (seconds) => commits.observe(seconds),
+    targetTurned: (kind, turn, seconds) => turns.observe({ kind, turn }, seconds),
+    apiAnswered: (operation, outcome, seconds) => answers.observe({ operation, outcome }, seconds),
+  };
+}

@@ -1,0 +1,118 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type DeliveryFacts, extract } from '../events/extract.ts';
+import type { Hint } from '../events/hint.ts';
+import type { DueTarget, Inbox } from '../inbox/deliveries.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { threadKey } from '../warehouse/entities/conversations.ts';
+
+export interface HookParts {
+  readonly inbox: Inbox;
+  readonly isOurLine: (number: string) => boolean;
+  /** Accepted tokens: the current one, and the previous one while it is rotated. */
+  readonly tokens: readonly string[];
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** One MiB; a larger body is answered 413. */
+export const largestBody = 1_048_576;
+
+/** So many deliveries may wait for their commit before further ones are sent away to come back later. */
+const mostWaiting = 20_000;
+const retryAfterSeconds = '5';
+
+/** A call that still rings is not in the history yet. */
+const liveCallSeconds = 60;
+
+interface HookRequest {
+  Params: { token: string; '*'?: string };
+}
+
+/**
+ * The addresses that the service delivers to: `/hooks/{token}/{type}`, any content type, trailing segments tolerated.
+ * 202 is a promise: the delivery and what it points at are committed.
+ */
+export function registerHooks(app: FastifyInstance, parts: HookParts): void {
+  const tokens = parts.tokens.map((token) => Buffer.from(token));
+  let isFailing = false;
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: largestBody }, (_request, body, done) =>
+    done(null, body),
+  );
+
+  async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
+    if (!isToken(tokens, request.params.token)) {
+      parts.metrics.deliveryRefused('token');
+      return reply.code(404).send({ error: 'not found' });
+    }
+    const at = request.url.indexOf('?');
+    const query = at < 0 ? '' : request.url.slice(at + 1);
+    // Services and people open an address to see whether it is there.
+    if (request.method === 'GET' && query === '') return reply.code(200).send({ ready: true });
+    if (parts.inbox.waiting > mostWaiting) return unavailable(reply);
+    const began = performance.now();
+    const facts = extract(
+      {
+        pathType: request.params['*']?.split('/', 1)[0] || undefined,
+        contentType: request.headers['content-type'],
+        query,
+        body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      },
+      parts.isOurLine,
+    );
+    try {
+      await parts.inbox.accept({
+        eventType: facts.type,
+        claimedType: facts.claimedType,
+        contentType: short(request.headers['content-type']),
+        userAgent: short(request.headers['user-agent']),
+        body: facts.body,
+        fingerprint: facts.fingerprint,
+        targets: targetsOf(facts),
+        isRecognized: facts.isRecognized,
+      });
+    } catch (error) {
+      if (!isFailing)
+        parts.log.error({ err: error }, 'Deliveries cannot be stored; they are answered 503 until they can');
+      isFailing = true;
+      return unavailable(reply);
+    }
+    if (isFailing) parts.log.info('Deliveries are stored again');
+    isFailing = false;
+    parts.metrics.deliveryAccepted(facts.type ?? 'unknown', facts.isRecognized);
+    parts.metrics.commitSeconds((performance.now() - began) / 1_000);
+    return reply.code(202).send({ received: facts.hints.length });
+  }
+
+  function unavailable(reply: FastifyReply): FastifyReply {
+    parts.metrics.deliveryRefused('unavailable');
+    return reply.code(503).header('retry-after', retryAfterSeconds).send({ error: 'try again later' });
+  }
+
+  for (const url of ['/hooks/:token', '/hooks/:token/*']) {
+    app.route<HookRequest>({ method: ['GET', 'POST', 'PUT'], url, bodyLimit: largestBody, handler: accept });
+  }
+}
+
+function isToken(tokens: readonly Buffer[], given: string): boolean {
+  const bytes = Buffer.from(given);
+  return tokens.some((token) => token.length === bytes.length && timingSafeEqual(token, bytes));
+}
+
+/** Headers are kept for reading only; control characters and endless ones are not worth keeping. */
+function short(header: string | undefined): string | undefined {
+  return header?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || undefined;
+}
+
+export function targetsOf({ hints }: Pick<DeliveryFacts, 'hints'>): DueTarget[] {
+  return hints.map(targetOf);
+}
+
+function targetOf(hint: Hint): DueTarget {
+  if (hint.kind === 'thread') return { kind: 'thread', key: threadKey(hint) };
+  if (hint.why === 'transcript') return { kind: 'transcripts', key: hint.callId };
+  return { kind: 'call', key: hint.callId, ...(hint.why === 'live' && { afterSeconds: liveCallSeconds }) };
+}

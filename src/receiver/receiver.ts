@@ -1,0 +1,90 @@
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Context } from '../context.ts';
+import { createInbox } from '../inbox/deliveries.ts';
+import { createDatabase } from '../warehouse/database.ts';
+import { guardPages } from './admin.ts';
+import { registerHealth } from './health.ts';
+import { largestBody, registerHooks } from './hooks.ts';
+import { createOurLines } from './our-lines.ts';
+
+export interface Receiver {
+  /** Where it listens. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more requests, and resolves when those under way are answered. */
+  close(): Promise<void>;
+}
+
+/** Times of a request, in milliseconds: a slow sender is cut, and a keep-alive connection outlives the usual proxy's. */
+const requestMs = 10_000;
+const keepAliveMs = 75_000;
+
+/** The inbox has connections of its own: pages and scrapes never stand before a delivery. */
+const inboxConnections = 3;
+
+/**
+ * Listens for deliveries and serves the pages of the daemon. `pages` adds routes that only `ADMIN_TOKEN` opens. No
+ * token, body or address ever reaches the log: requests are counted, not logged.
+ */
+export async function createReceiver(
+  context: Context,
+  pages: (app: FastifyInstance) => void | Promise<void> = () => undefined,
+): Promise<Receiver> {
+  const { settings, database, ringer, log, metrics, pauses } = context;
+  const { host, port, secret, previousSecret, adminToken } = settings.receiver;
+  const stored = createDatabase({
+    url: settings.databaseUrl,
+    log,
+    maxConnections: inboxConnections,
+    name: 'inbox',
+    statementMs: 8_000,
+  });
+  const inbox = createInbox(stored.pool, pauses, ringer.ring);
+  const lines = createOurLines(database.db, log);
+  await lines.refresh();
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: largestBody,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    http: { headersTimeout: requestMs, connectionsCheckingInterval: 1_000 },
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 500 },
+    exposeHeadRoutes: false,
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
+  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status === 413) metrics.deliveryRefused('too_large');
+    if (status >= 500) log.error({ err: error, method: request.method }, 'A request could not be answered');
+    return reply.code(status).send({ error: status >= 500 ? 'internal error' : error.message });
+  });
+  await app.register(async (scope) => {
+    registerHooks(scope, {
+      inbox,
+      isOurLine: lines.has,
+      tokens: [secret, previousSecret].filter((token) => token !== undefined),
+      metrics,
+      log,
+    });
+  });
+  registerHealth(app, context);
+  await app.register(async (scope) => {
+    guardPages(scope, adminToken);
+    await pages(scope);
+  });
+  await app.listen({ host, port });
+  const bound = app.server.address() as AddressInfo;
+  return {
+    url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    port: bound.port,
+    async close() {
+      lines.stop();
+      await app.close();
+      await inbox.idle();
+      await stored[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { type QueueName, queueNames } from '../config/queues.ts';
+import type { Context } from '../src/context.ts';
+import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
+import { bumpTargets, type Target } from '../src/inbox/targets.ts';
+import { defaultLooks } from '../src/sync/looks.ts';
+import { createSync } from '../src/sync/sync.ts';
+import { createDriftLog } from '../src/warehouse/drift.ts';
+import { createMaintenance } from './maintenance.ts';
+
+export interface Workers {
+  /** Finishes the turns in hand within the deadline, in milliseconds, and takes no more. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+export interface WorkerOptions {
+  /** Default: all. */
+  readonly queues?: readonly QueueName[];
+  /** Seconds after the end of a call at which late recordings and transcripts are looked for. */
+  readonly looks?: readonly number[];
+  readonly directoryEverySeconds?: number;
+  readonly sweepPace?: SweepPace;
+}
+
+/** Users and lines change rarely; a hint for an unknown line does not wait for them. */
+const directoryEverySeconds = 600;
+
+/** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
+export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
+  const { database, queues, ringer, service, log, metrics, pauses } = context;
+  if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
+  const { db } = database;
+  const drift = createDriftLog(db);
+  const sync = createSync({
+    db,
+    service,
+    log,
+    pauses,
+    looks: options.looks ?? defaultLooks,
+    directoryEverySeconds: options.directoryEverySeconds ?? directoryEverySeconds,
+    now: () => new Date(),
+    onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+    onRings: ringer.ring,
+    onTurn: metrics.targetTurned,
+  });
+  const working = (options.queues ?? queueNames).map((name) =>
+    queues.work(name, {}, async (bell, signal) => {
+      await sync.turn(bell as Target, signal);
+    }),
+  );
+  const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
+  const maintenance = createMaintenance({ db, log, drift, retentionDays: context.settings.eventRetentionDays });
+  ringer.ring(
+    await bumpTargets(
+      db,
+      [
+        { kind: 'lines', key: 'all' },
+        { kind: 'users', key: 'all' },
+      ],
+      pauses,
+    ),
+  );
+  return {
+    async close(deadlineMs) {
+      await sweep.stop();
+      await Promise.all(working.map((worker) => worker.close(deadlineMs)));
+      await sync.idle();
+      await maintenance.stop();
+    },
+  };
+}
