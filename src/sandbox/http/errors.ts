@@ -1,0 +1,58 @@
+import type { Scope } from '../account.ts';
+
+export type ErrorType =
+  | 'invalid_request'
+  | 'unsupported'
+  | 'unauthenticated'
+  | 'insufficient_scope'
+  | 'permission_denied'
+  | 'not_found'
+  | 'rate_limited'
+  | 'internal_error';
+
+/** An answer of section 7: its status, and what goes into the envelope. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly scope: Scope | undefined;
+
+  constructor(status: number, type: ErrorType, message: string, scope?: Scope) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.type = type;
+    this.scope = scope;
+  }
+}
+
+export function invalidRequest(message: string): ApiError {
+  return new ApiError(400, 'invalid_request', message);
+}
+
+export function notFound(what: string): ApiError {
+  return new ApiError(404, 'not_found', `${what} does not exist on this account`);
+}
+
+export function permissionDenied(message: string): ApiError {
+  return new ApiError(403, 'permission_denied', message);
+}
+
+/** The type that section 7 gives to a status, for failures that do not come from a route. */
+export function typeOfStatus(status: number): ErrorType {
+  switch (status) {
+    case 401:
+      return 'unauthenticated';
+    case 403:
+      return 'permission_denied';
+    case 404:
+      return 'not_found';
+    case 429:
+      return 'rate_limited';
+    default:
+      return status >= 500 ? 'internal_error' : 'invalid_request';
+  }
+}
+
+export function errorEnvelope(type: ErrorType, message: string, scope?: Scope): object {
+  return { error: scope === undefined ? { type, message } : { type, message, scope } };
+}

@@ -1,0 +1,88 @@
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Change } from './table.ts';
+
+/** What the seeded part of the state follows from; it is told again at each start instead of being stored. */
+export interface Origin {
+  seed: number;
+  calls: number;
+  threads: number;
+  /** Milliseconds; the history ends here. */
+  startedAt: number;
+}
+
+/**
+ * An append-only file: the origin, then each change as one line of JSON. Each line is handed to the operating system at
+ * once, so it outlives a SIGKILL of the process, though not a power cut.
+ */
+export interface Journal {
+  readonly origin: Origin;
+  readonly changes: Change[];
+  append(change: Change): void;
+  /** Forgets every change. */
+  restart(): void;
+  close(): void;
+}
+
+/** Opens or creates a journal; an existing one keeps its origin, and only the last change of each entity. */
+export function openJournal(file: string, fresh: Origin): Journal {
+  mkdirSync(dirname(file), { recursive: true });
+  const { origin, changes } = readJournal(file) ?? { origin: fresh, changes: [] };
+  rewrite(file, origin, changes);
+  let descriptor = openSync(file, 'a');
+
+  return {
+    origin,
+    changes,
+    append(change) {
+      writeSync(descriptor, `${JSON.stringify(change)}\n`);
+    },
+    restart() {
+      closeSync(descriptor);
+      rewrite(file, origin, []);
+      descriptor = openSync(file, 'a');
+    },
+    close() {
+      closeSync(descriptor);
+    },
+  };
+}
+
+function readJournal(file: string): { origin: Origin; changes: Change[] } | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+  const lines = text.split('\n');
+  // A kill in the middle of a write leaves half a line at the end: that change never happened.
+  lines.pop();
+  const [first, ...rest] = lines;
+  if (first === undefined) return null;
+
+  const origin = parseLine(first, 1, file) as Origin;
+  const last = new Map<string, Change>();
+  for (const [index, line] of rest.entries()) {
+    const change = parseLine(line, index + 2, file) as Change;
+    last.set(`${change.kind} ${change.key}`, change);
+  }
+  return { origin, changes: [...last.values()] };
+}
+
+function parseLine(line: string, number: number, file: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new Error(`${file}, line ${number} is not JSON: mend the line, or move the file away to begin anew`, {
+      cause,
+    });
+  }
+}
+
+function rewrite(file: string, origin: Origin, changes: readonly Change[]): void {
+  const lines = [origin, ...changes].map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(`${file}.new`, lines.join(''));
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,226 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { type Ask, caller } from './client/caller.ts';
+import { createReceiver, type Receiver } from './client/receiver.ts';
+
+let sandbox: Sandbox;
+let ask: Ask;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 0, threads: 0, deliveryRetriesMs: [20, 20, 20] });
+  ask = caller(sandbox);
+});
+beforeEach(async () => {
+  await sandbox.reset();
+  receiver = await createReceiver();
+});
+afterEach(() => receiver[Symbol.asyncDispose]());
+afterAll(() => sandbox.close());
+
+async function subscribe(type: string, path = `/${type}`): Promise<number> {
+  const { body } = await ask('POST', '/webhooks', { type, url: `${receiver.url}${path}` });
+  return body.data.id;
+}
+
+async function settled(): Promise<void> {
+  await expect.poll(() => sandbox.deliveries().filter((one) => one.outcome === 'pending')).toEqual([]);
+}
+
+const line = '16465550100';
+const number = '12125550142';
+const answered = { direction: 'inbound', status: 'answered', recorded: true, number, durationSeconds: 120 } as const;
+
+test('a text arrives in the captured shape, query values of the address included', async () => {
+  await subscribe('AccountSMS', '/hooks/token/AccountSMS?secret=x&tenant=7');
+  const made = await sandbox.emit.sms({ line, number, text: '3rd', sentAt: '2026-04-21T22:47:50Z' });
+  const [delivery] = await receiver.until(1);
+  expect(delivery).toMatchObject({
+    path: '/hooks/token/AccountSMS?secret=x&tenant=7',
+    contentType: 'application/json',
+  });
+  expect(delivery?.json).toEqual({
+    id: made.id,
+    direction: 'received',
+    startTime: '2026-04-21T18:47:50-04:00',
+    fromNumber: number,
+    toNumber: line,
+    message: '3rd',
+    media: null,
+    webhookType: 'AccountSMS',
+    secret: 'x',
+    tenant: '7',
+  });
+});
+
+test('an outbound text is told again when its receipt comes', async () => {
+  await subscribe('AccountSMS');
+  const made = await sandbox.emit.sms({ line, number, direction: 'out', delivery: 'undelivered' });
+  const [sent, receipt] = await receiver.until(2);
+  expect(sent?.json).toMatchObject({ id: made.id, direction: 'sent', fromNumber: line, toNumber: number });
+  expect(receipt?.json).toMatchObject({ id: made.id, deliveryStatus: 'undelivered' });
+  const { body } = await ask('GET', `/sms/conversations/${line}/${number}`);
+  expect(body.data.messages[0].delivery).toMatchObject({ status: 'undelivered', error: expect.stringMatching(/./) });
+});
+
+test('an ended call arrives in the captured shape and can be read by then', async () => {
+  await subscribe('AccountEndedCalls');
+  const made = await sandbox.emit.call({ ...answered, group: 'Service', transfers: 0 });
+  const [delivery] = await receiver.until(1);
+  expect(delivery?.json).toMatchObject({
+    callId: made.id,
+    direction: 'incoming',
+    status: 'answered',
+    webhookType: 'AccountEndedCalls',
+    callerNumber: number,
+    externalCallerId: number,
+    externalCallerName: expect.any(String),
+    callDuration: 120,
+    recordingUrl: expect.stringContaining(`/recordings/${made.recordings[0]}.wav?signature=`),
+  });
+  expect(delivery?.json.cdrs[0]).toMatchObject({ callerType: 'external', calledType: 'ivr', status: 'answer' });
+  expect(delivery?.json.cdrs.at(-1)).toMatchObject({ calledType: 'phone', status: 'answer' });
+  expect((await ask('GET', `/calls/${delivery?.json.callId}`)).status).toBe(200);
+});
+
+test('outgoing and internal calls use the captured words', async () => {
+  await subscribe('AccountEndedCalls');
+  await sandbox.emit.call({ direction: 'outbound', status: 'answered', number });
+  await sandbox.emit.call({ direction: 'internal', status: 'missed' });
+  const bodies = (await receiver.until(2)).map((delivery) => delivery.json);
+  expect(bodies.find((body) => body.direction === 'outgoing')).toMatchObject({ calledNumber: number });
+  expect(bodies.find((body) => body.direction === 'Internal')).toMatchObject({ status: 'missed', talkDuration: 0 });
+});
+
+test('a call with an agent is told to those who watch users, others are not', async () => {
+  await subscribe('UserEndedCalls');
+  await sandbox.emit.call({ ...answered, status: 'missed', abandoned: true, recorded: false, group: 'Service' });
+  const made = await sandbox.emit.call(answered);
+  const [delivery] = await receiver.until(1);
+  expect(delivery?.json).toMatchObject({ callId: made.id, webhookType: 'UserEndedCalls' });
+});
+
+test('a transcription is told when the transcript can be read', async () => {
+  await subscribe('AccountAITranscription');
+  const made = await sandbox.emit.call({ ...answered, transfers: 0, transcriptAfterMs: 30 });
+  const [delivery] = await receiver.until(1);
+  const [transcriptId] = made.transcriptIds;
+  expect(delivery?.json).toEqual({ callId: made.id, transcriptId, webhookType: 'AccountAITranscription' });
+  expect((await ask('GET', `/calls/${made.id}/transcripts`)).body.data).toMatchObject([{ id: transcriptId }]);
+});
+
+test('only enabled subscriptions of the type hear of an event, and silent events reach none', async () => {
+  await subscribe('AccountEndedCalls');
+  const disabled = await subscribe('AccountSMS', '/disabled');
+  await subscribe('AccountSMS', '/one');
+  await subscribe('AccountSMS', '/two');
+  await ask('POST', `/webhooks/${disabled}/disable`);
+  await sandbox.emit.sms({ line, number, announce: false });
+  await sandbox.emit.sms({ line, number });
+  await settled();
+  expect(receiver.received.map((delivery) => delivery.path).toSorted()).toEqual(['/one', '/two']);
+});
+
+test('a refused delivery is tried again until it is taken', async () => {
+  await subscribe('AccountSMS');
+  receiver.answers.push(500, 302);
+  await sandbox.emit.sms({ line, number });
+  await receiver.until(3);
+  await settled();
+  const [delivery] = sandbox.deliveries();
+  expect(delivery?.outcome).toBe('delivered');
+  expect(delivery?.attempts.map((attempt) => attempt.status)).toEqual([500, 302, 200]);
+  expect(new Set(receiver.received.map((one) => one.text)).size).toBe(1);
+});
+
+test('a delivery fails after the last try', async () => {
+  await subscribe('AccountSMS');
+  receiver.answers.push(503, 503, 503, 503);
+  await sandbox.emit.sms({ line, number });
+  await settled();
+  expect(sandbox.deliveries()).toMatchObject([{ outcome: 'failed', attempts: [{}, {}, {}, {}] }]);
+});
+
+test('a receiver that is away is an attempt without a status', async () => {
+  await ask('POST', '/webhooks', { type: 'AccountSMS', url: 'http://127.0.0.1:1/closed' });
+  await sandbox.emit.sms({ line, number });
+  await settled();
+  expect(sandbox.deliveries()[0]?.attempts[0]).toMatchObject({ status: null, error: expect.stringMatching(/./) });
+});
+
+test('drops and duplicates strike as told', async () => {
+  await subscribe('AccountSMS');
+  sandbox.faults({ drop: 1 });
+  await sandbox.emit.sms({ line, number, text: 'lost' });
+  sandbox.faults({ duplicate: 1 });
+  await sandbox.emit.sms({ line, number, text: 'twice' });
+  await settled();
+  expect(receiver.received.map((delivery) => delivery.json.message)).toEqual(['twice', 'twice']);
+  expect(sandbox.deliveries().map((delivery) => delivery.outcome)).toEqual(['dropped', 'delivered', 'delivered']);
+});
+
+test('a held back delivery is overtaken by the next', async () => {
+  await subscribe('AccountSMS');
+  sandbox.faults({ reorder: 1 });
+  await sandbox.emit.sms({ line, number, text: 'first' });
+  sandbox.faults({});
+  await sandbox.emit.sms({ line, number, text: 'second' });
+  const order = (await receiver.until(2)).map((delivery) => delivery.json.message);
+  expect(order).toEqual(['second', 'first']);
+});
+
+test('the same seed strikes the same deliveries', async () => {
+  await subscribe('AccountSMS');
+  const outcomes = async () => {
+    sandbox.faults({ drop: 0.5 });
+    const before = sandbox.deliveries().length;
+    for (let count = 0; count < 30; count++) await sandbox.emit.sms({ line, number, text: 'x' });
+    await settled();
+    return sandbox
+      .deliveries()
+      .slice(before)
+      .map((delivery) => delivery.outcome);
+  };
+  const first = await outcomes();
+  expect(new Set(first)).toEqual(new Set(['dropped', 'delivered']));
+  expect(await outcomes()).toEqual(first);
+});
+
+test('call ids can lose their quotes', async () => {
+  await subscribe('AccountEndedCalls');
+  sandbox.faults({ unquotedCallIds: true });
+  const made = await sandbox.emit.call(answered);
+  const [delivery] = await receiver.until(1);
+  expect(delivery?.text).toContain(`"callId":${made.id},`);
+});
+
+test('bodies can be forms', async () => {
+  await subscribe('AccountEndedCalls');
+  sandbox.faults({ formBodies: true });
+  const made = await sandbox.emit.call({ ...answered, group: 'Sales' });
+  const [delivery] = await receiver.until(1);
+  expect(delivery?.contentType).toBe('application/x-www-form-urlencoded');
+  const form = new URLSearchParams(delivery?.text);
+  expect([form.get('callId'), form.get('cdrs[0][calledType]')]).toEqual([made.id, 'ivr']);
+});
+
+test('events can come in batches', async () => {
+  await subscribe('AccountSMS');
+  sandbox.faults({ batch: 3 });
+  for (const text of ['1', '2', '3', '4']) await sandbox.emit.sms({ line, number, text });
+  const [full, rest] = await receiver.until(2);
+  expect(full?.json.map((event: { message: string }) => event.message)).toEqual(['1', '2', '3']);
+  expect([rest?.json].flat()).toMatchObject([{ message: '4' }]);
+});
+
+test('a reset cuts what is under way', async () => {
+  await subscribe('AccountSMS');
+  sandbox.faults({ delayMs: 60_000 });
+  await sandbox.emit.sms({ line, number });
+  const [pending] = sandbox.deliveries();
+  expect(pending?.outcome).toBe('pending');
+  await sandbox.reset();
+  expect(pending?.outcome).toBe('cut');
+  expect(sandbox.deliveries()).toEqual([]);
+  expect(receiver.received).toEqual([]);
+});
