@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventTypeOf, eventTypes } from '../../src/events/types.ts';
+import { eventTypeOf, eventTypes } from '../src/event-types.ts';
 
 test.each(eventTypes)('%s names itself in any case and punctuation', (type) => {
   expect(eventTypeOf(type)).toBe(type);

@@ -1,5 +1,5 @@
+import type { EventType } from '../event-types.ts';
 import type { CallHint } from './hint.ts';
-import type { EventType } from './types.ts';
 import { type EventNode, inheritedWord } from './walk.ts';
 
 const callId = /^\d{9,11}\.\d{1,12}$/;

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
+import { type EventType, eventTypeOf } from '../event-types.ts';
+import { storableText } from '../storable.ts';
 import { readTree } from './body.ts';
 import { callHints } from './calls.ts';
 import { type Hint, hintKey } from './hint.ts';
-import { canonical, redactText, storableText } from './redact.ts';
+import { canonical, redactText } from './redact.ts';
 import { threadHints } from './threads.ts';
-import { type EventType, eventTypeOf } from './types.ts';
 import { type EventNode, walk } from './walk.ts';
 
 /** A webhook request as it arrived. `pathType` is the event type's word in the path that was registered. */

@@ -1,11 +1,4 @@
-/**
- * A phone number as the service compares it (specification 2.4): digits only, ten digits get the leading 1, other
- * country codes stay as given. Empty when the text has no digits.
- */
-export function normalizeNumber(text: string): string {
-  const digits = /\D/.test(text) ? text.replace(/\D+/g, '') : text;
-  return digits.length === 10 ? `1${digits}` : digits;
-}
+import { normalizeNumber } from '../numbers.ts';
 
 /**
  * The phone numbers that a field holds, normalised and in order: a string (split on `,`, `;` and `|`), a number, an

@@ -1,3 +1,4 @@
+import { storableJson } from '../storable.ts';
 import { secretWords, traitsOf } from './keys.ts';
 
 const redacted = '[redacted]';
@@ -73,15 +74,8 @@ export function redactText(text: string): string {
   });
 }
 
-/** Unread text that a Postgres text column takes. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '\ufffd').toWellFormed();
-}
-
 /** A tree as compact JSON without secrets, in which neither text nor jsonb finds a NUL or half a character. */
 export function canonical(tree: object): string {
   redactTree(tree, false, 0);
-  const json = JSON.stringify(tree);
-  if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
-  return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (code) => (code.length > 2 ? '\\ufffd' : code));
+  return storableJson(tree);
 }

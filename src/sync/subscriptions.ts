@@ -1,4 +1,4 @@
-import { type EventType, eventTypeOf } from '../events/types.ts';
+import { type EventType, eventTypeOf } from '../event-types.ts';
 import type { Log } from '../log.ts';
 import { type Service, ServiceError } from '../service/client.ts';
 import type { Subscription } from '../service/entities/subscription.ts';

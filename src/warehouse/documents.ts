@@ -1,6 +1,7 @@
+import { storableJson } from '../storable.ts';
 import type { Provenance } from './columns.ts';
 import { query, type Transaction } from './database.ts';
-import { storableJson, withoutUrls } from './storable.ts';
+import { withoutUrls } from './redact.ts';
 
 /** A raw answer that says more than the columns do. */
 export interface Document {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { storableJson, storableText } from '../storable.ts';
 import type { Columns, MirrorTable, PgType, Provenance, Row } from './columns.ts';
 import { query, type Transaction } from './database.ts';
-import { storableJson, storableText } from './storable.ts';
 
 /** One row to mirror, with the read that found it. */
 export interface Mirrored<C extends Columns> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { EventType } from '../../src/event-types.ts';
 import { extract } from '../../src/events/extract.ts';
 import type { CallHint, Hint } from '../../src/events/hint.ts';
-import type { EventType } from '../../src/events/types.ts';
 import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
 
 const ours = '18457511133';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { normalizeNumber, numbersIn } from '../../src/events/numbers.ts';
+import { numbersIn } from '../../src/events/numbers.ts';
+import { normalizeNumber } from '../../src/numbers.ts';
 
 test.each([
   ['(845) 500-8085', '18455008085'],

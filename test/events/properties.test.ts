@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { eventTypes } from '../../src/event-types.ts';
 import { extract } from '../../src/events/extract.ts';
-import { eventTypes } from '../../src/events/types.ts';
 import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
 
 const words =

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { canonical, redactText, storableText } from '../../src/events/redact.ts';
+import { canonical, redactText } from '../../src/events/redact.ts';
+import { storableText } from '../../src/storable.ts';
 
 test('removes what a secret key holds, whatever its type, and leaves what says nothing', () => {
   const tree = { secret: 5, Media: ['a'], 'access-token': { a: 1 }, url: '', media: null, hasMedia: false };

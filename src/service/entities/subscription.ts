@@ -1,16 +1,6 @@
+import { eventTypes } from '../../event-types.ts';
 import { type Entity, fields } from '../answers/fields.ts';
 import { flag, instant, integer, text, word } from '../answers/values.ts';
-
-/** The event types of section 6, as spelled there. */
-export const eventTypes = [
-  'AccountRealTimeCalls',
-  'AccountEndedCalls',
-  'UserEndedCalls',
-  'AccountSMS',
-  'AccountAITranscription',
-] as const;
-
-export type EventType = (typeof eventTypes)[number];
 
 const shape = {
   id: integer,

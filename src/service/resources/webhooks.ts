@@ -1,8 +1,9 @@
+import type { EventType } from '../../event-types.ts';
 import type { Answer } from '../answers/envelope.ts';
 import { requiredEntity, requiredRows } from '../answers/fields.ts';
 import type { Reading } from '../answers/reading.ts';
 import { type Field, name } from '../answers/values.ts';
-import { type EventType, type Subscription, subscription } from '../entities/subscription.ts';
+import { type Subscription, subscription } from '../entities/subscription.ts';
 import { path } from '../transport/address.ts';
 import type { CallOptions, Operation, Transport } from '../transport/transport.ts';
 

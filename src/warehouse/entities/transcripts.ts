@@ -1,9 +1,9 @@
 import type { Segment, Transcript } from '../../service/entities/transcript.ts';
+import { storableJson, storableText } from '../../storable.ts';
 import { mirrorTable, type Provenance, type Row } from '../columns.ts';
 import { query, type Transaction } from '../database.ts';
 import { keepDocuments } from '../documents.ts';
 import { upsert } from '../mirror.ts';
-import { storableJson, storableText } from '../storable.ts';
 import { type ArtefactRead, recordArtefactReads } from './artefacts.ts';
 import { pairTranscripts } from './pairing.ts';
 

@@ -1,0 +1,35 @@
+export interface QueueSettings {
+  /** Handlers of this queue that run at the same time in one worker process. */
+  readonly concurrency: number;
+}
+
+/** The queues, by what their handlers read; most of a handler's time is spent waiting for the API. */
+export const queueSettings = {
+  conversations: { concurrency: 16 },
+  calls: { concurrency: 32 },
+  transcripts: { concurrency: 8 },
+  directory: { concurrency: 2 },
+} as const satisfies Record<string, QueueSettings>;
+
+export type QueueName = keyof typeof queueSettings;
+
+export const queueNames = Object.keys(queueSettings) as readonly QueueName[];
+
+/** Times in milliseconds. A worker that died is noticed after `lockDuration`, at the next look. */
+export const queueTiming = {
+  lockDuration: 30_000,
+  stalledInterval: 15_000,
+  /** How long a producer waits for the store before the bell counts as not rung. */
+  patience: 2_000,
+  /** Pause of a worker between attempts while its store is away. */
+  retryDelay: 1_000,
+} as const;
+
+/** How often a job may lose its worker before it is given up; the target stays due, so a later bell tries again. */
+export const maxStalledCount = 10;
+
+/** Bells in one round trip to the store. */
+export const ringBatch = 500;
+
+/** Postgres connections, where the queues live there: those of all producers, and those of each worker. */
+export const queuePools = { producers: 2, worker: 4, listen: 1 } as const;

@@ -1,0 +1,230 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Log } from '../log.ts';
+import { type Cluster, openCluster, superuser } from './cluster.ts';
+import { claimFolder, type Ownership } from './ownership.ts';
+import { endLeftover, isReady } from './postmaster.ts';
+
+/** Server settings for a small machine; a few of them keep what people wrote out of the server's own log. */
+const defaults = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '256MB',
+  synchronous_commit: 'on',
+  wal_compression: 'on',
+  max_wal_size: '2GB',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+} as const;
+
+const databaseName = 'trunkline';
+const stopPatience = 20_000;
+const logLimit = 16 * 1024 * 1024;
+
+export interface PostgresOptions {
+  /** The folder that keeps the database, its password and its port between runs. */
+  readonly dataDir: string;
+  /** Default: the port of the last run while it is free, else a free one. */
+  readonly port?: number;
+  readonly log: Log;
+  /** Server settings over the defaults. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface LocalPostgres extends AsyncDisposable {
+  /** Connection string of the database `trunkline`; the same for as long as this object lives. */
+  readonly url: string;
+  readonly port: number;
+  /** Process id of the server; another one after it had to be restarted. */
+  readonly pid: number;
+  /** Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>;
+}
+
+/**
+ * Runs a Postgres of our own on 127.0.0.1 until `stop()`, which nothing else does: no signal to us reaches it, so it
+ * outlives the drain. A server that dies is started again; one that a killed process left behind is ended first.
+ *
+ * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
+ *
+ * Throws `FolderInUse` when another process uses the folder, else an error that quotes the server's last words.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  await mkdir(options.dataDir, { recursive: true });
+  const ownership = await claimFolder(options.dataDir);
+  try {
+    const cluster = await openCluster(options.dataDir);
+    await endLeftover(cluster.directory, stopPatience, options.log);
+    const settings = { ...defaults, ...options.settings };
+    const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);
+    await createDatabase(cluster, server.port);
+    return keepServing(cluster, server, settings, ownership, options.log);
+  } catch (error) {
+    await ownership.release();
+    throw error;
+  }
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly port: number;
+}
+
+class LaunchFailed extends Error {
+  override readonly name = 'LaunchFailed';
+  readonly isPortTaken: boolean;
+
+  constructor(lastWords: string) {
+    super(`The embedded Postgres did not start: ${lastWords.trim() || 'it ended without a word'}`);
+    this.isPortTaken = lastWords.includes('could not create any TCP/IP sockets');
+  }
+}
+
+async function firstLaunch(
+  cluster: Cluster,
+  portFile: string,
+  wanted: number | undefined,
+  settings: Readonly<Record<string, string>>,
+): Promise<Server> {
+  const remembered = Number(await readFile(portFile, 'utf8').catch(() => '0'));
+  for (let attempt = 1; ; attempt += 1) {
+    const port = wanted ?? (await freePort(remembered));
+    try {
+      const server = await launch(cluster, port, settings);
+      await writeFile(portFile, `${port}\n`);
+      return server;
+    } catch (error) {
+      // The port can be taken between our look and the server's.
+      const isWorthAnother = error instanceof LaunchFailed && error.isPortTaken && wanted === undefined && attempt < 5;
+      if (!isWorthAnother) throw error;
+    }
+  }
+}
+
+async function launch(cluster: Cluster, port: number, settings: Readonly<Record<string, string>>): Promise<Server> {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  await using file = await open(cluster.logFile, 'a+', 0o600);
+  if ((await file.stat()).size > logLimit) await file.truncate();
+  const logStart = (await file.stat()).size;
+  const child = cluster.serve(['-p', String(port), ...flags], {
+    // Its own session: a Ctrl-C in the terminal is for us alone.
+    detached: true,
+    stdio: ['ignore', file.fd, file.fd],
+  });
+  const ended = once(child, 'exit').then(() => 'ended' as const);
+  while (child.pid !== undefined) {
+    if (await isReady(cluster.directory, child.pid)) return { child, pid: child.pid, port };
+    const outcome = await Promise.race([ended, sleep(15)]);
+    if (outcome === 'ended') break;
+  }
+  await ended;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, logStart);
+  throw new LaunchFailed(buffer.toString('utf8', 0, bytesRead));
+}
+
+function keepServing(
+  cluster: Cluster,
+  first: Server,
+  settings: Readonly<Record<string, string>>,
+  ownership: Ownership,
+  log: Log,
+): LocalPostgres {
+  const { port } = first;
+  let server = first;
+  let isStopping = false;
+  const stopping = new AbortController();
+  const serving = watch();
+
+  async function watch(): Promise<void> {
+    for (;;) {
+      server.child.unref();
+      if (server.child.exitCode === null && server.child.signalCode === null) await once(server.child, 'exit');
+      if (isStopping) return;
+      log.error({ logFile: cluster.logFile }, 'the embedded Postgres died; starting it again');
+      const next = await relaunch();
+      if (!next) return;
+      server = next;
+      // The stop may have been asked for during the launch, and have reached only the dead server.
+      if (isStopping) server.child.kill('SIGINT');
+      else log.info({ pid: server.pid }, 'the embedded Postgres is back');
+    }
+  }
+
+  async function relaunch(): Promise<Server | undefined> {
+    for (let pause = 50; !isStopping; pause = Math.min(pause * 2, 10_000)) {
+      try {
+        return await launch(cluster, port, settings);
+      } catch (err) {
+        // The processes of a killed server take a moment to notice its death, and hold its memory until then.
+        if (pause > 1_000) log.error({ err }, 'the embedded Postgres cannot be started; trying again');
+        await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  async function end(mode: 'fast' | 'immediate'): Promise<void> {
+    isStopping = true;
+    stopping.abort();
+    server.child.ref();
+    server.child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    const impatience = setTimeout(() => server.child.kill('SIGQUIT'), stopPatience);
+    await serving;
+    clearTimeout(impatience);
+    await ownership.release();
+  }
+
+  let ending: Promise<void> | undefined;
+  const stop = (mode: 'fast' | 'immediate' = 'fast') => {
+    ending ??= end(mode);
+    return ending;
+  };
+  return {
+    url: urlOf(cluster, port, databaseName),
+    port,
+    get pid() {
+      return server.pid;
+    },
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}
+
+async function createDatabase(cluster: Cluster, port: number): Promise<void> {
+  const client = new Client({ connectionString: urlOf(cluster, port, 'postgres') });
+  await client.connect();
+  try {
+    const found = await client.query('select from pg_database where datname = $1', [databaseName]);
+    if (found.rowCount === 0) await client.query(`create database ${databaseName}`);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf(cluster: Cluster, port: number, database: string): string {
+  return `postgres://${superuser}:${cluster.password}@127.0.0.1:${port}/${database}`;
+}
+
+async function freePort(preferred: number): Promise<number> {
+  const probe = createServer();
+  try {
+    probe.listen(preferred, '127.0.0.1');
+    await once(probe, 'listening');
+    const address = probe.address();
+    return typeof address === 'object' && address !== null ? address.port : freePort(0);
+  } catch {
+    return freePort(0);
+  } finally {
+    probe.close();
+  }
+}

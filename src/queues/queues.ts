@@ -1,0 +1,146 @@
+import {
+  maxStalledCount,
+  type QueueName,
+  queueNames,
+  queueSettings,
+  queueTiming,
+  ringBatch,
+} from '../../config/queues.ts';
+import type { Log } from '../log.ts';
+import { type Bell, jobsOf } from './bell.ts';
+import { withPatience } from './patience.ts';
+import { createPostgresStore } from './postgres.ts';
+import { createRedisStore } from './redis.ts';
+import type { BullQueue, QueueStore } from './store.ts';
+import { createTrouble } from './trouble.ts';
+import { type BellHandler, createQueueWorker, type QueueWorker } from './worker.ts';
+
+export interface QueuesHealth {
+  readonly backend: 'redis' | 'postgres';
+  readonly isReachable: boolean;
+  /** One sentence, with its cure, for each setting of the store that can lose bells. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The bells that send workers to what is due. Postgres knows the truth; a bell that is lost costs time, never data.
+ *
+ * ring ─▶ waiting ─▶ active ─▶ gone
+ *            ▲          │ rung meanwhile: once more, however often
+ *            └──────────┘ its worker died: another takes it
+ */
+export interface Queues {
+  /**
+   * Makes each target be looked at soon, once however often it rings before that, and once more after a look that is
+   * under way. Rejects with `QueueUnavailable` when the store does not take all of them in time; some may have rung.
+   */
+  ring(queue: QueueName, bells: readonly Bell[]): Promise<void>;
+  /** How many targets wait to be looked at; rejects with `QueueUnavailable`. */
+  waiting(queue: QueueName): Promise<number>;
+  /** Starts handlers; a handler that rejects ends its bell. Default concurrency: the queue's own setting. */
+  work(queue: QueueName, options: { readonly concurrency?: number }, handler: BellHandler): QueueWorker;
+  health(): Promise<QueuesHealth>;
+  /** How many Postgres connections this holds open at most, with the workers that run now. */
+  connections(): number;
+  /** For the queue board. */
+  readonly bull: readonly BullQueue[];
+  /** Closes the workers that still run, waiting for them briefly, and every connection. */
+  close(): Promise<void>;
+}
+
+export interface QueuesOptions {
+  /** The Redis that holds the queues; without it they live in the database. */
+  readonly redisUrl: string | undefined;
+  readonly databaseUrl: string;
+  readonly log: Log;
+  /** Milliseconds; defaults in config/queues.ts. */
+  readonly timing?: { readonly lockDuration: number; readonly stalledInterval: number };
+}
+
+/** The store of the queues did not do what was asked in time. The caller goes on: what is due is kept in Postgres. */
+export class QueueUnavailable extends Error {
+  override readonly name = 'QueueUnavailable';
+  readonly code = 'queue_unavailable';
+}
+
+/**
+ * Opens the queues. A Redis that is away is waited for briefly, and connected to whenever it comes; a database that
+ * cannot be reached, or whose queue schema is not migrated, is an error.
+ */
+export async function createQueues(options: QueuesOptions): Promise<Queues> {
+  const { log, redisUrl } = options;
+  const trouble = createTrouble(log, redisUrl === undefined ? 'postgres' : 'redis');
+  const store: QueueStore =
+    redisUrl === undefined
+      ? await createPostgresStore(options.databaseUrl, trouble)
+      : createRedisStore(redisUrl, trouble);
+  const queues = new Map<QueueName, BullQueue>();
+  for (const name of queueNames) {
+    const queue = store.openQueue(name);
+    queue.on('error', trouble.report);
+    queues.set(name, queue);
+  }
+  const connecting = Promise.all([...queues.values()].map((queue) => queue.waitUntilReady()));
+  await withPatience(queueTiming.patience, connecting, () => undefined).catch(trouble.report);
+  const workers = new Set<QueueWorker>();
+
+  async function ask<T>(name: QueueName, question: (queue: BullQueue) => Promise<T>): Promise<T> {
+    try {
+      const queue = queues.get(name);
+      if (!queue || !store.isConnected()) throw new QueueUnavailable(`The queue ${name} is not connected.`);
+      const answer = await withPatience(queueTiming.patience, question(queue), () => {
+        throw new QueueUnavailable(`The queue ${name} did not answer within ${queueTiming.patience} ms.`);
+      });
+      trouble.isOver();
+      return answer;
+    } catch (cause) {
+      trouble.report(cause);
+      if (cause instanceof QueueUnavailable) throw cause;
+      throw new QueueUnavailable(`The queue ${name} failed.`, { cause });
+    }
+  }
+
+  return {
+    async ring(name, bells) {
+      const jobs = jobsOf(bells).map((job) => ({
+        ...job,
+        opts: { ...job.opts, removeOnComplete: true, removeOnFail: true },
+      }));
+      for (let from = 0; from < jobs.length; from += ringBatch) {
+        await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + ringBatch)));
+      }
+    },
+
+    async waiting(name) {
+      const counts = await ask(name, (queue) => queue.getJobCounts('waiting', 'prioritized', 'delayed'));
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+
+    work(name, { concurrency = queueSettings[name].concurrency }, handler) {
+      const { lockDuration, stalledInterval, retryDelay } = { ...queueTiming, ...options.timing };
+      const tuning = { concurrency, lockDuration, stalledInterval, maxStalledCount, runRetryDelay: retryDelay };
+      const worker = createQueueWorker(store, name, tuning, handler, trouble, log);
+      const tracked: QueueWorker = {
+        close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(tracked)),
+      };
+      workers.add(tracked);
+      return tracked;
+    },
+
+    async health() {
+      const unreachable = { isReachable: false, warnings: [] };
+      const health = await withPatience(queueTiming.patience, store.health(), () => unreachable);
+      return { backend: store.backend, ...health };
+    },
+
+    connections: () => store.connections(workers.size),
+    bull: [...queues.values()],
+
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.close(queueTiming.patience)));
+      const closings = Promise.all([...queues.values()].map((queue) => queue.close()));
+      await withPatience(queueTiming.patience, closings, () => undefined).catch(trouble.report);
+      await store.disconnect();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { Queue, Worker } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import { queueTiming } from '../../config/queues.ts';
+import type { QueueStore, StoreHealth } from './store.ts';
+import type { Trouble } from './trouble.ts';
+
+/** Without the one option that types a client's answers, which only fixed types could carry. */
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** The braces keep the keys of all queues in one slot of a cluster. */
+const prefix = '{trunkline}';
+
+/** Queues in Redis: one connection for all producers, one for all workers' commands, one per worker that waits. */
+export function createRedisStore(url: string, trouble: Trouble): QueueStore {
+  const { address, options } = parse(url);
+  const opened: Redis[] = [];
+
+  function connect(extra: ConnectionOptions): Redis {
+    const redis = watch(new Redis(address, { ...options, ...extra }));
+    const duplicate = redis.duplicate.bind(redis);
+    // The queue library opens the waiting connections itself; kept here, they can be cut when Redis does not answer.
+    redis.duplicate = (override) => watch(duplicate(override));
+    return redis;
+  }
+
+  function watch(redis: Redis): Redis {
+    redis.on('error', trouble.report);
+    redis.on('ready', trouble.isOver);
+    opened.push(redis);
+    return redis;
+  }
+
+  const producers = connect({
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: queueTiming.patience,
+  });
+  let workers: Redis | undefined;
+
+  return {
+    backend: 'redis',
+    isConnected: () => producers.status === 'ready',
+    openQueue: (name) => new Queue(name, { connection: producers, prefix }),
+    openWorker(name, processor, tuning) {
+      workers ??= connect({ maxRetriesPerRequest: null });
+      return new Worker(name, processor, { connection: workers, prefix, ...tuning });
+    },
+    health: () => healthOf(producers),
+    connections: () => 0,
+    async disconnect() {
+      for (const redis of opened) redis.disconnect();
+    },
+  };
+}
+
+/** Accepts `rediss://` servers with a certificate of their own only when the URL says `?rejectUnauthorized=false`. */
+function parse(url: string): { address: string; options: ConnectionOptions } {
+  const address = new URL(url);
+  const isLax = address.searchParams.get('rejectUnauthorized') === 'false';
+  address.searchParams.delete('rejectUnauthorized');
+  return {
+    address: address.href,
+    options: {
+      connectTimeout: 5_000,
+      // The driver's own timer for a peer that does not hang up keeps the process alive: be short about it.
+      disconnectTimeout: 200,
+      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
+      ...(isLax && address.protocol === 'rediss:' ? { tls: { rejectUnauthorized: false } } : {}),
+    },
+  };
+}
+
+/** Reads INFO, not CONFIG: managed servers forbid the latter. */
+async function healthOf(redis: Redis): Promise<StoreHealth> {
+  if (redis.status !== 'ready') return { isReachable: false, warnings: [] };
+  const info = await redis.info().catch(() => undefined);
+  if (info === undefined) return { isReachable: false, warnings: [] };
+  const warnings: string[] = [];
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy !== undefined && policy !== 'noeviction') {
+    warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);
+  }
+  if (/^aof_enabled:0/m.test(info)) {
+    warnings.push('Redis forgets queued jobs when it is killed (no append-only file): set appendonly to yes.');
+  }
+  return { isReachable: true, warnings };
+}

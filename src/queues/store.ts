@@ -1,0 +1,34 @@
+import type { Processor, Queue, Worker } from 'bullmq';
+import type { Bell } from './bell.ts';
+
+export type BullQueue = Queue<Bell, void, string>;
+export type BullWorker = Worker<Bell, void, string>;
+export type BellProcessor = Processor<Bell, void, string>;
+
+export interface WorkerTuning {
+  readonly concurrency: number;
+  readonly lockDuration: number;
+  readonly stalledInterval: number;
+  readonly maxStalledCount: number;
+  readonly runRetryDelay: number;
+}
+
+export interface StoreHealth {
+  readonly isReachable: boolean;
+  /** One sentence for each setting of the store that can lose bells. */
+  readonly warnings: readonly string[];
+}
+
+/** Where the queues live. Everything that differs between the two kinds of store is behind this. */
+export interface QueueStore {
+  readonly backend: 'redis' | 'postgres';
+  /** False while a command would only wait. */
+  isConnected(): boolean;
+  openQueue(name: string): BullQueue;
+  openWorker(name: string, processor: BellProcessor, tuning: WorkerTuning): BullWorker;
+  health(): Promise<StoreHealth>;
+  /** Postgres connections that this store may have open with so many workers. */
+  connections(workers: number): number;
+  /** Cuts every connection, whether or not its peer answers. */
+  disconnect(): Promise<void>;
+}

@@ -1,0 +1,55 @@
+import type { Log } from '../log.ts';
+import type { Bell } from './bell.ts';
+import { withPatience } from './patience.ts';
+import type { BullWorker, QueueStore, WorkerTuning } from './store.ts';
+import type { Trouble } from './trouble.ts';
+
+/** Looks at one target. The signal fires when the work is no longer ours: the lock was lost, or the deadline is over. */
+export type BellHandler = (bell: Bell, signal: AbortSignal) => Promise<void>;
+
+export interface QueueWorker {
+  /**
+   * Takes no more bells, waits for the running handlers, and frees the connections. After `deadlineMs` it aborts the
+   * handlers' signal and resolves, whether or not the store can be reached: another worker gets what was not finished.
+   */
+  close(deadlineMs: number): Promise<void>;
+}
+
+export function createQueueWorker(
+  store: QueueStore,
+  queue: string,
+  tuning: WorkerTuning,
+  handler: BellHandler,
+  trouble: Trouble,
+  log: Log,
+): QueueWorker {
+  const worker: BullWorker = store.openWorker(
+    queue,
+    // The library hands out a signal only to a processor that declares all three.
+    async (job, _token, signal) => {
+      trouble.isOver();
+      await handler(job.data, signal ?? new AbortController().signal);
+    },
+    tuning,
+  );
+  worker.on('error', trouble.report);
+  worker.on('failed', (job, err) =>
+    log.warn({ err, queue, kind: job?.name }, 'a handler failed; its target stays due'),
+  );
+
+  let closing: Promise<void> | undefined;
+  async function close(deadlineMs: number): Promise<void> {
+    await withPatience(deadlineMs, worker.close(), () => {
+      log.warn({ queue }, 'a worker was still busy at its deadline; what it did not finish is taken over later');
+      worker.cancelAllJobs('the worker is closing');
+      void worker.disconnect().catch(() => undefined);
+    });
+  }
+
+  return {
+    close(deadlineMs) {
+      closing ??= close(deadlineMs);
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { startPostgres } from '../../src/local/postgres.ts';
+import { createLog } from '../../src/log.ts';
+import type { Bell } from '../../src/queues/bell.ts';
+import { migrateQueues } from '../../src/queues/postgres.ts';
+import { createQueues, type Queues, QueueUnavailable } from '../../src/queues/queues.ts';
+import { type RedisServer, startRedis } from '../stores/redis.ts';
+
+const timing = { lockDuration: 1_000, stalledInterval: 500 };
+const settled = { timeout: 15_000, interval: 20 };
+const bell: Bell = { kind: 'call', key: '1783385492.057900' };
+const patience = 2_500;
+
+test('a ring while Redis is down is refused in bounded time, and succeeds when Redis is back', async () => {
+  const { redis, queues, seen } = await working();
+  await redis.kill('SIGKILL');
+  await refusesInTime(queues);
+  await usingRedis({ port: redis.port, dir: redis.dir });
+  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => seen.length > 0, settled);
+  expect(seen[0]).toEqual(bell);
+});
+
+test('a ring while Redis hangs is refused in bounded time', async () => {
+  const { redis, queues } = await working();
+  await redis.kill('SIGSTOP');
+  await refusesInTime(queues);
+  await redis.kill('SIGCONT');
+  await vi.waitUntil(() => rings(queues), settled);
+});
+
+test('queues that open while Redis is down ring once it is there', async () => {
+  const gone = await usingRedis();
+  await gone.kill('SIGKILL');
+  const queues = await usingQueues(gone.url);
+  const seen: Bell[] = [];
+  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  await refusesInTime(queues);
+  await usingRedis({ port: gone.port, dir: gone.dir });
+  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => seen.length > 0, settled);
+});
+
+test('a ring after Redis lost everything reaches its handler', async () => {
+  const { redis, queues, seen } = await working();
+  await queues.ring('calls', [bell]);
+  await vi.waitUntil(() => seen.length === 1, settled);
+  const client = new Redis(redis.url);
+  await client.flushall();
+  client.disconnect();
+  await queues.ring('calls', [bell]);
+  await vi.waitUntil(() => seen.length === 2, settled);
+});
+
+test('closing returns by its deadline when Redis is gone', async () => {
+  const redis = await usingRedis();
+  const queues = await usingQueues(redis.url);
+  const begun = Promise.withResolvers<void>();
+  const worker = queues.work('calls', {}, () => {
+    begun.resolve();
+    return new Promise(() => {});
+  });
+  await vi.waitUntil(() => rings(queues), settled);
+  await begun.promise;
+  await redis.kill('SIGKILL');
+  const start = performance.now();
+  await worker.close(500);
+  expect(performance.now() - start).toBeLessThan(1_000);
+  await queues.close();
+  expect(performance.now() - start).toBeLessThan(1_000 + patience);
+});
+
+test('warns of a Redis that forgets or evicts jobs', async () => {
+  const redis = await usingRedis({ args: ['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru'] });
+  const queues = await usingQueues(redis.url);
+  await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
+  const { warnings } = await queues.health();
+  expect(warnings).toEqual([expect.stringContaining('noeviction'), expect.stringContaining('appendonly')]);
+});
+
+test('says once that Redis went and once that it came back', async () => {
+  const lines: { level: number; msg: string }[] = [];
+  const redis = await usingRedis();
+  const queues = await usingQueues(redis.url, (line) => lines.push(JSON.parse(line)));
+  await vi.waitUntil(() => rings(queues), settled);
+  await redis.kill('SIGKILL');
+  for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
+  await usingRedis({ port: redis.port, dir: redis.dir });
+  await vi.waitUntil(() => rings(queues), settled);
+  expect(lines.map((line) => line.msg)).toEqual([
+    'the queues cannot be reached; targets wait in Postgres',
+    'the queues are back',
+  ]);
+});
+
+test('queues in a Postgres that was killed work again when it is back', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, log: createLog('silent') });
+  onTestFinished(() => postgres.stop());
+  await migrateQueues(postgres.url);
+  const queues = await createQueues({
+    redisUrl: undefined,
+    databaseUrl: postgres.url,
+    log: createLog('silent'),
+    timing,
+  });
+  onTestFinished(() => queues.close());
+  const seen: Bell[] = [];
+  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  await queues.ring('calls', [bell]);
+  await vi.waitUntil(() => seen.length === 1, settled);
+  const killed = postgres.pid;
+  process.kill(killed, 'SIGKILL');
+  await vi.waitUntil(() => postgres.pid !== killed, settled);
+  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => seen.length === 2, settled);
+});
+
+async function working(): Promise<{ redis: RedisServer; queues: Queues; seen: Bell[] }> {
+  const redis = await usingRedis();
+  const queues = await usingQueues(redis.url);
+  const seen: Bell[] = [];
+  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
+  return { redis, queues, seen };
+}
+
+async function usingRedis(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
+  const redis = await startRedis(options);
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+async function usingQueues(redisUrl: string, write: (line: string) => void = () => {}): Promise<Queues> {
+  const log = createLog('info', { write });
+  const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log, timing });
+  onTestFinished(() => queues.close());
+  return queues;
+}
+
+async function refusesInTime(queues: Queues): Promise<void> {
+  const start = performance.now();
+  await expect(queues.ring('calls', [bell])).rejects.toBeInstanceOf(QueueUnavailable);
+  expect(performance.now() - start).toBeLessThan(patience);
+}
+
+async function rings(queues: Queues): Promise<boolean> {
+  return queues.ring('calls', [bell]).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { Bell } from '../../src/queues/bell.ts';
+import { migrateQueues } from '../../src/queues/postgres.ts';
+import { createQueues, type Queues } from '../../src/queues/queues.ts';
+import { backends, redisUrlOf } from '../stores/backends.ts';
+import { databaseForTest } from '../stores/databases.ts';
+
+const databaseUrl = await databaseForTest(migrateQueues);
+const timing = { lockDuration: 1_000, stalledInterval: 500 };
+const call = (key: string): Bell => ({ kind: 'call', key });
+const settled = { timeout: 15_000, interval: 10 };
+
+describe.each(backends)('queues on %s', (backend) => {
+  let queues: Queues;
+
+  beforeEach(async () => {
+    const log = createLog('silent');
+    queues = await createQueues({ redisUrl: redisUrlOf(backend), databaseUrl, log, timing });
+    await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
+    for (const queue of queues.bull) await queue.obliterate({ force: true });
+  });
+
+  afterEach(() => queues.close());
+
+  /** A handler that holds each bell until it is let go. */
+  function gate(): { seen: string[]; release: () => void; handler: (bell: Bell) => Promise<void> } {
+    const seen: string[] = [];
+    const open = Promise.withResolvers<void>();
+    return {
+      seen,
+      release: open.resolve,
+      handler: async (bell) => {
+        seen.push(bell.key);
+        await open.promise;
+      },
+    };
+  }
+
+  async function seesNoMore(seen: readonly string[], count: number): Promise<void> {
+    await queues.ring('calls', [call('last')]);
+    await vi.waitUntil(() => seen.includes('last'), settled);
+    expect(seen.filter((key) => key !== 'last')).toHaveLength(count);
+  }
+
+  test.each(['18005550100/18455550123', '1783385492.057900', '42', 'a:b', 'Grüße ☎️', 'x'.repeat(500)])(
+    'brings the bell of %s to its handler',
+    async (key) => {
+      await queues.ring('conversations', [{ kind: 'thread', key }]);
+      const seen: Bell[] = [];
+      queues.work('conversations', {}, async (bell) => void seen.push(bell));
+      await vi.waitUntil(() => seen.length > 0, settled);
+      expect(seen).toEqual([{ kind: 'thread', key }]);
+    },
+  );
+
+  test('one ill-formed key spoils no other bell of its call', async () => {
+    await queues.ring('calls', [call('nul\0'), call('half \ud83d'), call('good')]);
+    const seen: string[] = [];
+    queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
+    await vi.waitUntil(() => seen.length === 3, settled);
+    expect(seen.sort()).toEqual(['good', 'half \ufffd', 'nul\ufffd']);
+  });
+
+  test('ten rings for a waiting target make one look', async () => {
+    for (let ring = 0; ring < 10; ring += 1) await queues.ring('calls', [call('a')]);
+    expect(await queues.waiting('calls')).toBe(1);
+    const seen: string[] = [];
+    queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
+    await seesNoMore(seen, 1);
+  });
+
+  test('rings during a look lead to exactly one later look', async () => {
+    const { seen, release, handler } = gate();
+    queues.work('calls', { concurrency: 1 }, handler);
+    await queues.ring('calls', [call('a')]);
+    await vi.waitUntil(() => seen.length === 1, settled);
+    for (let ring = 0; ring < 5; ring += 1) await queues.ring('calls', [call('a')]);
+    release();
+    await vi.waitUntil(() => seen.length === 2, settled);
+    await seesNoMore(seen, 2);
+  });
+
+  test('a target is never looked at twice at the same time', async () => {
+    let running = 0;
+    let most = 0;
+    let looks = 0;
+    queues.work('calls', { concurrency: 8 }, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+      looks += 1;
+    });
+    for (let ring = 0; ring < 20; ring += 1) await queues.ring('calls', [call('a')]);
+    await vi.waitUntil(async () => looks >= 1 && running === 0 && (await queues.waiting('calls')) === 0, settled);
+    expect(most).toBe(1);
+  });
+
+  test('a ring after a look leads to another', async () => {
+    const seen: string[] = [];
+    queues.work('calls', {}, async (bell) => void seen.push(bell.key));
+    for (let look = 1; look <= 3; look += 1) {
+      await queues.ring('calls', [call('a')]);
+      await vi.waitUntil(() => seen.length === look, settled);
+      // The bell leaves the store a moment after its handler; until then a ring would belong to the look before.
+      await vi.waitUntil(async () => (await queues.bull[1]?.getActiveCount()) === 0, settled);
+    }
+    expect(seen).toEqual(['a', 'a', 'a']);
+  });
+
+  test('a handler that rejects holds up neither its own target nor others', async () => {
+    const seen: string[] = [];
+    queues.work('calls', { concurrency: 1 }, async (bell) => {
+      seen.push(bell.key);
+      if (seen.length === 1) throw new Error('refused');
+    });
+    await queues.ring('calls', [call('a')]);
+    await queues.ring('calls', [call('b')]);
+    await vi.waitUntil(() => seen.length === 2, settled);
+    await queues.ring('calls', [call('a')]);
+    await vi.waitUntil(() => seen.length === 3, settled);
+    expect(seen).toEqual(['a', 'b', 'a']);
+  });
+
+  test('rings 1,200 bells in one call, each target once', async () => {
+    const bells = Array.from({ length: 1_200 }, (_, index) => call(`1783385492.${index % 1_000}`));
+    await queues.ring('calls', bells);
+    expect(await queues.waiting('calls')).toBe(1_000);
+    const seen = new Set<string>();
+    queues.work('calls', {}, async (bell) => void seen.add(bell.key));
+    await vi.waitUntil(() => seen.size === 1_000, settled);
+  });
+
+  test('many at once may ring for the same targets in any order', async () => {
+    const bells = Array.from({ length: 100 }, (_, index) => call(`c${index}`));
+    const rings = Array.from({ length: 20 }, (_, turn) => queues.ring('calls', turn % 2 ? bells : bells.toReversed()));
+    await Promise.all(rings);
+    expect(await queues.waiting('calls')).toBe(100);
+  });
+
+  test('another worker takes over the bell of a killed one', async () => {
+    const child = spawn('node', [script('worker-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await queues.ring('calls', [call('held')]);
+    const [said] = await once(child.stdout, 'data');
+    expect(String(said).trim()).toBe('held');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const seen: string[] = [];
+    queues.work('calls', {}, async (bell) => void seen.push(bell.key));
+    await vi.waitUntil(() => seen.length === 1, settled);
+    expect(seen).toEqual(['held']);
+  });
+
+  test('closing a worker waits for the handler that runs, and takes no more', async () => {
+    const { seen, release, handler } = gate();
+    const worker = queues.work('calls', { concurrency: 1 }, handler);
+    await queues.ring('calls', [call('a'), call('b')]);
+    await vi.waitUntil(() => seen.length === 1, settled);
+    let isClosed = false;
+    const closing = worker.close(10_000).then(() => {
+      isClosed = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(isClosed).toBe(false);
+    release();
+    await closing;
+    expect(seen).toEqual(['a']);
+    expect(await queues.waiting('calls')).toBe(1);
+  });
+
+  test('closing a worker aborts at its deadline a handler that does not end', async () => {
+    const aborted = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const worker = queues.work('calls', {}, async (_bell, signal) => {
+      begun.resolve();
+      signal.addEventListener('abort', () => aborted.resolve());
+      await aborted.promise;
+    });
+    await queues.ring('calls', [call('a')]);
+    await begun.promise;
+    await worker.close(200);
+    await aborted.promise;
+  });
+
+  test('a process ends by itself after it closed its queues', async () => {
+    const child = spawn('node', [script('idle-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  test('says what it runs on, and finds nothing to warn of', async () => {
+    expect(await queues.health()).toEqual({ backend, isReachable: true, warnings: [] });
+    queues.work('calls', {}, async () => {});
+    expect(queues.connections()).toBe(backend === 'redis' ? 0 : 7);
+  });
+});
+
+test('opening queues in a database without their schema is refused', async () => {
+  await expect(
+    createQueues({ redisUrl: undefined, databaseUrl: inject('postgresUrl'), log: createLog('silent') }),
+  ).rejects.toThrow(/migrat/i);
+});
+
+function script(name: string): string {
+  return new URL(name, import.meta.url).pathname;
+}

@@ -1,0 +1,15 @@
+import { createLog } from '../../src/log.ts';
+import { createQueues } from '../../src/queues/queues.ts';
+
+// A worker in a process of its own: says what it began, and never ends it.
+const [redisUrl = '', databaseUrl = ''] = process.argv.slice(2);
+const queues = await createQueues({
+  redisUrl: redisUrl || undefined,
+  databaseUrl,
+  log: createLog('error'),
+  timing: { lockDuration: 1_000, stalledInterval: 500 },
+});
+queues.work('calls', {}, async (bell) => {
+  console.log(bell.key);
+  await new Promise(() => setInterval(() => {}, 60_000));
+});

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { afterAll, inject } from 'vitest';
+
+type Task = { type: string; result?: { state: string } | undefined; tasks?: readonly Task[] };
+
+/** Prepares an empty database, by migrations for example. Its name names the template, so it must not be anonymous. */
+export type Preparation = (databaseUrl: string) => Promise<void>;
+
+/**
+ * A fresh database for the test file that calls this at its top level; resolves to its URL. It is
+ * dropped after the file, and kept for reading when a test failed. `prepare` runs once per test run: its outcome is
+ * the template of every other database that asks for the same preparation.
+ */
+export async function databaseForTest(prepare?: Preparation): Promise<string> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const url = await createDatabase(name, prepare && { template: await templateOf(prepare) });
+  // vitest wants the context taken apart, even when nothing of it is used.
+  // biome-ignore lint/correctness/noEmptyPattern: see above
+  afterAll(async ({}, suite) => {
+    if (!hasFailed(suite)) return dropDatabase(name);
+    const file = 'filepath' in suite ? suite.filepath : suite.file.filepath;
+    console.error(`${basename(file)} failed: its database ${name} is kept`);
+  });
+  return url;
+}
+
+/** Creates a database in the Postgres of this run and resolves to its URL; `template` names one to clone. */
+export async function createDatabase(name: string, options: { readonly template?: string } = {}): Promise<string> {
+  const template = escapeIdentifier(options.template ?? 'template1');
+  await asOwner((client) => client.query(`create database ${escapeIdentifier(name)} template ${template}`));
+  return urlOf(name);
+}
+
+/** Drops a database and cuts off whoever is still connected to it. */
+export async function dropDatabase(name: string): Promise<void> {
+  await asOwner((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
+}
+
+async function templateOf(prepare: Preparation): Promise<string> {
+  const name = `template_${prepare.name}`;
+  await asOwner(async (client) => {
+    // Test files run in processes of their own: the first one prepares, the others wait for it.
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const found = await client.query('select from pg_database where datname = $1', [name]);
+    if (found.rowCount !== 0) return;
+    const draft = `${name}_draft`;
+    await client.query(`drop database if exists ${escapeIdentifier(draft)} with (force)`);
+    await client.query(`create database ${escapeIdentifier(draft)}`);
+    await prepare(urlOf(draft));
+    await client.query(`alter database ${escapeIdentifier(draft)} rename to ${escapeIdentifier(name)}`);
+  });
+  return name;
+}
+
+async function asOwner(work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: inject('postgresUrl') });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf(name: string): string {
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function hasFailed(task: Task): boolean {
+  return task.result?.state === 'fail' || (task.tasks ?? []).some(hasFailed);
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startPostgres } from '../../src/local/postgres.ts';
+import { createLog } from '../../src/log.ts';
+import { startRedis } from './redis.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgresUrl: string;
+    redisUrl: string;
+  }
+}
+
+/** The stores of one test run: a Postgres and a Redis of its own, gone with it unless a failed test left a database. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+  const postgres = await startPostgres({ dataDir: folder, log: createLog('warn') });
+  const redis = await startRedis().catch(async (error: unknown) => {
+    await postgres.stop();
+    throw error;
+  });
+  project.provide('postgresUrl', postgres.url);
+  project.provide('redisUrl', redis.url);
+  return async () => {
+    const kept = await leftDatabases(postgres.url);
+    await Promise.all([postgres.stop(), redis.stop()]);
+    if (kept.length === 0) await rm(folder, { recursive: true, force: true });
+    else console.error(`kept ${kept.join(' ')}; to read: node test/stores/open.ts ${folder}`);
+  };
+}
+
+async function leftDatabases(url: string): Promise<readonly string[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select datname as name from pg_database where datname like 'test\\_%' order by oid`,
+    );
+    return rows.map((row) => row.name);
+  } finally {
+    await client.end();
+  }
+}
