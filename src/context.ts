@@ -18,6 +18,7 @@ export interface Context extends AsyncDisposable {
   /** Undefined where the command was given no API to talk to. */
   readonly service: Service | undefined;
   readonly pauses: Pauses;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Settings whose stores are known: given by the environment, or started by `start`. */

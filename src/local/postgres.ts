@@ -40,7 +40,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-export interface LocalPostgres extends AsyncDisposable {
+export interface LocalPostgres {
   /** Connection string of the database `trunkline`; the same for as long as this object lives. */
   readonly url: string;
   readonly port: number;
@@ -48,6 +48,7 @@ export interface LocalPostgres extends AsyncDisposable {
   readonly pid: number;
   /** Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**

@@ -33,7 +33,15 @@ export function createDatabase(options: {
   // Without a listener, an idle connection that Postgres closes would end the process.
   pool.on('error', (error) => options.log.warn({ err: error }, 'An idle connection to Postgres was lost'));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, [Symbol.asyncDispose]: () => db.destroy() };
+  return {
+    db,
+    pool,
+    async [Symbol.asyncDispose]() {
+      await db.destroy();
+      // Kysely leaves a pool alone that it never asked for a connection.
+      if (!pool.ending) await pool.end();
+    },
+  };
 }
 
 /** Runs one hand-written statement with positional parameters. */

@@ -17,10 +17,13 @@ export const readCall: TargetReader = async (claim, room, signal) => {
   };
 };
 
-/** Recordings come first: what they show says whether transcripts can be expected. */
+/**
+ * Recordings come first: what they show says whether transcripts can be expected. A call that says it was not recorded
+ * has neither, until it says otherwise or a transcript is announced.
+ */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string): Bump[] {
   const state = held?.recordingsState ?? null;
-  const isOwed = state === null || (state === 'none' && call.recorded === true && held?.isRecorded !== true);
+  const isOwed = call.recorded !== false && (state === null || (state === 'none' && held?.isRecorded === false));
   return isOwed ? [{ kind: 'recordings', key: callId }] : [];
 }
 
@@ -28,6 +31,6 @@ function artefactsOf(call: Call, held: HeldCall | undefined, callId: string): Bu
 function lookAgain(call: Call, callId: string, looks: readonly number[], now: Date): number | undefined {
   const startedAt = call.startTime === undefined ? momentOf(callId) : new Date(call.startTime);
   if (call.endTime === undefined) return nextLook(looks, startedAt, now);
-  if (call.recorded === true || call.status !== 'answered') return undefined;
+  if (call.recorded === true || call.status === 'missed') return undefined;
   return nextLook(looks.slice(0, 1), new Date(call.endTime), now);
 }

@@ -48,6 +48,10 @@ export async function writeCalls(tx: Transaction, reads: readonly CallRead[]): P
     calls,
     reads.map(({ call, read }) => ({ row: callRow(call), read })),
   );
+  await settleUnrecorded(
+    tx,
+    reads.flatMap(({ call }) => (call.recorded === false ? [call.id] : [])),
+  );
   await writeLegs(
     tx,
     reads.flatMap(({ call, read }) =>
@@ -61,6 +65,18 @@ export async function writeCalls(tx: Transaction, reads: readonly CallRead[]): P
         ? [{ entity: 'call' as const, key: call.id, raw: call.raw, read }]
         : [],
     ),
+  );
+}
+
+/** A call that was not recorded has nothing to look for: neither recordings nor transcripts. */
+async function settleUnrecorded(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  if (callIds.length === 0) return;
+  await query(
+    tx,
+    `update warehouse.calls set recordings_state = coalesce(recordings_state, 'none'),
+       transcripts_state = coalesce(transcripts_state, 'none')
+     where call_id = any($1) and (recordings_state is null or transcripts_state is null)`,
+    [callIds],
   );
 }
 
