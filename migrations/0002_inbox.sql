@@ -29,6 +29,7 @@ create table ops.sync_targets (
   kind text not null,
   key text not null,
   dirty_version bigint not null default 1,
+  claimed_version bigint not null default 0,
   clean_version bigint not null default 0,
   due_at timestamptz not null default now(),
   rung_at timestamptz not null default now(),
@@ -43,7 +44,8 @@ create index sync_targets_due on ops.sync_targets (due_at) where dirty_version >
 comment on table ops.sync_targets is 'Every thing to read from the API, and whether the mirror is behind it: dirty_version > clean_version means a read is owed at due_at.';
 comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, users, lines.';
 comment on column ops.sync_targets.key is 'Which one: line/number[/participants], a call id, or "all".';
-comment on column ops.sync_targets.dirty_version is 'Raised by every hint.';
+comment on column ops.sync_targets.dirty_version is 'Raised by every hint, but for hints that find it owed a read that has not begun.';
+comment on column ops.sync_targets.claimed_version is 'The dirty_version that the newest read began with.';
 comment on column ops.sync_targets.clean_version is 'The dirty_version that the newest applied read began with.';
 comment on column ops.sync_targets.due_at is 'Not to be read before.';
 comment on column ops.sync_targets.rung_at is 'When the queue was last told about it; the sweep tells it again when that was too long ago.';

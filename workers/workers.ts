@@ -1,5 +1,6 @@
 import { type QueueName, queueNames } from '../config/queues.ts';
 import type { Context } from '../src/context.ts';
+import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
 import { bumpTargets, type Target } from '../src/inbox/targets.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
@@ -29,6 +30,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { database, queues, ringer, service, log, metrics, pauses } = context;
   if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
   const { db } = database;
+  await retryStreams(db);
   const drift = createDriftLog(db);
   const sync = createSync({
     db,

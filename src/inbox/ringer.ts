@@ -31,7 +31,7 @@ export function createRinger(
 ): Ringer {
   const waiting = new Map<QueueName, Waiting>();
   const ringing = new Map<QueueName, Promise<void>>();
-  const timers = new Map<string, NodeJS.Timeout>();
+  const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isSilent = false;
 
   function enqueue(target: Target): void {
@@ -74,21 +74,22 @@ export function createRinger(
           continue;
         }
         const id = `${target.kind} ${target.key}`;
-        if (timers.has(id)) continue;
-        timers.set(
-          id,
-          setTimeout(() => {
-            timers.delete(id);
-            enqueue(target);
-          }, afterMs),
-        );
+        const at = performance.now() + afterMs;
+        const set = timers.get(id);
+        if (set && set.at <= at) continue;
+        clearTimeout(set?.timer);
+        const timer = setTimeout(() => {
+          timers.delete(id);
+          enqueue(target);
+        }, afterMs);
+        timers.set(id, { at, timer });
       }
     },
     async idle() {
       while (ringing.size > 0) await Promise.all(ringing.values());
     },
     async close() {
-      for (const timer of timers.values()) clearTimeout(timer);
+      for (const { timer } of timers.values()) clearTimeout(timer);
       timers.clear();
       await this.idle();
     },

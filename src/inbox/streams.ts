@@ -9,7 +9,7 @@ export interface Parking {
 
 /** The first wait of a refused stream, in seconds; it doubles up to the longest while refusals go on. */
 const firstWait = 15;
-const longestWait = 600;
+const longestWait = 60;
 
 /**
  * Parks the stream of a kind: its targets wait, and nothing of them is burnt. Other kinds go on. Refusals that arrive
@@ -31,4 +31,9 @@ export async function parkStream(db: Database, kind: TargetKind, { reason, missi
 /** Lets streams go on: reads of these kinds succeed again. */
 export async function resumeStreams(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(db, 'delete from ops.streams where kind = any($1)', [kinds]);
+}
+
+/** Lets parked streams try at once: the credential of a process that starts may be another one. */
+export async function retryStreams(db: Database): Promise<void> {
+  await query(db, 'update ops.streams set parked_until = now(), times_parked = 1 where parked_until > now()', []);
 }

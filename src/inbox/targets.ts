@@ -4,8 +4,8 @@ import { type Database, query } from '../warehouse/database.ts';
 /*
  * A target's life (ops.sync_targets):
  *
- *   bump: dirty + 1, due ──▶ claim: version v, fetch_seq ──▶ read ──▶ settle: clean = v ──▶ clean, or owed a later look
- *                 ▲                                           └────▶ fail:   due later, still dirty
+ *   bump: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or owed a later look
+ *                 ▲                                └────▶ fail:   due later, still dirty
  *                 └── a hint during the read leaves dirty > v: settle makes it due again
  */
 
@@ -17,6 +17,11 @@ export type TargetKind = (typeof targetKinds)[number];
 export interface Target {
   readonly kind: TargetKind;
   readonly key: string;
+}
+
+/** A target as logs and pages may show it: of phone numbers only the last four digits. */
+export function shownTarget({ kind, key }: Target): string {
+  return `${kind} ${kind === 'thread' ? key.replace(/\d+(?=\d{4})/g, '…') : key}`;
 }
 
 /** A reason to read a target, at once or some seconds from now. */
@@ -45,7 +50,7 @@ export type TargetState = 'active' | 'gone' | 'forbidden' | 'refused';
 
 export interface Settlement extends Claim {
   readonly state: TargetState;
-  readonly error?: string;
+  readonly error: string | undefined;
   /** Owes the target another look so many seconds from now. */
   readonly lookAgainSeconds?: number | undefined;
 }
@@ -73,16 +78,25 @@ function earliestRead(pauses: Pauses): string {
 /**
  * Bumps the targets of a relation `hinted(kind, key, after_seconds)` and answers with the bells to ring. A dirty target
  * has been rung already, so only the step from clean to dirty rings, or a due time that moves forward; a target that
- * fails keeps its back-off. Rows are taken in the order of their keys, so that concurrent batches cannot deadlock.
+ * fails keeps its back-off.
+ *
+ * A target that is owed a read which is due and has not begun is left alone: that read will see what the hint is about.
+ * So a burst on one target neither writes its row again and again nor waits for the row's lock. The other rows are taken
+ * in the order of their keys, so that concurrent batches cannot deadlock.
  */
 export function bumpStatement(pauses: Pauses): string {
   const isClean = 't.dirty_version = t.clean_version';
   const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
+  const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
   return `
+    unanswered as (
+      select h.kind, h.key, h.after_seconds from hinted h left join ops.sync_targets t using (kind, key)
+      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon})
+    ),
     bumped as (
       insert into ops.sync_targets as t (kind, key, due_at, rung_at)
-      select kind, key, ${asked}, ${rungFor(asked)} from hinted group by kind, key order by kind, key
+      select kind, key, ${asked}, ${rungFor(asked)} from unanswered group by kind, key order by kind, key
       on conflict (kind, key) do update set
         dirty_version = t.dirty_version + 1,
         due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
@@ -140,7 +154,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
          and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
        order by t.kind, t.key for update of t
      )
-     update ops.sync_targets t set read_at = clock_timestamp() from due
+     update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version from due
      where t.kind = due.kind and t.key = due.key
      returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts,
        exists (select from ops.streams s where s.kind = t.kind) as is_probe`,

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { migrateAll } from '../migrations.ts';
 import { createReceiver } from '../receiver/receiver.ts';
 import { startRegistration } from '../receiver/registration.ts';
-import { createSandbox } from '../sandbox/sandbox.ts';
+import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../status/pages.ts';
 import { ownWebhookSecret } from './own-secret.ts';
 import { startPostgres } from './postgres.ts';
@@ -27,8 +27,6 @@ export type StartWorkers = (context: Context) => Promise<{ close(deadlineMs: num
 export interface StartOptions {
   readonly log: Log;
   readonly startWorkers: StartWorkers;
-  /** Port of the sandbox; another one when it is taken. */
-  readonly sandboxPort: number;
   readonly drainMs: number;
 }
 
@@ -75,7 +73,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
 
   async function ownSandbox() {
     const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true };
-    const sandbox = await createSandbox({ ...sandboxOptions, port: options.sandboxPort }).catch(
+    const sandbox = await createSandbox({ ...sandboxOptions, port: defaultSandboxPort }).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EADDRINUSE') throw error;
         return createSandbox({ ...sandboxOptions, port: 0 });

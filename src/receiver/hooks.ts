@@ -36,12 +36,20 @@ interface HookRequest {
  */
 export function registerHooks(app: FastifyInstance, parts: HookParts): void {
   const tokens = parts.tokens.map((token) => Buffer.from(token));
+  const sentAs = new WeakMap<object, string | undefined>();
   let isFailing = false;
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: largestBody }, (_request, body, done) =>
     done(null, body),
   );
+
+  // A malformed content type would be answered 415 before any handler; a delivery is taken whatever it calls itself.
+  app.addHook('onRequest', (request, _reply, done) => {
+    sentAs.set(request.raw, request.headers['content-type']);
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream';
+    done();
+  });
 
   async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
     if (!isToken(tokens, request.params.token)) {
@@ -54,10 +62,11 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
     if (request.method === 'GET' && query === '') return reply.code(200).send({ ready: true });
     if (parts.inbox.waiting > mostWaiting) return unavailable(reply);
     const began = performance.now();
+    const contentType = sentAs.get(request.raw);
     const facts = extract(
       {
         pathType: request.params['*']?.split('/', 1)[0] || undefined,
-        contentType: request.headers['content-type'],
+        contentType,
         query,
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
       },
@@ -67,7 +76,7 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
       await parts.inbox.accept({
         eventType: facts.type,
         claimedType: facts.claimedType,
-        contentType: short(request.headers['content-type']),
+        contentType: short(contentType),
         userAgent: short(request.headers['user-agent']),
         body: facts.body,
         fingerprint: facts.fingerprint,

@@ -3,7 +3,7 @@ import type { Answer, Service } from '../service/client.ts';
 import type { Provenance } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { CallRead } from '../warehouse/entities/calls.ts';
-import type { ThreadRead } from '../warehouse/entities/conversations.ts';
+import type { Thread, ThreadRead } from '../warehouse/entities/conversations.ts';
 import type { LinesRead } from '../warehouse/entities/lines.ts';
 import type { RecordingsRead } from '../warehouse/entities/recordings.ts';
 import type { TranscriptsRead } from '../warehouse/entities/transcripts.ts';
@@ -18,7 +18,8 @@ export type Finding =
   | { readonly kind: 'users'; readonly read: UsersRead }
   | { readonly kind: 'lines'; readonly read: LinesRead }
   /** Three spaced reads did not find it. */
-  | { readonly kind: 'call_gone'; readonly callId: string };
+  | { readonly kind: 'call_gone'; readonly callId: string }
+  | { readonly kind: 'thread_gone'; readonly thread: Thread };
 
 /** The end of a read that went well. */
 export interface Reading {

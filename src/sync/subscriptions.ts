@@ -36,18 +36,19 @@ export function hookUrl(publicUrl: string, secret: string, type: EventType): str
  * Sees to it that each wanted event type is delivered to its own address (section 4.7): adopts a subscription by its
  * address, enables and retypes it by PUT, and else creates one; several of ours for one address are reduced to one.
  * Other people's subscriptions are never touched. What the service refuses is answered `to_create_by_hand`, and the
- * rest goes on. Rejects when the subscriptions cannot be listed.
+ * rest goes on. Rejects when the service cannot be asked at present.
  */
 export async function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
   const { service, db, publicUrl, secret } = parts;
   const { data: listed } = await service.webhooks.list();
+  const spelling = await spellings(service);
   const ensured: Ensured[] = [];
   for (const type of wantedTypes) {
     const url = hookUrl(publicUrl, secret, type);
-    ensured.push(await ensureOne(service, listed, type, url));
+    ensured.push(await ensureOne(service, listed, spelling(type), url));
   }
   await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
-  for (const each of ensured) tell(parts.log, each);
+  for (const each of ensured) tell(parts, each);
   return ensured;
 }
 
@@ -70,9 +71,23 @@ async function ensureOne(
     await service.webhooks.update(adopted.id, changes);
     return { type, url, outcome: 'repaired', subscriptionId: adopted.id };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || isPassing(error)) throw error;
     return { type, url, outcome: 'to_create_by_hand', reason: error.message };
   }
+}
+
+/** Section 4.7 refers to a live list of types without showing it; where there is one, it tells how types are spelled. */
+async function spellings(service: Service): Promise<(type: EventType) => EventType> {
+  const live = await service.webhooks.types().then(
+    ({ data }) => data,
+    () => [],
+  );
+  return (type) => (live.find((word) => eventTypeOf(word) === type) as EventType | undefined) ?? type;
+}
+
+/** A failure that says nothing about what the service allows. A path that is not there is no passing one. */
+function isPassing({ advice, code }: ServiceError): boolean {
+  return advice === 'retry' && code !== 'unexpected_status';
 }
 
 /** The one to keep: of the right type first, enabled before disabled. */
@@ -121,12 +136,13 @@ export async function mirrorSubscriptions(
   );
 }
 
-// The address holds the secret, so the log names the type alone; `subscriptions ensure` prints what to do by hand.
-function tell(log: Log, { type, outcome, subscriptionId, reason }: Ensured): void {
+// The address holds the secret, so the log shows its place only.
+function tell({ log, publicUrl }: SubscriptionParts, { type, outcome, subscriptionId, reason }: Ensured): void {
   if (outcome === 'to_create_by_hand') {
+    const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
     log.error(
-      { type, reason },
-      'No webhook subscription; `trunkline subscriptions ensure` prints what to create by hand',
+      { type, url, reason },
+      'The service lets nobody create this webhook but you: create it with this type and url',
     );
   } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome.replace('_', ' ')}`);
 }

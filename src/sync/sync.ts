@@ -6,18 +6,24 @@ import {
   failTarget,
   type Pauses,
   type Ring,
+  shownTarget,
   type Target,
   type TargetKind,
+  type TargetState,
 } from '../inbox/targets.ts';
 import type { Log } from '../log.ts';
-import type { Finding, Reading, ReadingRoom, TargetReader } from './finding.ts';
+import { threadOf } from '../warehouse/entities/conversations.ts';
+import type { Reading, ReadingRoom, TargetReader } from './finding.ts';
 import { outcomeOf } from './outcome.ts';
-import { forbiddenArtefacts, readRecordings, readTranscripts } from './readers/artefacts.ts';
+import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
 import { createWriter } from './writer.ts';
+
+/** What was read but could not be written is tried again after so long. */
+const unwrittenPauseMs = 5_000;
 
 /** How a target's turn ended. */
 export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
@@ -71,8 +77,9 @@ export function createSync(parts: SyncParts): Sync {
     try {
       await settle(claim, 'active', reading);
     } catch (error) {
-      log.error({ err: error, kind: claim.kind, key: claim.key }, 'A read could not be written; it is tried again');
-      return retry(claim, { kind: 'retry', afterMs: 5_000, countsAsAttempt: true }, messageOf(error));
+      log.error({ err: error, target: shownTarget(claim) }, 'A read could not be written; it is tried again');
+      await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
+      return 'later';
     }
     if (claim.isProbe) {
       await resumeStreams(db, [claim.kind]);
@@ -81,54 +88,29 @@ export function createSync(parts: SyncParts): Sync {
     return 'mirrored';
   }
 
-  async function settle(
-    claim: Claim,
-    state: 'active' | 'gone' | 'forbidden' | 'refused',
-    reading?: Partial<Reading>,
-    error?: string,
-  ) {
-    await writer.write({
-      finding: reading?.finding,
-      followUps: reading?.followUps ?? [],
-      settlement: {
-        ...claim,
-        state,
-        lookAgainSeconds: reading?.lookAgainSeconds,
-        ...(error !== undefined && { error }),
-      },
-    });
-  }
-
   async function readFailed(claim: Claim, error: unknown): Promise<Turn> {
     const outcome = outcomeOf(error, claim, Math.random);
     const message = messageOf(error);
-    if (outcome.kind === 'retry') {
-      if (outcome.countsAsAttempt)
-        log.debug({ kind: claim.kind, key: claim.key, err: error }, 'A read failed; it is tried again');
-      return retry(claim, outcome, message);
+    switch (outcome.kind) {
+      case 'retry':
+        log.debug({ target: shownTarget(claim), err: error }, 'A read failed; it is tried again');
+        await failTarget(db, claim, { error: message, ...outcome });
+        return 'later';
+      case 'park':
+        if (!claim.isProbe) log.error({ kind: claim.kind, err: error }, 'The credential may not read this; it waits');
+        await parkStream(db, claim.kind, { reason: message, missingScope: outcome.missingScope });
+        await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
+        return 'parked';
+      case 'settle':
+        log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
+        await settle(claim, outcome.state, refusedReading(claim, outcome.state), message);
+        return outcome.state;
     }
-    if (outcome.kind === 'park') {
-      if (!claim.isProbe)
-        log.error({ kind: claim.kind, err: error }, 'The credential may not read this stream; it waits');
-      await parkStream(db, claim.kind, { reason: message, missingScope: outcome.missingScope });
-      await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
-      return 'parked';
-    }
-    log.warn(
-      { kind: claim.kind, key: claim.key, err: error },
-      `The service will not show this target: ${outcome.state}`,
-    );
-    await settle(claim, outcome.state, refusedReading(claim, outcome.state), message);
-    return outcome.state;
   }
 
-  async function retry(
-    claim: Claim,
-    outcome: { afterMs: number; countsAsAttempt: boolean; kind: 'retry' },
-    error: string,
-  ): Promise<Turn> {
-    await failTarget(db, claim, { error, afterMs: outcome.afterMs, countsAsAttempt: outcome.countsAsAttempt });
-    return 'later';
+  function settle(claim: Claim, state: TargetState, reading: Partial<Reading>, error?: string): Promise<void> {
+    const { finding, followUps = [], lookAgainSeconds } = reading;
+    return writer.write({ finding, followUps, settlement: { ...claim, state, error, lookAgainSeconds } });
   }
 
   return {
@@ -144,12 +126,11 @@ export function createSync(parts: SyncParts): Sync {
 
 /** What a final refusal says about what is held. */
 function refusedReading(claim: Claim, state: 'gone' | 'forbidden' | 'refused'): Partial<Reading> {
-  if (claim.kind === 'call' && state === 'gone') {
-    const finding: Finding = { kind: 'call_gone', callId: claim.key };
-    return { finding };
-  }
-  const isArtefact = claim.kind === 'recordings' || claim.kind === 'transcripts';
-  return isArtefact && state === 'forbidden' ? forbiddenArtefacts(claim) : {};
+  if (state === 'refused') return {};
+  if (claim.kind === 'recordings' || claim.kind === 'transcripts') return refusedArtefacts(claim, state);
+  if (state === 'forbidden') return {};
+  if (claim.kind === 'call') return { finding: { kind: 'call_gone', callId: claim.key } };
+  return claim.kind === 'thread' ? { finding: { kind: 'thread_gone', thread: threadOf(claim.key) } } : {};
 }
 
 function messageOf(error: unknown): string {

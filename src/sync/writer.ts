@@ -2,7 +2,7 @@ import { createBatch } from '../batch.ts';
 import { type Bump, type Pauses, type Ring, type Settlement, settleTargets } from '../inbox/targets.ts';
 import type { Database, Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls.ts';
-import { writeThreads } from '../warehouse/entities/conversations.ts';
+import { markThreadsGone, writeThreads } from '../warehouse/entities/conversations.ts';
 import { writeLines } from '../warehouse/entities/lines.ts';
 import { writeRecordings } from '../warehouse/entities/recordings.ts';
 import { writeTranscripts } from '../warehouse/entities/transcripts.ts';
@@ -69,7 +69,8 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
     findings.filter((each): each is Finding & { kind: K } => each.kind === kind);
   const threads = of('thread');
   const calls = of('call');
-  const gone = of('call_gone');
+  const goneCalls = of('call_gone');
+  const goneThreads = of('thread_gone');
   const recordings = of('recordings');
   const transcripts = of('transcripts');
   if (threads.length > 0)
@@ -82,10 +83,15 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
       tx,
       calls.map(({ read }) => read),
     );
-  if (gone.length > 0)
+  if (goneCalls.length > 0)
     await markCallsGone(
       tx,
-      gone.map(({ callId }) => callId),
+      goneCalls.map(({ callId }) => callId),
+    );
+  if (goneThreads.length > 0)
+    await markThreadsGone(
+      tx,
+      goneThreads.map(({ thread }) => thread),
     );
   if (recordings.length > 0)
     await writeRecordings(

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
 import { createLog } from '../../log.ts';
-import { createSandbox, defaultSandboxPort } from '../../sandbox/sandbox.ts';
 import { reporting } from '../exit.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
@@ -18,7 +17,7 @@ export function addSandbox(program: Command): void {
   program
     .command('sandbox')
     .description('A runnable imitation of the telephony service, with an account of its own and living traffic.')
-    .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, defaultSandboxPort)
+    .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 4010)
     .option('--seed <number>', 'decides everything that is invented', wholeNumber, 1)
     .option('--calls <count>', 'calls of the last fourteen days', wholeNumber, 400)
     .option('--threads <count>', 'text conversations at the start', wholeNumber, 60)
@@ -27,6 +26,7 @@ export function addSandbox(program: Command): void {
     .action(({ port, seed, calls, threads, traffic, json }: SandboxFlags) =>
       reporting(async () => {
         const log = createLog(readSettings(process.env).logLevel);
+        const { createSandbox } = await import('../../sandbox/sandbox.ts');
         const sandbox = await createSandbox({ port, seed, calls, threads, traffic });
         const { url, apiKey } = sandbox;
         console.log(

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
-import { type Started, start } from '../../local/start.ts';
+import type { Started } from '../../local/start.ts';
 import { createLog } from '../../log.ts';
-import { defaultSandboxPort } from '../../sandbox/sandbox.ts';
 import { reporting } from '../exit.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
@@ -20,8 +19,8 @@ export function addStart(program: Command, entry: Entry): void {
           ...(process.env.API_BASE_URL && { needed: ['API_KEY'] }),
         });
         const log = createLog(settings.logLevel);
-        const { startWorkers } = entry;
-        const started = await start(settings, { log, startWorkers, sandboxPort: defaultSandboxPort, drainMs });
+        const { start } = await import('../../local/start.ts');
+        const started = await start(settings, { log, startWorkers: entry.startWorkers, drainMs });
         const { close, ...addresses } = started;
         console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
         runUntilStopped(log, close);

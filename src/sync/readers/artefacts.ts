@@ -44,14 +44,14 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   };
 };
 
-/** The end of a read of artefacts that the credential may never make (section 5.2). */
-export function forbiddenArtefacts(claim: Claim): Reading {
-  const read = { callId: claim.key, isComplete: false, state: 'forbidden' as const };
+/** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
+export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): Reading {
+  const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
   return claim.kind === 'recordings'
     ? {
         finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
-        followUps: [{ kind: 'transcripts', key: claim.key }],
+        followUps: state === 'forbidden' ? [{ kind: 'transcripts', key: claim.key }] : [],
       }
     : { finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } } };
 }

@@ -46,9 +46,24 @@ export async function writeThreads(tx: Transaction, reads: readonly ThreadRead[]
   await summarize(tx, held);
 }
 
+/** Marks threads deleted, with their messages, that three spaced reads did not find. */
+export async function markThreadsGone(tx: Transaction, threads: readonly Thread[]): Promise<void> {
+  const ids = [...(await lockConversations(tx, threads)).values()];
+  const gone = `deleted_at = now(), deleted_reason = 'not found by three spaced reads', changed_at = now()`;
+  await query(tx, `update warehouse.sms_messages set ${gone} where conversation_id = any($1) and deleted_at is null`, [
+    ids,
+  ]);
+  await query(
+    tx,
+    `update warehouse.sms_conversations set ${gone}, message_count = 0 where conversation_id = any($1) and deleted_at is null`,
+    [ids],
+  );
+}
+
 // Locks what it finds, so that two reads of one thread are written one after the other and its summary misses nothing.
 async function conversationIds(tx: Transaction, reads: readonly ThreadRead[]): Promise<Map<string, string>> {
-  const ids = await lockConversations(tx, reads);
+  const threads = reads.map(({ thread }) => thread);
+  const ids = await lockConversations(tx, threads);
   const missing = reads.filter(({ thread, messages }) => messages.length > 0 && !ids.has(threadKey(thread)));
   if (missing.length === 0) return ids;
   const added = [...new Map(missing.map(({ thread }) => [threadKey(thread), thread])).entries()].sort();
@@ -60,10 +75,10 @@ async function conversationIds(tx: Transaction, reads: readonly ThreadRead[]): P
      on conflict (line, number, participants_key) do nothing`,
     keyColumns(added.map(([, thread]) => thread)),
   );
-  return lockConversations(tx, reads);
+  return lockConversations(tx, threads);
 }
 
-async function lockConversations(tx: Transaction, reads: readonly ThreadRead[]): Promise<Map<string, string>> {
+async function lockConversations(tx: Transaction, threads: readonly Thread[]): Promise<Map<string, string>> {
   const rows = await query<{ conversation_id: string; line: string; number: string; participants: string[] }>(
     tx,
     `select c.conversation_id, c.line, c.number, c.participants
@@ -71,7 +86,7 @@ async function lockConversations(tx: Transaction, reads: readonly ThreadRead[]):
      join (select distinct * from unnest($1::text[], $2::text[], $3::text[]) as l (line, number, participants_key)) l
        using (line, number, participants_key)
      order by c.line, c.number, c.participants_key for update of c`,
-    keyColumns(reads.map(({ thread }) => thread)),
+    keyColumns(threads),
   );
   return new Map(rows.map((row) => [threadKey(row), row.conversation_id]));
 }

@@ -1,0 +1,190 @@
+import type { Backlog, ParkedStream } from './facts/backlog.ts';
+import { known, type Part, type Snapshot } from './snapshot.ts';
+import { ago, countOf, quantity, span, streamNames } from './words.ts';
+
+/** Something that an operator should know, and what to do about it. */
+export interface Concern {
+  readonly level: 'problem' | 'warning';
+  readonly sentence: string;
+  readonly cure: string;
+}
+
+/** The whole in one sentence: the gravest concern, or that all is well. */
+export interface Verdict {
+  readonly level: 'ok' | 'warning' | 'problem';
+  readonly sentence: string;
+}
+
+/** A read that is due for longer than this, in seconds, is late; the sweep rings again after five. */
+const lateSeconds = 30;
+const veryLateSeconds = 600;
+
+export function verdictOf(snapshot: Snapshot): Verdict {
+  const [gravest] = concernsOf(snapshot);
+  if (gravest) return { level: gravest.level, sentence: gravest.sentence };
+  return { level: 'ok', sentence: calmSentence(snapshot) };
+}
+
+/** Every concern, problems before warnings. */
+export function concernsOf(snapshot: Snapshot): Concern[] {
+  const concerns = [
+    ...schemaConcerns(snapshot),
+    ...known(snapshot.parked, []).map(parkedConcern),
+    ...circuitConcerns(snapshot),
+    ...lateConcerns(known(snapshot.backlog, []), known(snapshot.parked, [])),
+    ...queueConcerns(snapshot),
+    ...subscriptionConcerns(snapshot),
+    ...failingConcerns(known(snapshot.backlog, [])),
+    ...inboxConcerns(snapshot),
+    ...unknownConcerns(snapshot),
+  ];
+  return concerns.sort((a, b) => rank(a) - rank(b));
+}
+
+function rank({ level }: Concern): number {
+  return level === 'problem' ? 0 : 1;
+}
+
+function calmSentence(snapshot: Snapshot): string {
+  const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due, 0);
+  const begin = due === 0 ? 'Everything is mirrored' : `Everything is mirrored but ${countOf(due, 'read')} under way`;
+  const newest = known(snapshot.freshness, [])
+    .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
+    .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
+  if (!newest?.newestAt) return 'Everything is ready; nothing has arrived yet.';
+  const what = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
+  return `${begin}; ${what} ${ago(newest.newestAt, snapshot.takenAt)}.`;
+}
+
+function schemaConcerns({ schema }: Snapshot): Concern[] {
+  if (schema.state === 'unknown' || schema.value.isMigrated) return [];
+  return [
+    {
+      level: 'problem',
+      sentence: 'The database lacks migrations of this release.',
+      cure: 'Run `trunkline migrate`.',
+    },
+  ];
+}
+
+function parkedConcern({ kind, missingScope, reason }: ParkedStream): Concern {
+  const what = streamNames[kind];
+  return missingScope === null
+    ? {
+        level: 'problem',
+        sentence: `${what} are not read: the service refuses the credential.`,
+        cure: `See to API_KEY (${reason}). Nothing is lost: reading goes on by itself.`,
+      }
+    : {
+        level: 'problem',
+        sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
+        cure: `Grant ${missingScope} to the credential; reading goes on by itself, and nothing is lost.`,
+      };
+}
+
+function circuitConcerns({ circuit }: Snapshot): Concern[] {
+  if (!circuit || circuit.state === 'closed') return [];
+  const pause = circuit.retryAfterMs === undefined ? '' : ` The next try is in ${span(circuit.retryAfterMs / 1_000)}.`;
+  return [
+    {
+      level: 'problem',
+      sentence: 'The service fails repeatedly, so reads rest.',
+      cure: `What is owed is kept and read when it answers again.${pause} If it lasts, ask the service’s operator.`,
+    },
+  ];
+}
+
+function lateConcerns(backlog: readonly Backlog[], parked: readonly ParkedStream[]): Concern[] {
+  const waiting = backlog.filter(({ kind }) => !parked.some((each) => each.kind === kind));
+  const oldest = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
+  if (oldest <= lateSeconds) return [];
+  const due = waiting.reduce((sum, each) => sum + each.due, 0);
+  return [
+    {
+      level: oldest > veryLateSeconds ? 'problem' : 'warning',
+      sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue.`,
+      cure: 'See that a worker runs (`trunkline worker`); if one does, start another beside it.',
+    },
+  ];
+}
+
+function queueConcerns({ queues }: Snapshot): Concern[] {
+  if (queues.state === 'unknown') return [];
+  const { backend, isReachable, warnings } = queues.value;
+  if (!isReachable) {
+    const name = backend === 'redis' ? 'Redis' : 'the queue’s schema in Postgres';
+    return [
+      {
+        level: 'problem',
+        sentence: `The queue cannot be reached, so nothing new is read.`,
+        cure: `See that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}; deliveries are kept meanwhile.`,
+      },
+    ];
+  }
+  return warnings.map((warning) => {
+    const [sentence = warning, cure = ''] = warning.split(/: (?=\w+ )/, 2);
+    return { level: 'warning', sentence: `${sentence}.`, cure: `${cure.charAt(0).toUpperCase()}${cure.slice(1)}` };
+  });
+}
+
+function subscriptionConcerns({ subscriptions, inbox }: Snapshot): Concern[] {
+  if (subscriptions.state === 'unknown') return [];
+  const { ours } = subscriptions.value;
+  const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
+  const cure = 'Run `trunkline subscriptions ensure`; it enables them, or prints what to create by hand.';
+  if (ours.some(({ isEnabled }) => isEnabled)) {
+    if (disabled.length === 0) return [];
+    return [{ level: 'warning', sentence: `The subscription of ${disabled.join(', ')} is disabled.`, cure }];
+  }
+  // Subscriptions made by hand, for a receiver without PUBLIC_URL, are not known to be ours but deliver all the same.
+  const arrives = known(inbox, undefined)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
+  if (arrives) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: 'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+      cure: `Set PUBLIC_URL. ${cure}`,
+    },
+  ];
+}
+
+function failingConcerns(backlog: readonly Backlog[]): Concern[] {
+  return backlog
+    .filter(({ failing }) => failing > 0)
+    .map(({ kind, failing, sampleErrors }) => ({
+      level: 'warning',
+      sentence: `${countOf(failing, 'read')} of ${streamNames[kind].toLowerCase()} failed and ${failing === 1 ? 'is' : 'are'} tried again.`,
+      cure: sampleErrors[0] === undefined ? 'Nothing to do yet.' : `The service said: ${sampleErrors[0]}`,
+    }));
+}
+
+function inboxConcerns({ inbox }: Snapshot): Concern[] {
+  const count = known(inbox, undefined)?.unrecognized.lastDay ?? 0;
+  if (count === 0) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be understood.`,
+      cure: 'They are kept in ops.deliveries (is_recognized = false); read one and report its shape.',
+    },
+  ];
+}
+
+function unknownConcerns(snapshot: Snapshot): Concern[] {
+  const unknown = Object.entries(snapshot).flatMap(([name, part]: [string, Part<unknown> | unknown]) =>
+    isUnknown(part) ? [{ name, reason: part.reason }] : [],
+  );
+  const [first] = unknown;
+  if (first === undefined) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: `Not all could be asked: ${unknown.map(({ name }) => name).join(', ')}.`,
+      cure: `Postgres said: ${first.reason}`,
+    },
+  ];
+}
+
+function isUnknown(part: unknown): part is { state: 'unknown'; reason: string } {
+  return typeof part === 'object' && part !== null && 'state' in part && part.state === 'unknown' && 'reason' in part;
+}

@@ -1,0 +1,107 @@
+import { type TargetKind, targetKinds } from '../../inbox/targets.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { maskKey, maskNumbers } from '../masking.ts';
+
+/** What is owed of one stream. */
+export interface Backlog {
+  readonly kind: TargetKind;
+  /** Reads that should have happened by now. */
+  readonly due: number;
+  /** Reads that are owed at a later moment: looks for late artefacts, and retries. */
+  readonly later: number;
+  /** Of both: whose last read failed. */
+  readonly failing: number;
+  /** There are more than were counted. */
+  readonly isAtLeast: boolean;
+  readonly oldestDueSeconds: number | null;
+  readonly sampleErrors: readonly string[];
+}
+
+/** A stream that waits because the credential may not read it. */
+export interface ParkedStream {
+  readonly kind: TargetKind;
+  readonly since: Date;
+  readonly until: Date;
+  readonly reason: string;
+  readonly missingScope: string | null;
+}
+
+/** A target whose last read failed or was refused. */
+export interface TargetError {
+  readonly kind: TargetKind;
+  /** Numbers masked. */
+  readonly key: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly error: string;
+  readonly readAt: Date | null;
+  readonly nextAt: Date | null;
+}
+
+/** So many owed reads are counted, the oldest due first; a longer backlog needs no exact figure. */
+const mostCounted = 50_000;
+const newestErrors = 10;
+
+interface BacklogRow {
+  kind: TargetKind;
+  due: number;
+  later: number;
+  failing: number;
+  oldest: number | null;
+  errors: string[] | null;
+}
+
+/** Counts through the index of what is owed, however many targets there are; streams that owe nothing are zero. */
+export async function readBacklog(db: Database): Promise<Backlog[]> {
+  const rows = await query<BacklogRow>(
+    db,
+    `with owed as (
+       select kind, due_at, attempts, last_error from ops.sync_targets
+       where dirty_version > clean_version order by due_at limit ${mostCounted}
+     )
+     select kind, count(*) filter (where due_at <= now())::int as due, count(*) filter (where due_at > now())::int as later,
+       count(*) filter (where attempts > 0)::int as failing,
+       extract(epoch from now() - min(due_at) filter (where due_at <= now()))::float8 as oldest,
+       (array_agg(distinct last_error) filter (where attempts > 0))[1:3] as errors
+     from owed group by kind`,
+    [],
+  );
+  const counted = rows.reduce((sum, row) => sum + row.due + row.later, 0);
+  return targetKinds.map((kind) => {
+    const row = rows.find((each) => each.kind === kind);
+    return {
+      kind,
+      due: row?.due ?? 0,
+      later: row?.later ?? 0,
+      failing: row?.failing ?? 0,
+      isAtLeast: counted >= mostCounted,
+      oldestDueSeconds: row?.oldest ?? null,
+      sampleErrors: (row?.errors ?? []).map(maskNumbers),
+    };
+  });
+}
+
+export async function readParked(db: Database): Promise<ParkedStream[]> {
+  const rows = await query<ParkedStream>(
+    db,
+    `select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
+     from ops.streams order by parked_at`,
+    [],
+  );
+  return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
+}
+
+/** The newest errors of reads that are owed, and while the targets are few also of reads that were refused for good. */
+export async function readErrors(db: Database): Promise<TargetError[]> {
+  const [size] = await query<{ bytes: number }>(db, `select pg_relation_size('ops.sync_targets')::float8 as bytes`, []);
+  const isScannable = (size?.bytes ?? 0) < 64 * 1024 * 1024;
+  const rows = await query<TargetError>(
+    db,
+    `select kind, key, state, attempts, last_error as error, read_at as "readAt",
+       case when dirty_version > clean_version then due_at end as "nextAt"
+     from ${isScannable ? 'ops.sync_targets' : `(select * from ops.sync_targets where dirty_version > clean_version order by due_at limit ${mostCounted})`} t
+     where last_error is not null order by read_at desc nulls last limit ${newestErrors}`,
+    [],
+  );
+  return rows.map((row) => ({ ...row, key: maskKey(row.kind, row.key), error: maskNumbers(row.error) }));
+}

@@ -1,0 +1,87 @@
+import { type Database, query } from '../../warehouse/database.ts';
+import { maskKey } from '../masking.ts';
+
+/** What arrived; never what it said. */
+export interface InboxFacts {
+  readonly types: readonly TypeCount[];
+  /** The day's figures are lower bounds: only the newest deliveries were counted. */
+  readonly isAtLeast: boolean;
+  /** Deliveries per minute of the last hour, the oldest minute first. */
+  readonly perMinute: readonly number[];
+  /** Kept deliveries that could not be understood, and how many of them are of the last day. */
+  readonly unrecognized: { readonly count: number; readonly lastDay: number; readonly isAtLeast: boolean };
+  readonly latest: readonly LatestDelivery[];
+}
+
+export interface TypeCount {
+  /** Null for an address that names no type. */
+  readonly type: string | null;
+  readonly lastHour: number;
+  readonly lastDay: number;
+}
+
+export interface LatestDelivery {
+  readonly receivedAt: Date;
+  readonly type: string | null;
+  /** Each as `kind key`, numbers masked. */
+  readonly targets: readonly string[];
+  readonly isRecognized: boolean;
+}
+
+const mostCounted = 100_000;
+const mostUnrecognized = 10_000;
+const latestShown = 20;
+const minutes = 60;
+
+export async function readInbox(db: Database): Promise<InboxFacts> {
+  // The identity orders arrivals, so its index bounds what is read where the block-range index of time cannot.
+  const recent = `select delivery_id, event_type, received_at from ops.deliveries
+    where delivery_id > (select coalesce(max(delivery_id), 0) - ${mostCounted} from ops.deliveries)
+      and received_at > now() - interval '1 day'`;
+  const types = await query<TypeCount>(
+    db,
+    `select event_type as type, count(*) filter (where received_at > now() - interval '1 hour')::int as "lastHour",
+       count(*)::int as "lastDay"
+     from (${recent}) d group by 1 order by 3 desc limit 20`,
+    [],
+  );
+  const pace = await query<{ ago: number; count: number }>(
+    db,
+    `select floor(extract(epoch from now() - received_at) / 60)::int as ago, count(*)::int as count
+     from (${recent}) d where received_at > now() - interval '${minutes} minutes' group by 1`,
+    [],
+  );
+  const [unrecognized] = await query<{ count: number; lastDay: number }>(
+    db,
+    `select count(*)::int as count, count(*) filter (where received_at > now() - interval '1 day')::int as "lastDay"
+     from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit ${mostUnrecognized}) u`,
+    [],
+  );
+  const latest = await query<LatestDelivery>(
+    db,
+    `select received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
+     from ops.deliveries order by delivery_id desc limit ${latestShown}`,
+    [],
+  );
+  const perMinute = Array.from({ length: minutes }, (_, at) => {
+    const ago = minutes - 1 - at;
+    return pace.find((minute) => minute.ago === ago)?.count ?? 0;
+  });
+  const counted = types.reduce((sum, { lastDay }) => sum + lastDay, 0);
+  return {
+    types,
+    isAtLeast: counted >= mostCounted,
+    perMinute,
+    unrecognized: {
+      count: unrecognized?.count ?? 0,
+      lastDay: unrecognized?.lastDay ?? 0,
+      isAtLeast: unrecognized?.count === mostUnrecognized,
+    },
+    latest: latest.map((each) => ({ ...each, targets: each.targets.map(maskTarget) })),
+  };
+}
+
+function maskTarget(target: string): string {
+  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
+  return `${kind} ${maskKey(kind, key)}`;
+}

@@ -1,0 +1,83 @@
+import { concernsOf, verdictOf } from './concerns.ts';
+import { artefacts, drift, errors, holdings, queues, subscriptions } from './page/cards.ts';
+import { type Html, html, trusted } from './page/html.ts';
+import { inbox } from './page/inbox.ts';
+import { refreshSeconds, script } from './page/script.ts';
+import { streams } from './page/streams.ts';
+import { style } from './page/style.ts';
+import { known, type Snapshot } from './snapshot.ts';
+import { exactly, span, timeOfDay } from './words.ts';
+
+export interface PageOptions {
+  /** IANA time zone of the moments shown. */
+  readonly timeZone: string;
+}
+
+/** The status page: one document without a foreign asset, current by itself with or without JavaScript. */
+export function renderPage(snapshot: Snapshot, { timeZone }: PageOptions): string {
+  const schema = known(snapshot.schema, undefined);
+  return frame(
+    verdictOf(snapshot).sentence,
+    html`${verdict(snapshot)}
+${streams(snapshot, timeZone)}
+<div class="columns">
+  <div class="stack">${inbox(snapshot, timeZone)}</div>
+  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${holdings(snapshot)}</div>
+</div>
+${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
+<footer>
+  <span><time datetime="${snapshot.takenAt.toISOString()}" title="${exactly(snapshot.takenAt, timeZone)}">${timeOfDay(snapshot.takenAt, timeZone)}</time> ${timeZone}</span>
+  <span>release ${snapshot.release}</span>
+  <span>up ${span(snapshot.uptimeSeconds)}</span>
+  ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
+</footer>`,
+  );
+}
+
+/** The page while there is nothing to tell but one sentence. */
+export function renderOutage(sentence: string): string {
+  return frame(
+    sentence,
+    html`<section class="verdict"><span class="dot problem"></span><h1>${sentence}</h1></section>`,
+  );
+}
+
+function verdict(snapshot: Snapshot): Html {
+  const { level, sentence } = verdictOf(snapshot);
+  const [gravest, ...others] = concernsOf(snapshot);
+  return html`<section class="verdict" aria-live="polite">
+  <span class="dot ${level}"></span>
+  <div><h1>${sentence}</h1>${gravest && html`<p class="cure">${gravest.cure}</p>`}</div>
+  ${
+    others.length > 0 &&
+    html`<ul class="concerns">${others.map(
+      (each) =>
+        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="cure">${each.cure}</span></span></li>`,
+    )}</ul>`
+  }
+</section>`;
+}
+
+function frame(title: string, content: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · Trunkline</title>
+<link rel="icon" href="data:,">
+<style>${trusted(style)}</style>
+<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>
+</head>
+<body>
+<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
+<nav><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>
+<main>
+${content}
+</main>
+<script>${trusted(script)}</script>
+</body>
+</html>
+`.markup;
+}

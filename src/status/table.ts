@@ -1,0 +1,65 @@
+import Table from 'cli-table3';
+import { queueNames } from '../../config/queues.ts';
+import { targetKinds } from '../inbox/targets.ts';
+import { concernsOf, verdictOf } from './concerns.ts';
+import { known, type Part, type Snapshot } from './snapshot.ts';
+import { ago, quantity, span, streamNames } from './words.ts';
+
+/** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
+export function renderTable(snapshot: Snapshot): string {
+  const { takenAt } = snapshot;
+  const streams = table(['stream', 'newest', 'read', 'due', 'oldest', 'later', 'failing']);
+  for (const kind of targetKinds) {
+    const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
+    const owed = known(snapshot.backlog, []).find((each) => each.kind === kind);
+    const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
+    streams.push([
+      `${streamNames[kind]}${parked ? ' (parked)' : ''}`,
+      fresh?.newestAt ? ago(fresh.newestAt, takenAt) : '',
+      fresh?.readAt ? ago(fresh.readAt, takenAt) : '',
+      owed ? quantity(owed.due) : '?',
+      owed?.oldestDueSeconds ? span(owed.oldestDueSeconds) : '',
+      owed ? quantity(owed.later) : '?',
+      owed ? quantity(owed.failing) : '?',
+    ]);
+  }
+  return [
+    verdictOf(snapshot).sentence,
+    ...concernsOf(snapshot).map(({ sentence, cure }) => `  - ${sentence} ${cure}`),
+    '',
+    streams.toString(),
+    '',
+    line('held', snapshot.holdings, (tables) =>
+      tables
+        .map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`)
+        .join(', '),
+    ),
+    line('deliveries', snapshot.inbox, ({ types, unrecognized }) =>
+      [
+        ...types.map(
+          ({ type, lastHour, lastDay }) => `${type ?? 'no type'} ${quantity(lastHour)}/h ${quantity(lastDay)}/d`,
+        ),
+        `${quantity(unrecognized.count)} not understood`,
+      ].join(', '),
+    ),
+    line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
+      [
+        `${backend}, ${isReachable ? 'reachable' : 'away'}`,
+        ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
+      ].join(', '),
+    ),
+    line(
+      'schema',
+      snapshot.schema,
+      ({ newestMigration, postgres }) => `${newestMigration ?? 'none'}, Postgres ${postgres}`,
+    ),
+  ].join('\n');
+}
+
+function line<T>(name: string, part: Part<T>, tell: (value: T) => string): string {
+  return `${name.padEnd(11)} ${part.state === 'known' ? tell(part.value) : `could not be asked: ${part.reason}`}`;
+}
+
+function table(head: string[]) {
+  return new Table({ head, style: { head: [], border: [] } });
+}
