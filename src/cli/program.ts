@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { QueueName } from '../../config/queues.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addResync } from './commands/resync.ts';
 import { addSandbox } from './commands/sandbox.ts';
@@ -34,6 +35,7 @@ export function createProgram(entry: Entry): Command {
   addMigrate(program);
   addSandbox(program);
   addStatus(program);
+  addDoctor(program);
   addSubscriptions(program);
   addResync(program);
   addSettings(program);

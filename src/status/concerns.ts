@@ -16,13 +16,18 @@ export interface Verdict {
 }
 
 /** A read that is due for longer than this, in seconds, is late; the sweep rings again after five. */
-const lateSeconds = 30;
+export const lateSeconds = 30;
 const veryLateSeconds = 600;
 
 export function verdictOf(snapshot: Snapshot): Verdict {
   const [gravest] = concernsOf(snapshot);
   if (gravest) return { level: gravest.level, sentence: gravest.sentence };
   return { level: 'ok', sentence: calmSentence(snapshot) };
+}
+
+/** What `/api/status` and `trunkline status --json` answer. */
+export function statusOf(snapshot: Snapshot): object {
+  return { verdict: verdictOf(snapshot), concerns: concernsOf(snapshot), ...snapshot };
 }
 
 /** Every concern, problems before warnings. */
@@ -150,11 +155,11 @@ function subscriptionConcerns({ subscriptions, inbox }: Snapshot): Concern[] {
 
 function failingConcerns(backlog: readonly Backlog[]): Concern[] {
   return backlog
-    .filter(({ failing }) => failing > 0)
-    .map(({ kind, failing, sampleErrors }) => ({
+    .filter(({ stubborn }) => stubborn > 0)
+    .map(({ kind, stubborn, sampleErrors }) => ({
       level: 'warning',
-      sentence: `${countOf(failing, 'read')} of ${streamNames[kind].toLowerCase()} failed and ${failing === 1 ? 'is' : 'are'} tried again.`,
-      cure: sampleErrors[0] === undefined ? 'Nothing to do yet.' : `The service said: ${sampleErrors[0]}`,
+      sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
+      cure: `${stubborn === 1 ? 'It is' : 'They are'} tried again by ${stubborn === 1 ? 'itself' : 'themselves'}; the last error was: ${sampleErrors[0] ?? 'not kept'}`,
     }));
 }
 

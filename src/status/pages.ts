@@ -3,12 +3,12 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context } from '../context.ts';
 import { registerBoard } from './board.ts';
-import { concernsOf, verdictOf } from './concerns.ts';
+import { statusOf } from './concerns.ts';
 import { createGauges } from './gauges.ts';
 import { script } from './page/script.ts';
 import { style } from './page/style.ts';
 import { renderOutage, renderPage } from './page.ts';
-import { DatabaseUnavailable, type Snapshot, takeSnapshot } from './snapshot.ts';
+import { DatabaseUnavailable, takeSnapshot } from './snapshot.ts';
 
 /** However many watch, the database is asked at most so often, in milliseconds. */
 const sharedMs = 1_000;
@@ -42,11 +42,6 @@ export function registerPages(app: FastifyInstance, context: Context): void {
       return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
     });
   });
-}
-
-/** What `/api/status` and `trunkline status --json` answer. */
-export function statusOf(snapshot: Snapshot): object {
-  return { verdict: verdictOf(snapshot), concerns: concernsOf(snapshot), ...snapshot };
 }
 
 async function answering<T>(reply: FastifyReply, outage: (sentence: string) => T, answer: () => Promise<T>) {

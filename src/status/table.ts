@@ -61,5 +61,9 @@ function line<T>(name: string, part: Part<T>, tell: (value: T) => string): strin
 }
 
 function table(head: string[]) {
-  return new Table({ head, style: { head: [], border: [] } });
+  return new Table({
+    head,
+    style: { head: [], border: [] },
+    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
+  });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
-import { statusOf } from '../../status/pages.ts';
+import { statusOf } from '../../status/concerns.ts';
 import { DatabaseUnavailable, takeSnapshot } from '../../status/snapshot.ts';
 import { renderTable } from '../../status/table.ts';
 import { CommandFailed, reporting } from '../exit.ts';

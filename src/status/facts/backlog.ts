@@ -11,6 +11,8 @@ export interface Backlog {
   readonly later: number;
   /** Of both: whose last read failed. */
   readonly failing: number;
+  /** Of these: at least three times in a row, which no passing trouble explains. */
+  readonly stubborn: number;
   /** There are more than were counted. */
   readonly isAtLeast: boolean;
   readonly oldestDueSeconds: number | null;
@@ -39,7 +41,7 @@ export interface TargetError {
 }
 
 /** So many owed reads are counted, the oldest due first; a longer backlog needs no exact figure. */
-const mostCounted = 50_000;
+const mostCounted = 20_000;
 const newestErrors = 10;
 
 interface BacklogRow {
@@ -47,6 +49,7 @@ interface BacklogRow {
   due: number;
   later: number;
   failing: number;
+  stubborn: number;
   oldest: number | null;
   errors: string[] | null;
 }
@@ -60,7 +63,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
        where dirty_version > clean_version order by due_at limit ${mostCounted}
      )
      select kind, count(*) filter (where due_at <= now())::int as due, count(*) filter (where due_at > now())::int as later,
-       count(*) filter (where attempts > 0)::int as failing,
+       count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
        extract(epoch from now() - min(due_at) filter (where due_at <= now()))::float8 as oldest,
        (array_agg(distinct last_error) filter (where attempts > 0))[1:3] as errors
      from owed group by kind`,
@@ -74,6 +77,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
       due: row?.due ?? 0,
       later: row?.later ?? 0,
       failing: row?.failing ?? 0,
+      stubborn: row?.stubborn ?? 0,
       isAtLeast: counted >= mostCounted,
       oldestDueSeconds: row?.oldest ?? null,
       sampleErrors: (row?.errors ?? []).map(maskNumbers),

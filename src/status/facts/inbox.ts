@@ -28,27 +28,20 @@ export interface LatestDelivery {
   readonly isRecognized: boolean;
 }
 
-const mostCounted = 100_000;
-const mostUnrecognized = 10_000;
+/** So many of the newest deliveries are counted: a day of a large account, and a bound for a flood. */
+const mostCounted = 50_000;
+const mostUnrecognized = 1_000;
 const latestShown = 20;
 const minutes = 60;
 
 export async function readInbox(db: Database): Promise<InboxFacts> {
   // The identity orders arrivals, so its index bounds what is read where the block-range index of time cannot.
-  const recent = `select delivery_id, event_type, received_at from ops.deliveries
-    where delivery_id > (select coalesce(max(delivery_id), 0) - ${mostCounted} from ops.deliveries)
-      and received_at > now() - interval '1 day'`;
-  const types = await query<TypeCount>(
+  const counts = await query<{ type: string | null; minute: number; count: number }>(
     db,
-    `select event_type as type, count(*) filter (where received_at > now() - interval '1 hour')::int as "lastHour",
-       count(*)::int as "lastDay"
-     from (${recent}) d group by 1 order by 3 desc limit 20`,
-    [],
-  );
-  const pace = await query<{ ago: number; count: number }>(
-    db,
-    `select floor(extract(epoch from now() - received_at) / 60)::int as ago, count(*)::int as count
-     from (${recent}) d where received_at > now() - interval '${minutes} minutes' group by 1`,
+    `select event_type as type, least(floor(extract(epoch from now() - received_at) / 60), ${minutes})::int as minute,
+       count(*)::int as count
+     from (select event_type, received_at from ops.deliveries order by delivery_id desc limit ${mostCounted}) d
+     where received_at > now() - interval '1 day' group by 1, 2`,
     [],
   );
   const [unrecognized] = await query<{ count: number; lastDay: number }>(
@@ -63,14 +56,17 @@ export async function readInbox(db: Database): Promise<InboxFacts> {
      from ops.deliveries order by delivery_id desc limit ${latestShown}`,
     [],
   );
-  const perMinute = Array.from({ length: minutes }, (_, at) => {
-    const ago = minutes - 1 - at;
-    return pace.find((minute) => minute.ago === ago)?.count ?? 0;
-  });
-  const counted = types.reduce((sum, { lastDay }) => sum + lastDay, 0);
+  const perMinute = Array.from({ length: minutes }, (_, at) =>
+    sum(counts.filter(({ minute }) => Math.max(0, minute) === minutes - 1 - at)),
+  );
+  const types = [...Map.groupBy(counts, ({ type }) => type)].map(([type, of]) => ({
+    type,
+    lastHour: sum(of.filter(({ minute }) => minute < minutes)),
+    lastDay: sum(of),
+  }));
   return {
-    types,
-    isAtLeast: counted >= mostCounted,
+    types: types.sort((a, b) => b.lastDay - a.lastDay),
+    isAtLeast: sum(counts) >= mostCounted,
     perMinute,
     unrecognized: {
       count: unrecognized?.count ?? 0,
@@ -79,6 +75,10 @@ export async function readInbox(db: Database): Promise<InboxFacts> {
     },
     latest: latest.map((each) => ({ ...each, targets: each.targets.map(maskTarget) })),
   };
+}
+
+function sum(counts: readonly { readonly count: number }[]): number {
+  return counts.reduce((total, { count }) => total + count, 0);
 }
 
 function maskTarget(target: string): string {

@@ -1,8 +1,9 @@
 import { queueNames } from '../../../config/queues.ts';
+import type { TargetError } from '../facts/backlog.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { quantity, streamNames } from '../words.ts';
 import { type Html, html } from './html.ts';
-import { card, moment } from './parts.ts';
+import { card, entries, moment } from './parts.ts';
 
 const states = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
 
@@ -68,30 +69,29 @@ export function holdings({ holdings }: Snapshot): Html {
 
 export function errors({ errors, takenAt }: Snapshot, timeZone: string): Html {
   if (known(errors, undefined)?.length === 0) return html``;
-  return html`<div class="wide">${card(
-    'Latest refusals',
-    errors,
-    (rows) =>
-      html`<table><tbody>${rows.map(
-        ({ kind, key, error, state, attempts, readAt, nextAt }) => html`<tr>
-<td class="when">${moment(readAt, takenAt, timeZone)}</td>
-<td>${streamNames[kind]} <code>${key}</code><br><span class="soft">${error}</span></td>
-<td class="number soft">${nextAt ? html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt, takenAt, timeZone)}` : state}</td></tr>`,
-      )}</tbody></table>`,
-  )}</div>`;
+  return html`<div class="wide">${card('Latest failures', errors, (rows) => entries(rows.map((row) => refusal(row, takenAt, timeZone))))}</div>`;
+}
+
+function refusal(
+  { kind, key, error, state, attempts, readAt, nextAt }: TargetError,
+  takenAt: Date,
+  timeZone: string,
+): Html {
+  const next = nextAt && html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt, takenAt, timeZone)}`;
+  return html`<span class="when">${moment(readAt, takenAt, timeZone)}</span>
+<span>${streamNames[kind]} <code>${key}</code><br><span class="soft">${error}</span></span>
+<span class="aside soft">${next ?? state}</span>`;
 }
 
 export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
   if (known(drift, undefined)?.kinds === 0) return html``;
-  return html`<div class="wide">${card(
-    'Answers that differ from the specification',
-    drift,
-    ({ latest }) =>
-      html`<table><tbody>${latest.map(
-        (row) => html`<tr>
-<td class="when">${moment(row.lastSeenAt, takenAt, timeZone)}</td>
-<td><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></td>
-<td class="number soft">${quantity(row.seen)}×</td></tr>`,
-      )}</tbody></table>`,
+  return html`<div class="wide">${card('Answers that differ from the specification', drift, ({ latest }) =>
+    entries(
+      latest.map(
+        (row) => html`<span class="when">${moment(row.lastSeenAt, takenAt, timeZone)}</span>
+<span><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></span>
+<span class="aside soft">${quantity(row.seen)}×</span>`,
+      ),
+    ),
   )}</div>`;
 }

@@ -2,7 +2,7 @@ import type { InboxFacts } from '../facts/inbox.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { quantity } from '../words.ts';
 import { type Html, html } from './html.ts';
-import { card, moment } from './parts.ts';
+import { card, entries, moment } from './parts.ts';
 
 /** What arrived: its pace, its types, and the latest. */
 export function inbox(snapshot: Snapshot, timeZone: string): Html {
@@ -37,13 +37,11 @@ function types({ types, isAtLeast, unrecognized }: InboxFacts): Html {
 }
 
 function latest({ latest }: InboxFacts, from: Date, timeZone: string): Html {
-  return html`<h2 class="latest">Latest</h2><ol class="entries">${latest.map(
-    ({ receivedAt, type, targets, isRecognized }) => html`<li>
-<span class="when">${moment(receivedAt, from, timeZone)}</span><span>${type ?? 'no type'}</span>
-<span class="aside">${
-      isRecognized
-        ? targets.map((target) => html`<code>${target}</code> `)
-        : html`<span class="warning">not understood</span>`
-    }</span></li>`,
-  )}</ol>`;
+  const lines = latest.map(({ receivedAt, type, targets, isRecognized }) => {
+    const what = isRecognized
+      ? targets.map((target) => html`<code>${target}</code> `)
+      : html`<span class="warning">not understood</span>`;
+    return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span>${type ?? 'no type'}</span><span class="aside">${what}</span>`;
+  });
+  return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
 }

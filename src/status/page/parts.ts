@@ -14,3 +14,8 @@ export function card<T>(title: string, part: Part<T>, show: (value: T) => Html):
     part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be asked: ${part.reason}</p>`
   }</section>`;
 }
+
+/** Lines of three: when, what, and what stands aside; two rows each on a phone. */
+export function entries(lines: readonly Html[]): Html {
+  return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
+}

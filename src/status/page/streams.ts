@@ -1,4 +1,5 @@
 import { type TargetKind, targetKinds } from '../../inbox/targets.ts';
+import { lateSeconds } from '../concerns.ts';
 import type { Backlog } from '../facts/backlog.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { quantity, span, streamNames } from '../words.ts';
@@ -47,7 +48,7 @@ function stateOf(
   if (wait) return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused' };
   if (!backlog) return { level: 'quiet', word: 'not known' };
   if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing` };
-  if ((backlog.oldestDueSeconds ?? 0) > 30) return { level: 'warning', word: 'behind' };
+  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind' };
   return { level: 'ok', word: backlog.due > 0 ? 'reading' : 'in step' };
 }
 

@@ -9,8 +9,9 @@ export const style = `
 * { box-sizing: border-box; margin: 0; }
 body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
   font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
-header, main, footer { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
-header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; padding-top: 28px; }
+body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
+header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
+body > header { padding-top: 28px; }
 header strong { font-size: 15px; letter-spacing: .01em; }
 nav { display: flex; gap: 20px; }
 a { color: var(--soft); text-decoration: none; }
@@ -19,7 +20,7 @@ h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; l
 h2 { font-size: 13px; font-weight: 600; color: var(--soft); margin-bottom: 12px; }
 h3 { font-size: 14px; font-weight: 600; }
 .verdict { display: grid; grid-template-columns: auto 1fr; column-gap: 16px; padding: 44px 0 40px; }
-.verdict .dot { width: 13px; height: 13px; margin-top: clamp(8px, 1.1vw, 12px); box-shadow: 0 0 0 5px color-mix(in srgb, currentColor 16%, transparent); }
+.verdict > .dot { width: 13px; height: 13px; margin-top: clamp(8px, 1.1vw, 12px); box-shadow: 0 0 0 5px color-mix(in srgb, currentColor 16%, transparent); }
 .verdict .cure { margin-top: 8px; }
 .cure, .soft { color: var(--soft); }
 .concerns { grid-column: 2; list-style: none; padding: 0; margin-top: 18px; display: grid; gap: 12px; }
@@ -29,7 +30,7 @@ h3 { font-size: 14px; font-weight: 600; }
 .ok { color: var(--ok); } .warning { color: var(--warning); } .problem { color: var(--problem); } .quiet { color: var(--quiet); }
 .streams { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 12px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px; min-width: 0; }
-.stream header { display: flex; flex-wrap: nowrap; align-items: center; padding: 0; gap: 8px; }
+.stream header { flex-wrap: nowrap; align-items: center; gap: 8px; }
 .stream h3 { flex: 1; }
 .stream .state { font-size: 13px; display: flex; gap: 7px; }
 .stream .state .dot { margin-top: 6px; }
@@ -69,7 +70,7 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; fo
 .stale .adrift { display: inline; } .stale main { opacity: .6; }
 @media (max-width: 820px) { .streams { grid-template-columns: repeat(2, minmax(0, 1fr)); } .columns { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 520px) {
-  header, main, footer { padding-left: 16px; padding-right: 16px; } .stream header { padding: 0; }
+  body > header, main { padding-left: 16px; padding-right: 16px; }
   .verdict { padding: 30px 0 28px; column-gap: 13px; } .card { padding: 15px 15px; }
   .streams { gap: 8px; } .columns, .stack { gap: 8px; margin-top: 8px; } .stack { margin-top: 0; } .wide { margin-top: 8px; }
   .stream p { font-size: 13px; color: var(--soft); }

@@ -1,0 +1,50 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { readSettings, SettingsError } from '../../../config/settings.ts';
+import { readySettings } from '../../context.ts';
+import { createLog } from '../../log.ts';
+import { examine } from '../../status/doctor/examine.ts';
+import { type Finding, findingsOn } from '../../status/doctor/finding.ts';
+import { exitCodes, reporting } from '../exit.ts';
+
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('Examines settings, stores, API and webhooks, and says what to do about each fault.')
+    .option('--json', 'print the findings as JSON')
+    .action((options: { json?: boolean }) =>
+      reporting(async () => {
+        const findings = await examination();
+        const faults = findings.filter(({ level }) => level !== 'ok');
+        console.log(options.json ? JSON.stringify(findings) : report(findings, faults.length));
+        process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
+      }),
+    );
+}
+
+async function examination(): Promise<Finding[]> {
+  try {
+    const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+    return await examine(readySettings(settings), createLog('silent'));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const on = findingsOn('Settings');
+    return error.problems.map((problem) => on.problem(`${problem}.`, '`trunkline settings` lists every variable.'));
+  }
+}
+
+const marks = { ok: styled('green', '✓'), warning: styled('yellow', '!'), problem: styled('red', '✗') } as const;
+
+function report(findings: readonly Finding[], faults: number): string {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const lines = findings.flatMap((finding) => [
+    `${marks[finding.level]} ${finding.subject.padEnd(width)}  ${finding.sentence}`,
+    ...(finding.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${finding.cure}`]),
+  ]);
+  const verdict = faults === 0 ? 'Nothing is wrong.' : `${faults} of ${findings.length} findings need you.`;
+  return [...lines, '', verdict].join('\n');
+}
+
+function styled(color: 'green' | 'yellow' | 'red', mark: string): string {
+  return styleText(color, mark, { stream: process.stdout });
+}

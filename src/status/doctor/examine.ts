@@ -1,0 +1,92 @@
+import type { ReadySettings } from '../../context.ts';
+import type { Log } from '../../log.ts';
+import { createQueues, type Queues } from '../../queues/queues.ts';
+import { apiKey, createService, type Service } from '../../service/client.ts';
+import { createDatabase, type Database, type OpenDatabase } from '../../warehouse/database.ts';
+import { concernsOf } from '../concerns.ts';
+import { readSubscriptions } from '../facts/account.ts';
+import { known, takeSnapshot } from '../snapshot.ts';
+import { quantity } from '../words.ts';
+import { examineApi } from './api.ts';
+import { type Finding, findingsOn, messageOf } from './finding.ts';
+import { examinePostgres } from './postgres.ts';
+import { examineReceiver } from './receiver.ts';
+
+/** Deliveries a second, in the busiest minute, beyond which the queues in Postgres fall behind. */
+const outgrownPerSecond = 300;
+
+/** Examines a deployment part by part, changing nothing; what cannot be examined is a finding. Never rejects. */
+export async function examine(settings: ReadySettings, log: Log): Promise<Finding[]> {
+  await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
+  const backend = settings.redisUrl === undefined ? 'postgres' : 'redis';
+  const findings = [findingsOn('Settings').ok('The settings are well-formed.')];
+  const postgres = await examinePostgres(database.db, backend);
+  findings.push(...postgres);
+  const service = serviceOf(settings, log);
+  try {
+    if (postgres.length > 1) findings.push(...(await examineMirror(settings, database, service, log)));
+    const api = service && (await examineApi(service, database.db));
+    findings.push(...(api?.findings ?? [noApi]));
+    findings.push(...(await examineReceiver(settings, api?.subscriptions, await isDelivered(database.db))));
+  } finally {
+    await service?.close();
+  }
+  return findings;
+}
+
+async function isDelivered(db: Database): Promise<boolean> {
+  const held = await readSubscriptions(db).catch(() => undefined);
+  return held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
+}
+
+const noApi = findingsOn('API').warning(
+  'API_BASE_URL and API_KEY are not set, so the service was not asked.',
+  'Set both as the worker has them.',
+);
+
+function serviceOf({ api }: ReadySettings, log: Log): Service | undefined {
+  if (api.baseUrl === undefined || api.key === undefined) return undefined;
+  return createService({ baseUrl: api.baseUrl, credential: apiKey(api.key), log, retry: { tries: 2 } });
+}
+
+/** The queues, and what the mirror itself has to say; the latter as the status page says it. */
+async function examineMirror(
+  { databaseUrl, redisUrl }: ReadySettings,
+  database: OpenDatabase,
+  service: Service | undefined,
+  log: Log,
+): Promise<Finding[]> {
+  const on = findingsOn('Queue');
+  let queues: Queues;
+  try {
+    queues = await createQueues({ redisUrl, databaseUrl, log });
+  } catch (error) {
+    return [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, 'Run `trunkline migrate`.')];
+  }
+  try {
+    const snapshot = await takeSnapshot({ database, queues, service });
+    const facts = known(snapshot.queues, undefined);
+    const findings: Finding[] = [];
+    if (facts?.isReachable && facts.warnings.length === 0) {
+      findings.push(on.ok(`The queues in ${facts.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
+    }
+    const perSecond = Math.max(0, ...(known(snapshot.inbox, undefined)?.perMinute ?? [])) / 60;
+    if (facts?.backend === 'postgres' && perSecond > outgrownPerSecond) {
+      findings.push(
+        on.warning(
+          `The queues in Postgres are outgrown: ${quantity(Math.round(perSecond))} deliveries a second came in the busiest minute.`,
+          'Set REDIS_URL: Redis rings some ten times as many.',
+        ),
+      );
+    }
+    const concerns = concernsOf(snapshot).map((concern) => ({ ...concern, subject: 'Mirror' }));
+    findings.push(...concerns);
+    if (concerns.length === 0)
+      findings.push(findingsOn('Mirror').ok('Nothing is overdue, parked, failing or not understood.'));
+    return findings;
+  } catch (error) {
+    return [on.problem(messageOf(error), 'Run `trunkline doctor` again when Postgres answers.')];
+  } finally {
+    await queues.close();
+  }
+}

@@ -1,0 +1,106 @@
+import { queueNames, queuePools } from '../../../config/queues.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { isMigrated } from '../../warehouse/migrate.ts';
+import { type Finding, findingsOn, messageOf } from './finding.ts';
+
+const on = findingsOn('Postgres');
+const oldestVersion = 140_000;
+const mostSkewSeconds = 2;
+
+/** What one web and one worker process hold open beside the queues: their own pools, and the inbox's. */
+const ownConnections = { web: 4 + 3, worker: 8 };
+
+interface Server {
+  number: number;
+  version: string;
+  commits: string;
+  fsync: string;
+  readOnly: boolean;
+  now: Date;
+  most: number;
+  used: number;
+}
+
+/** Examines the server. Never rejects; a server that cannot be reached is the only finding then. */
+export async function examinePostgres(db: Database, queueBackend: 'redis' | 'postgres'): Promise<Finding[]> {
+  const began = Date.now();
+  let server: Server | undefined;
+  try {
+    [server] = await query<Server>(
+      db,
+      `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+         current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
+         pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
+         clock_timestamp() as now,
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+         (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`,
+      [],
+    );
+  } catch (error) {
+    return [
+      on.problem(
+        `Postgres cannot be reached: ${messageOf(error)}.`,
+        'See that it runs, and that the host, user, password and database of DATABASE_URL are right.',
+      ),
+    ];
+  }
+  if (!server) return [];
+  const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
+  return [versionOf(server), await schemaOf(db), durabilityOf(server), clockOf(skew), budgetOf(server, queueBackend)];
+}
+
+function versionOf({ number, version, readOnly }: Server): Finding {
+  if (number < oldestVersion) return on.problem(`Postgres ${version} is too old.`, 'Use Postgres 14 or newer.');
+  if (readOnly)
+    return on.problem('Postgres takes no writes: it is a standby or read-only.', 'Name the primary in DATABASE_URL.');
+  return on.ok(`Postgres ${version} answers.`);
+}
+
+async function schemaOf(db: Database): Promise<Finding> {
+  try {
+    if (await isMigrated(db)) return on.ok('The schema has all migrations of this release.');
+    return on.problem('The schema lacks migrations of this release.', 'Run `trunkline migrate`.');
+  } catch (error) {
+    return on.problem(
+      `The schema cannot be read: ${messageOf(error)}.`,
+      'Give the user of DATABASE_URL the schema ops.',
+    );
+  }
+}
+
+function durabilityOf({ commits, fsync }: Server): Finding {
+  if (fsync === 'off')
+    return on.problem('A crash of the machine can destroy the database (fsync is off).', 'Set fsync to on.');
+  if (commits === 'off') {
+    return on.problem(
+      'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
+      'Set synchronous_commit to on for the user of DATABASE_URL.',
+    );
+  }
+  return on.ok(`Commits are durable (synchronous_commit is ${commits}).`);
+}
+
+function clockOf(skewSeconds: number): Finding {
+  const skew = Math.abs(skewSeconds);
+  if (skew <= mostSkewSeconds) return on.ok('The clocks of Postgres and of this machine agree.');
+  return on.warning(
+    `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
+    'Keep both in time with NTP; looks for late recordings shift by the difference.',
+  );
+}
+
+function budgetOf({ most, used }: Server, backend: 'redis' | 'postgres'): Finding {
+  const isHere = backend === 'postgres';
+  const perWorker = queueNames.length * (queuePools.worker + queuePools.listen);
+  const producers = isHere ? queuePools.producers : 0;
+  const needed = ownConnections.web + ownConnections.worker + 2 * producers + (isHere ? perWorker : 0);
+  const sentence = `One web and one worker process hold up to ${needed} of ${most} connections; ${used} are open now.`;
+  if (needed > most) {
+    return on.problem(
+      sentence,
+      isHere ? 'Raise max_connections, or set REDIS_URL: queues in Redis hold none.' : 'Raise max_connections.',
+    );
+  }
+  if (used > most * 0.85) return on.warning(sentence, 'Raise max_connections, or run fewer processes.');
+  return on.ok(sentence);
+}

@@ -1,0 +1,95 @@
+import { request } from 'undici';
+import { isLoopback, type Settings } from '../../../config/settings.ts';
+import type { Subscription } from '../../service/entities/subscription.ts';
+import { hookUrl, wantedTypes } from '../../sync/subscriptions.ts';
+import { type Finding, findingsOn, messageOf } from './finding.ts';
+
+const on = findingsOn('Receiver');
+const shortestSecret = 24;
+const patienceMs = 5_000;
+
+/**
+ * Examines whether deliveries can arrive: the secret, the address, and the subscriptions that name it. `subscriptions`
+ * is undefined where they could not be listed; that is told elsewhere. `isDelivered` tells that the mirror knows enabled
+ * subscriptions of ours. Never rejects.
+ */
+export async function examineReceiver(
+  { receiver, api }: Settings,
+  subscriptions: readonly Subscription[] | undefined,
+  isDelivered: boolean,
+): Promise<Finding[]> {
+  const { publicUrl, secret } = receiver;
+  if (isDelivered && (secret === undefined || publicUrl === undefined)) {
+    return [
+      on.ok('Subscriptions of a running receiver are enabled; its PUBLIC_URL and WEBHOOK_SECRET are not set here.'),
+    ];
+  }
+  if (secret === undefined) {
+    return [
+      on.warning(
+        'WEBHOOK_SECRET is not set, so the addresses of the receiver are not known here.',
+        'Set it as the receiver has it; `start` keeps its own in the data folder.',
+      ),
+    ];
+  }
+  const findings = [secretOf(secret)];
+  if (publicUrl === undefined) {
+    findings.push(
+      on.warning(
+        'PUBLIC_URL is not set, so no webhook is registered and nothing announces what is new.',
+        'Set PUBLIC_URL to the address at which the service reaches the receiver.',
+      ),
+    );
+    return findings;
+  }
+  findings.push(await reachability(publicUrl, secret));
+  if (api.baseUrl !== undefined && isLocal(publicUrl) && !isLocal(api.baseUrl)) {
+    findings.push(
+      on.problem(
+        'PUBLIC_URL is a loopback address, which the service cannot reach.',
+        'Set PUBLIC_URL to an address that is reachable from the internet, through a tunnel if need be.',
+      ),
+    );
+  }
+  if (subscriptions)
+    findings.push(...wantedTypes.map((type) => subscriptionOf(publicUrl, secret, type, subscriptions)));
+  return findings;
+}
+
+function secretOf(secret: string): Finding {
+  if (secret.length >= shortestSecret) return on.ok('The webhook secret is long enough not to be guessed.');
+  return on.warning(
+    `The webhook secret has ${secret.length} characters and might be guessed.`,
+    'Make one with `openssl rand -hex 24`, and set the old one as WEBHOOK_SECRET_PREVIOUS until the subscriptions are renewed.',
+  );
+}
+
+async function reachability(publicUrl: string, secret: string): Promise<Finding> {
+  const cure = 'See that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
+  try {
+    const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), { signal: AbortSignal.timeout(patienceMs) });
+    await answer.body.dump();
+    if (answer.statusCode === 200) return on.ok('The receiver answers at PUBLIC_URL.');
+    const why = answer.statusCode === 404 ? 'another secret, or another program' : 'not the receiver';
+    return on.problem(`PUBLIC_URL answers ${answer.statusCode}: ${why} stands there.`, cure);
+  } catch (error) {
+    return on.problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, cure);
+  }
+}
+
+function subscriptionOf(
+  publicUrl: string,
+  secret: string,
+  type: (typeof wantedTypes)[number],
+  subscriptions: readonly Subscription[],
+): Finding {
+  const url = hookUrl(publicUrl, secret, type);
+  const found = subscriptions.filter((each) => each.url?.replace(/\/+$/, '') === url);
+  if (found.some((each) => each.enabled === true && each.type === type)) return on.ok(`${type} is subscribed to.`);
+  const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
+  return on.problem(`${type} ${what}.`, 'Run `trunkline subscriptions ensure`.');
+}
+
+function isLocal(url: string): boolean {
+  return isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+}

@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { apiKey, createService } from '../../src/service/client.ts';
+import { examine } from '../../src/status/doctor/examine.ts';
+import type { Finding } from '../../src/status/doctor/finding.ts';
+import { ensureSubscriptions } from '../../src/sync/subscriptions.ts';
+import { query } from '../../src/warehouse/database.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const log = createLog('silent');
+let sandbox: Sandbox;
+let world: World;
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 20, threads: 3 });
+  world = await openWorld(settingsFor(databaseUrl));
+  const { db } = world.context.database;
+  const { line, number } = await sandbox.emit.sms();
+  await query(db, `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`, [
+    line,
+    number,
+  ]);
+  const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+  await ensureSubscriptions({ service, db, log, publicUrl: world.receiver.url, secret });
+  await service.close();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await sandbox.close();
+});
+
+function environment(more: Readonly<Record<string, string>> = {}) {
+  return { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, PUBLIC_URL: world.receiver.url, ...more };
+}
+
+const faults = (findings: readonly Finding[]) =>
+  findings.flatMap((each) => (each.level === 'ok' ? [] : [each.sentence]));
+
+async function keyWith(scopes: readonly string[]): Promise<string> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: scopes.join(' '), scopes }),
+  });
+  return ((await answer.json()) as { data: { key: string } }).data.key;
+}
+
+test('finds nothing wrong where nothing is', async () => {
+  const findings = await examine(settingsFor(databaseUrl, environment()), log);
+  expect(faults(findings)).toEqual([]);
+  expect(new Set(findings.map(({ subject }) => subject))).toEqual(
+    new Set(['Settings', 'Postgres', 'Queue', 'Mirror', 'API', 'Receiver']),
+  );
+});
+
+test('asks without leaving a trace', async () => {
+  const asked = sandbox.requests().length;
+  await examine(settingsFor(databaseUrl, environment()), log);
+  const requests = sandbox.requests().slice(asked);
+  const changing = requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/calls/search'));
+  expect(changing).toEqual([]);
+  expect(requests.length).toBeGreaterThan(6);
+  expect(requests.some(({ path }) => path.includes('markRead'))).toBe(false);
+});
+
+test('names each scope that is missing', async () => {
+  const key = await keyWith(['sms:read', 'reports:read', 'webhooks:read']);
+  const findings = await examine(settingsFor(databaseUrl, environment({ API_KEY: key })), log);
+  expect(faults(findings)).toEqual([
+    'Users cannot be read: the credential lacks the scope users:read.',
+    'Recordings cannot be read: the credential lacks the scope recordings:read.',
+    'Transcripts cannot be read: the credential lacks the scope recordings:read.',
+    'Texts cannot be read: the credential lacks the scope messages:read.',
+  ]);
+});
+
+test('tells a wrong key, a weak secret and a receiver with another one', async () => {
+  const wrong = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' });
+  expect(faults(await examine(settingsFor(databaseUrl, wrong), log))).toEqual([
+    'The service refuses the credential.',
+    'The webhook secret has 8 characters and might be guessed.',
+    'PUBLIC_URL answers 404: another secret, or another program stands there.',
+  ]);
+});
+
+test('tells subscriptions that are missing at this address, and that nothing listens there', async () => {
+  const findings = await examine(settingsFor(databaseUrl, environment({ PUBLIC_URL: 'http://127.0.0.1:1' })), log);
+  expect(faults(findings)).toEqual([
+    expect.stringContaining('Nothing answers at PUBLIC_URL'),
+    'AccountSMS is not subscribed to.',
+    'AccountEndedCalls is not subscribed to.',
+    'AccountAITranscription is not subscribed to.',
+  ]);
+});
+
+test('tells a Postgres that is away, and goes on to the service', async () => {
+  const findings = await examine(settingsFor('postgres://nobody@127.0.0.1:1/none', environment()), log);
+  expect(findings.find(({ level }) => level === 'problem')?.sentence).toMatch(/^Postgres cannot be reached/);
+  expect(findings.map(({ sentence }) => sentence)).toContain('Lines can be read.');
+});
+
+test('tells a database without the schema', async () => {
+  const url = new URL(databaseUrl);
+  url.pathname = '/postgres';
+  const sentences = faults(await examine(settingsFor(url.href, environment()), log));
+  expect(sentences[0]).toBe('The schema lacks migrations of this release.');
+});
+
+test('every fault comes with a cure', async () => {
+  const bad = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123', REDIS_URL: 'redis://127.0.0.1:1' });
+  for (const finding of await examine(settingsFor(databaseUrl, bad), log)) {
+    if (finding.level !== 'ok') expect(finding.cure, finding.sentence).toMatch(/^\S.{10,}\.$/);
+  }
+});
+
+test('the commands print JSON, and end with 1 when something is wrong', async () => {
+  const sound = await trunkline(['doctor', '--json'], {
+    ...environment(),
+    DATABASE_URL: databaseUrl,
+    WEBHOOK_SECRET: secret,
+  });
+  expect(sound).toMatchObject({ code: 0, output: expect.arrayContaining([expect.objectContaining({ level: 'ok' })]) });
+  const unset = await trunkline(['doctor', '--json'], { PORT: 'none' });
+  expect(unset.code).toBe(1);
+  expect(unset.output).toMatchObject([
+    { level: 'problem', sentence: expect.stringContaining('PORT must be a whole number') },
+    { level: 'problem', sentence: expect.stringContaining('DATABASE_URL is missing') },
+  ]);
+  const status = await trunkline(['status', '--json'], { DATABASE_URL: databaseUrl });
+  expect(status).toMatchObject({ code: 0, output: { verdict: { level: expect.any(String) } } });
+});
+
+async function trunkline(
+  args: string[],
+  variables: Record<string, string>,
+): Promise<{ code: number; output: unknown }> {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main, ...args], { env: variables, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, output: JSON.parse(output) };
+}

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { targetKinds } from '../../src/inbox/targets.ts';
+import { renderOutage, renderPage } from '../../src/status/page.ts';
+import type { Snapshot } from '../../src/status/snapshot.ts';
+
+const takenAt = new Date('2026-04-21T12:00:00Z');
+const before = (seconds: number) => new Date(takenAt.getTime() - seconds * 1_000);
+const known = <T>(value: T) => ({ state: 'known', value }) as const;
+
+/** All is well; `changes` say what is not. */
+function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
+  return {
+    takenAt,
+    release: '1.0.0',
+    uptimeSeconds: 90_000,
+    schema: known({ newestMigration: '0006_calls', isMigrated: true, postgres: '18.4' }),
+    freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
+    backlog: known(
+      targetKinds.map((kind) => ({
+        ...{ kind, due: 0, later: 0, failing: 0, stubborn: 0 },
+        ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
+      })),
+    ),
+    parked: known([]),
+    errors: known([]),
+    artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
+    inbox: known({
+      types: [{ type: 'AccountSMS', lastHour: 1, lastDay: 1 }],
+      isAtLeast: false,
+      perMinute: [0, 1],
+      unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
+      latest: [{ receivedAt: before(2), type: 'AccountSMS', targets: ['thread …0100/…0123'], isRecognized: true }],
+    }),
+    holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
+    drift: known({ kinds: 0, latest: [] }),
+    subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
+    queues: known({
+      ...{ backend: 'postgres', isReachable: true, warnings: [] },
+      waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0 },
+    }),
+    circuit: undefined,
+    ...changes,
+  };
+}
+
+const render = (changes?: Partial<Snapshot>) => renderPage(snapshotWith(changes), { timeZone: 'America/New_York' });
+const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
+
+test('says in one sentence that all is well', () => {
+  expect(headline(render())).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+});
+
+test('tells times from now, and exactly in the zone of the settings where the pointer rests', () => {
+  expect(render()).toContain(
+    '<time datetime="2026-04-21T11:57:55.000Z" title="21 Apr 2026, 07:57:55 GMT-4">2 min ago</time>',
+  );
+});
+
+test('escapes whatever the service, the database or a sender wrote', () => {
+  const hostile = `"><img src=x onerror='alert(1)'>&`;
+  const page = render({
+    errors: known([
+      { kind: 'call', key: hostile, state: hostile, attempts: 1, error: hostile, readAt: takenAt, nextAt: null },
+    ]),
+    drift: known({
+      kinds: 1,
+      latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
+    }),
+    subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], othersCount: 0, readAt: null }),
+    artefacts: { state: 'unknown', reason: hostile },
+  });
+  expect(page).not.toContain('<img');
+  expect(page.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;').length).toBeGreaterThan(9);
+});
+
+test('shows a part that could not be asked in its place', () => {
+  const page = render({ inbox: { state: 'unknown', reason: 'canceling statement due to statement timeout' } });
+  expect(page).toContain('<h2>Deliveries</h2><p class="unknown">This could not be asked: canceling statement');
+  expect(headline(page)).toBe('Not all could be asked: inbox.');
+});
+
+test.each<[string, Partial<Snapshot>]>([
+  [
+    'The database lacks migrations of this release.',
+    { schema: known({ newestMigration: null, isMigrated: false, postgres: '18.4' }) },
+  ],
+  [
+    'Calls are not read: the service refuses the credential.',
+    { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
+  ],
+  [
+    'The service fails repeatedly, so reads rest.',
+    { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
+  ],
+  [
+    'The mirror is 15 min behind: 1,200 reads are overdue.',
+    {
+      backlog: known([
+        ...[{ kind: 'call', due: 1_200, later: 0, failing: 0, stubborn: 0 } as const].map((each) => ({
+          ...each,
+          ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
+        })),
+      ]),
+    },
+  ],
+  [
+    'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+    {
+      subscriptions: known({ ours: [], othersCount: 2, readAt: takenAt }),
+      inbox: known({
+        ...{ types: [], isAtLeast: false, perMinute: [], latest: [] },
+        unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
+      }),
+    },
+  ],
+])('says what is wrong: %s', (sentence, changes) => {
+  const page = render(changes);
+  expect(headline(page)).toBe(sentence);
+  expect(page).toMatch(/<\/h1><p class="cure">\S/);
+});
+
+test('says that an estimate is one', () => {
+  expect(render()).toContain('about 1,234,567 held');
+});
+
+test('loads nothing from elsewhere', () => {
+  expect([...render().matchAll(/(?:src|href|url)\s*[=(]\s*"?([^"\s>)]+)/g)].map(([, address]) => address)).toEqual([
+    'data:,',
+    '/queues',
+    '/api/status',
+    '/metrics',
+  ]);
+});
+
+test('an outage is one sentence', () => {
+  expect(headline(renderOutage('Postgres is <away>.'))).toBe('Postgres is &lt;away&gt;.');
+});

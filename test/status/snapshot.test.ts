@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Context, createContext } from '../../src/context.ts';
+import { createLog } from '../../src/log.ts';
+import { concernsOf, verdictOf } from '../../src/status/concerns.ts';
+import { known, type Snapshot, takeSnapshot } from '../../src/status/snapshot.ts';
+import { renderTable } from '../../src/status/table.ts';
+import { query } from '../../src/warehouse/database.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { startRedis } from '../stores/redis.ts';
+import { fill, migrated, settingsFor } from './world.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const silent = { log: createLog('silent'), name: 'test', maxConnections: 2 };
+let context: Context;
+let snapshot: Snapshot;
+
+beforeAll(async () => {
+  context = await createContext(settingsFor(databaseUrl), silent);
+  await fill(context.database.db);
+  snapshot = await takeSnapshot(context);
+});
+afterAll(() => context[Symbol.asyncDispose]());
+
+const secondsBefore = (at: Date | null | undefined) => at && (snapshot.takenAt.getTime() - at.getTime()) / 1_000;
+const of = <T extends { kind: string }>(rows: readonly T[], kind: string) => rows.find((row) => row.kind === kind);
+
+test('the newest text is the newest one sent, not one that is scheduled', () => {
+  const texts = of(known(snapshot.freshness, []), 'thread');
+  expect(secondsBefore(texts?.newestAt)).toBeCloseTo(90, -1);
+  expect(secondsBefore(texts?.readAt)).toBeCloseTo(60, -1);
+});
+
+test('the newest recording is that of the newest call which has one', () => {
+  expect(secondsBefore(of(known(snapshot.freshness, []), 'call')?.newestAt)).toBeCloseTo(300, -1);
+  expect(secondsBefore(of(known(snapshot.freshness, []), 'recordings')?.newestAt)).toBeCloseTo(600, -1);
+  expect(of(known(snapshot.freshness, []), 'transcripts')).toMatchObject({ newestAt: null, readAt: null });
+});
+
+test('what is owed is told apart by when it is due', () => {
+  const calls = of(known(snapshot.backlog, []), 'call');
+  expect(calls).toMatchObject({ due: 1, later: 1, failing: 0, isAtLeast: false });
+  expect(calls?.oldestDueSeconds).toBeGreaterThanOrEqual(20);
+  expect(of(known(snapshot.backlog, []), 'thread')).toMatchObject({
+    due: 0,
+    later: 1,
+    failing: 1,
+    stubborn: 1,
+    oldestDueSeconds: null,
+  });
+  expect(of(known(snapshot.backlog, []), 'lines')).toMatchObject({ due: 0, later: 0 });
+});
+
+test('errors come newest first, those of settled targets too', () => {
+  expect(known(snapshot.errors, []).map(({ key, state, nextAt }) => [key, state, nextAt !== null])).toEqual([
+    ['…0100/…0123', 'active', true],
+    ['1783385493.057901', 'forbidden', false],
+  ]);
+});
+
+test('deliveries are counted by type and minute', () => {
+  const inbox = known(snapshot.inbox, undefined);
+  expect(inbox?.types).toEqual([
+    { type: 'AccountSMS', lastHour: 1, lastDay: 2 },
+    { type: 'AccountEndedCalls', lastHour: 1, lastDay: 1 },
+  ]);
+  expect(inbox?.perMinute.slice(-3)).toEqual([0, 1, 1]);
+  expect(inbox?.unrecognized).toEqual({ count: 1, lastDay: 1, isAtLeast: false });
+  expect(inbox?.latest.map(({ isRecognized }) => isRecognized)).toEqual([false, true, true]);
+});
+
+test('artefact states, drift, subscriptions and rows are told', () => {
+  expect(known(snapshot.artefacts, undefined)).toEqual({
+    calls: 2,
+    recordings: { complete: 1, forbidden: 1 },
+    transcripts: { pending: 1 },
+  });
+  expect(known(snapshot.drift, undefined)).toMatchObject({ kinds: 1, latest: [{ operation: 'calls.get', seen: 12 }] });
+  expect(known(snapshot.subscriptions, undefined)).toMatchObject({
+    ours: [{ type: 'AccountSMS', isEnabled: true }],
+    othersCount: 1,
+  });
+  expect(known(snapshot.holdings, [])).toContainEqual({ table: 'warehouse.calls', rows: 2, isExact: true });
+  expect(known(snapshot.schema, undefined)).toMatchObject({ isMigrated: true });
+});
+
+test('the verdict is the gravest concern, and names the scope to grant', () => {
+  expect(verdictOf(snapshot)).toEqual({
+    level: 'problem',
+    sentence: 'Transcripts are not read: the credential lacks the scope recordings:read.',
+  });
+  const levels = concernsOf(snapshot).map(({ level }) => level);
+  expect(levels).toEqual(['problem', 'warning', 'warning']);
+});
+
+test('nothing of it holds a whole number or a body', () => {
+  for (const text of [JSON.stringify(snapshot), JSON.stringify(concernsOf(snapshot)), renderTable(snapshot)]) {
+    expect(text).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
+  }
+});
+
+test('a table too large to count is estimated, and says so', async () => {
+  const { db } = context.database;
+  await query(
+    db,
+    `insert into ops.deliveries (body, body_hash, targets, is_recognized)
+     select repeat(md5(i::text), 60), 'h', '{}', true from generate_series(1, 6000) i`,
+    [],
+  );
+  await query(db, 'analyze ops.deliveries', []);
+  const { holdings } = await takeSnapshot(context);
+  expect(known(holdings, []).find(({ table }) => table === 'ops.deliveries')).toEqual({
+    table: 'ops.deliveries',
+    rows: 6003,
+    isExact: false,
+  });
+});
+
+test('a part that is locked shows so in its place, and the others are told', async () => {
+  const { db } = context.database;
+  await db.transaction().execute(async (tx) => {
+    await query(tx, 'lock table ops.drift in access exclusive mode', []);
+    const partial = await takeSnapshot(context);
+    expect(partial.drift).toMatchObject({ state: 'unknown' });
+    expect(partial.inbox).toMatchObject({ state: 'known' });
+    expect(concernsOf(partial).at(-1)?.sentence).toBe('Not all could be asked: drift.');
+  });
+});
+
+test('a Redis that is away is a concern, not a failure', async () => {
+  const redis = await startRedis();
+  await using other = await createContext(settingsFor(databaseUrl, { REDIS_URL: redis.url }), silent);
+  expect((await takeSnapshot(other)).queues).toMatchObject({ value: { isReachable: true, waiting: { calls: 0 } } });
+  await redis.stop();
+  const away = await takeSnapshot(other);
+  expect(away.queues).toMatchObject({ state: 'known', value: { isReachable: false, waiting: { calls: null } } });
+  expect(concernsOf(away).map(({ sentence }) => sentence)).toContain(
+    'The queue cannot be reached, so nothing new is read.',
+  );
+});
