@@ -1,5 +1,3 @@
-import { SettingsError } from '../../config/settings.ts';
-
 /** Exit codes of every command. */
 export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
 
@@ -16,12 +14,12 @@ export async function reporting(work: () => Promise<void>): Promise<void> {
   } catch (error) {
     console.error(error instanceof Error ? sentenceOf(error) : String(error));
     // Whatever the command had opened may still hold the process.
-    process.exit(error instanceof SettingsError ? exitCodes.wrongUse : exitCodes.failed);
+    process.exit(codeOf(error) === 'settings' ? exitCodes.wrongUse : exitCodes.failed);
   }
 }
 
 function sentenceOf(error: Error): string {
-  const code = 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   switch (code) {
     case 'settings':
     case 'command_failed':
@@ -39,4 +37,8 @@ function sentenceOf(error: Error): string {
     default:
       return error.stack ?? error.message;
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

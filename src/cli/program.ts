@@ -1,18 +1,8 @@
-import { Command } from 'commander';
-import type { QueueName } from '../../config/queues.ts';
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { type QueueName, queueNames } from '../../config/queues.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addMigrate } from './commands/migrate.ts';
-import { addResync } from './commands/resync.ts';
-import { addSandbox } from './commands/sandbox.ts';
-import { addSettings } from './commands/settings.ts';
-import { addStart } from './commands/start.ts';
-import { addStatus } from './commands/status.ts';
-import { addSubscriptions } from './commands/subscriptions.ts';
-import { addWeb } from './commands/web.ts';
-import { addWorker } from './commands/worker.ts';
-import { exitCodes } from './exit.ts';
+import { exitCodes, reporting } from './exit.ts';
 
 /** What the entry hands to the commands, since nothing in `src` knows the workers. */
 export interface Entry {
@@ -22,22 +12,104 @@ export interface Entry {
   ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 
-/** The command line: one file per command. Exit code 0 when it did what was asked, 1 when not, 2 for wrong use. */
+const json = ['--json', 'print it as JSON'] as const;
+
+/**
+ * The command line at a glance. What a command does is loaded when it is asked for. Exit code 0 when it did what was
+ * asked, 1 when not, 2 for wrong use.
+ */
 export function createProgram(entry: Entry): Command {
   const program = new Command('trunkline')
     .description('Mirrors a telephony account into a Postgres that its owner can query.')
     .version(manifest.version)
     .showHelpAfterError()
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
-  addStart(program, entry);
-  addWeb(program);
-  addWorker(program, entry);
-  addMigrate(program);
-  addSandbox(program);
-  addStatus(program);
-  addDoctor(program);
+
+  program
+    .command('start')
+    .description('Everything in one process: Postgres and the sandbox unless the environment names real ones.')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/start.ts')).run(entry, options)));
+  program
+    .command('web')
+    .description('The receiver of webhooks, with the status page. Registers the webhooks when PUBLIC_URL is set.')
+    .action(() => reporting(async () => (await import('./commands/web.ts')).run()));
+  program
+    .command('worker')
+    .description('Works the queues: reads what is due through the API and mirrors it. Any number may run.')
+    .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
+    .action((options) => reporting(async () => (await import('./commands/worker.ts')).run(entry, options)));
+  program
+    .command('migrate')
+    .description('Brings the schemas of DATABASE_URL up to this release. Safe to repeat.')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/migrate.ts')).run(options)));
+  program
+    .command('sandbox')
+    .description('A runnable imitation of the telephony service, with an account of its own and living traffic.')
+    .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 4010)
+    .option('--seed <number>', 'decides everything that is invented', wholeNumber, 1)
+    .option('--calls <count>', 'calls of the last fourteen days', wholeNumber, 400)
+    .option('--threads <count>', 'text conversations at the start', wholeNumber, 60)
+    .option('--no-traffic', 'nothing happens by itself')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/sandbox.ts')).run(options)));
+  program
+    .command('status')
+    .description('How fresh the mirror is, what waits, and what fails.')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/status.ts')).run(options)));
+  program
+    .command('doctor')
+    .description('Examines settings, stores, API and webhooks, and says what to do about each fault.')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/doctor.ts')).run(options)));
+  program
+    .command('resync')
+    .description('Makes the workers read one thing again, whether or not anything announced it.')
+    .addArgument(new Argument('<kind>').choices(['thread', 'call', 'recordings', 'transcripts', 'users', 'lines']))
+    .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
+    .action((kind, key) => reporting(async () => (await import('./commands/resync.ts')).run(kind, key)));
+  program
+    .command('settings')
+    .description('Prints the table of all environment variables, as it stands in the README.')
+    .action(() => reporting(async () => (await import('./commands/settings.ts')).run()));
   addSubscriptions(program);
-  addResync(program);
-  addSettings(program);
   return program;
+}
+
+function addSubscriptions(program: Command): void {
+  const load = () => import('./commands/subscriptions.ts');
+  const group = program.command('subscriptions').description('The webhook subscriptions of the account.');
+  group
+    .command('list')
+    .description('Lists all of them, ours and other people’s; addresses are secrets and are not shown.')
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runList(options)));
+  group
+    .command('ensure')
+    .description('Creates, enables or retypes ours; prints what the service lets nobody create but you.')
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runEnsure(options)));
+  group
+    .command('disable <id>')
+    .description('Stops the delivery of events; the subscription is kept.')
+    .action((id) => reporting(async () => (await load()).runSwitch('disable', id)));
+  group
+    .command('enable <id>')
+    .description('Delivers again.')
+    .action((id) => reporting(async () => (await load()).runSwitch('enable', id)));
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function queueList(text: string): QueueName[] {
+  return text.split(',').map((word) => {
+    const name = queueNames.find((each) => each === word.trim());
+    if (name === undefined) throw new InvalidArgumentError(`There is no queue "${word.trim()}".`);
+    return name;
+  });
 }

@@ -1,25 +1,17 @@
 import { styleText } from 'node:util';
-import type { Command } from 'commander';
 import { readSettings, SettingsError } from '../../../config/settings.ts';
 import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { examine } from '../../status/doctor/examine.ts';
 import { type Finding, findingsOn } from '../../status/doctor/finding.ts';
-import { exitCodes, reporting } from '../exit.ts';
+import { exitCodes } from '../exit.ts';
 
-export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
-    .description('Examines settings, stores, API and webhooks, and says what to do about each fault.')
-    .option('--json', 'print the findings as JSON')
-    .action((options: { json?: boolean }) =>
-      reporting(async () => {
-        const findings = await examination();
-        const faults = findings.filter(({ level }) => level !== 'ok');
-        console.log(options.json ? JSON.stringify(findings) : report(findings, faults.length));
-        process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
-      }),
-    );
+/** Prints what is wrong and its cure; exit code 0 when nothing is. */
+export async function run(options: { json?: boolean }): Promise<void> {
+  const findings = await examination();
+  const faults = findings.filter(({ level }) => level !== 'ok');
+  console.log(options.json ? JSON.stringify(findings) : report(findings, faults.length));
+  process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
 async function examination(): Promise<Finding[]> {

@@ -1,29 +1,20 @@
-import { Argument, type Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
-import { bumpTargets, type Target, targetKinds } from '../../inbox/targets.ts';
+import { bumpTargets, type Target } from '../../inbox/targets.ts';
 import { createLog } from '../../log.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { threadKey, threadOf } from '../../warehouse/entities/conversations.ts';
-import { CommandFailed, reporting } from '../exit.ts';
+import { CommandFailed } from '../exit.ts';
 
-export function addResync(program: Command): void {
-  program
-    .command('resync')
-    .description('Makes the workers read one thing again, whether or not anything announced it.')
-    .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
-    .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
-    .action((kind: Target['kind'], key: string) =>
-      reporting(async () => {
-        const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
-        const log = createLog('warn');
-        await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
-        const target = { kind, key: keyOf(kind, key) };
-        context.ringer.ring(await bumpTargets(context.database.db, [target], context.pauses));
-        await context.ringer.idle();
-        console.log(`${target.kind} ${target.key} will be read.`);
-      }),
-    );
+/** Bumps one target, whether or not anything announced it. */
+export async function run(kind: Target['kind'], key: string): Promise<void> {
+  const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
+  const target = { kind, key: keyOf(kind, key) };
+  context.ringer.ring(await bumpTargets(context.database.db, [target], context.pauses));
+  await context.ringer.idle();
+  console.log(`${target.kind} ${target.key} will be read.`);
 }
 
 function keyOf(kind: Target['kind'], key: string): string {

@@ -1,31 +1,23 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
-import type { Started } from '../../local/start.ts';
+import { type Started, start } from '../../local/start.ts';
 import { createLog } from '../../log.ts';
-import { reporting } from '../exit.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
 
-export function addStart(program: Command, entry: Entry): void {
-  program
-    .command('start')
-    .description('Everything in one process: Postgres and the sandbox unless the environment names real ones.')
-    .option('--json', 'print the addresses as JSON')
-    .action((options: { json?: boolean }) =>
-      reporting(async () => {
-        const settings = readSettings(process.env, {
-          servesPages: true,
-          ...(process.env.API_BASE_URL && { needed: ['API_KEY'] }),
-        });
-        const log = createLog(settings.logLevel);
-        const { start } = await import('../../local/start.ts');
-        const started = await start(settings, { log, startWorkers: entry.startWorkers, drainMs });
-        const { close, ...addresses } = started;
-        console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
-        runUntilStopped(log, close);
-      }),
-    );
+/** Brings everything up and prints where to look. */
+export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
+  const settings = readSettings(process.env, {
+    servesPages: true,
+    ...(process.env.API_BASE_URL && { needed: ['API_KEY'] }),
+  });
+  const log = createLog(settings.logLevel);
+  const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
+  // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
+  runUntilStopped(log, async () => (await starting).close());
+  const started = await starting;
+  const { close: _, ...addresses } = started;
+  console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
 }
 
 function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir }: Started): string {

@@ -1,50 +1,39 @@
 import Table from 'cli-table3';
-import type { Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
 import { type Context, createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import type { Service } from '../../service/client.ts';
 import { type Ensured, ensureSubscriptions, isOurAddress } from '../../sync/subscriptions.ts';
-import { CommandFailed, reporting } from '../exit.ts';
+import { CommandFailed } from '../exit.ts';
 
-export function addSubscriptions(program: Command): void {
-  const group = program.command('subscriptions').description('The webhook subscriptions of the account.');
-  group
-    .command('list')
-    .description('Lists all subscriptions, ours and other people’s; addresses are secrets and are not shown.')
-    .option('--json', 'print them as JSON')
-    .action((options: { json?: boolean }) => asking((service, context) => list(service, context, options)));
-  group
-    .command('ensure')
-    .description('Creates, enables or retypes our subscriptions; prints what the service lets nobody create but you.')
-    .option('--json', 'print what was done as JSON')
-    .action((options: { json?: boolean }) => asking((service, context) => ensure(service, context, options)));
-  for (const verb of ['disable', 'enable'] as const) {
-    group
-      .command(`${verb} <id>`)
-      .description(verb === 'disable' ? 'Stops the delivery of events; the subscription is kept.' : 'Delivers again.')
-      .action((id: string) =>
-        asking(async (service) => {
-          if (!/^\d+$/.test(id))
-            throw new CommandFailed(`"${id}" is no subscription id: \`subscriptions list\` shows them.`);
-          const { data } = await service.webhooks[verb](Number(id));
-          console.log(`Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`);
-        }),
-      );
-  }
+/** Lists all subscriptions, ours and other people's; addresses are secrets and are not shown. */
+export function runList(options: { json?: boolean }): Promise<void> {
+  return asking((service, context) => list(service, context, options));
 }
 
-function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
-  return reporting(async () => {
-    const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
-    const log = createLog('warn');
-    await using context = await createContext(readySettings(settings), {
-      log,
-      name: 'subscriptions',
-      maxConnections: 2,
-    });
-    await work(context.service as Service, context);
+/** Puts our subscriptions in place, and prints what nobody but the owner can create. */
+export function runEnsure(options: { json?: boolean }): Promise<void> {
+  return asking((service, context) => ensure(service, context, options));
+}
+
+/** Enables or disables one subscription. */
+export function runSwitch(verb: 'enable' | 'disable', id: string): Promise<void> {
+  return asking(async (service) => {
+    if (!/^\d+$/.test(id)) throw new CommandFailed(`"${id}" is no subscription id: \`subscriptions list\` shows them.`);
+    const { data } = await service.webhooks[verb](Number(id));
+    console.log(`Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`);
   });
+}
+
+async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
+  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), {
+    log,
+    name: 'subscriptions',
+    maxConnections: 2,
+  });
+  await work(context.service as Service, context);
 }
 
 async function list(service: Service, { settings }: Context, { json }: { json?: boolean }): Promise<void> {

@@ -1,32 +1,24 @@
-import type { Command } from 'commander';
 import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
-import { reporting } from '../exit.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
-export function addWeb(program: Command): void {
-  program
-    .command('web')
-    .description('The receiver of webhooks, with the status page. Registers the webhooks when PUBLIC_URL is set.')
-    .action(() =>
-      reporting(async () => {
-        const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
-        const log = createLog(settings.logLevel);
-        const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
-        const receiver = await createReceiver(context, (app) => registerPages(app, context));
-        const { publicUrl, secret } = settings.receiver;
-        const registration =
-          publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
-        log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
-        runUntilStopped(log, async () => {
-          await receiver.close();
-          await registration?.stop();
-          await context[Symbol.asyncDispose]();
-        });
-      }),
-    );
+/** Receives webhooks and serves the pages, until it is told to stop. */
+export async function run(): Promise<void> {
+  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
+  const log = createLog(settings.logLevel);
+  const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
+  const receiver = await createReceiver(context, (app) => registerPages(app, context));
+  const { publicUrl, secret } = settings.receiver;
+  const registration =
+    publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
+  log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
+  runUntilStopped(log, async () => {
+    await receiver.close();
+    await registration?.stop();
+    await context[Symbol.asyncDispose]();
+  });
 }
