@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = ['src', 'workers', 'config', 'migrations', 'test'].flatMap(filesUnder);
+const sources = files.filter((file) => file.endsWith('.ts'));
+const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'));
+}
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  /** Only types: gone when the program runs. */
+  readonly isType: boolean;
+}
+
+const statement =
+  /^\s*(?:import|export)\s+(type\s)?[^'";]*?from\s+'(\.[^']+)'|^\s*import\s+()'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
+
+function importsOf(from: string): Import[] {
+  return [...(texts.get(from) ?? '').matchAll(statement)].map((match) => {
+    const path = match[2] ?? match[4] ?? match[5] ?? '';
+    const to = relative(root, resolve(root, dirname(from), path))
+      .split(sep)
+      .join('/');
+    return { from, to, isType: match[1] !== undefined };
+  });
+}
+
+const imports = sources.flatMap(importsOf);
+const shown = ({ from, to }: Import) => `${from} imports ${to}`;
+const within = (folder: string) => (file: string) => file === folder || file.startsWith(`${folder}/`);
+
+test('imports are read at all', () => {
+  expect(imports.length).toBeGreaterThan(200);
+  expect(imports.filter(({ to }) => to.endsWith('.ts') && !texts.has(to)).map(shown)).toEqual([]);
+});
+
+/** From the bottom to the top: whoever stands in one row may import from the rows above it and from its own folder. */
+const layers: readonly (readonly string[])[] = [
+  ['config', 'package.json'],
+  [
+    'src/json.ts',
+    'src/log.ts',
+    'src/metrics.ts',
+    'src/numbers.ts',
+    'src/batch.ts',
+    'src/event-types.ts',
+    'src/storable.ts',
+  ],
+  ['src/service', 'src/events', 'src/queues', 'src/warehouse', 'src/sandbox'],
+  ['src/migrations.ts', 'src/inbox'],
+  ['src/sync', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
+  ['src/receiver', 'src/status'],
+  ['workers', 'src/local'],
+  ['src/cli'],
+  ['src/main.ts'],
+  ['test'],
+];
+
+/** Parts of one layer that know each other, and why. */
+const neighbours = new Map([['src/warehouse', ['src/service']]]); // it mirrors the service's entities
+
+function placeOf(file: string): { height: number; part: string } | undefined {
+  for (const [height, parts] of layers.entries()) {
+    const part = parts.find((each) => within(each)(file));
+    if (part !== undefined) return { height, part };
+  }
+  return undefined;
+}
+
+describe('the layers', () => {
+  test('have a place for every source', () => {
+    expect(sources.filter((file) => placeOf(file) === undefined)).toEqual([]);
+  });
+
+  test('are imported downwards only', () => {
+    const upwards = imports.filter((each) => {
+      const [from, to] = [placeOf(each.from), placeOf(each.to)];
+      if (!from || !to || from.part === to.part || to.height < from.height) return false;
+      return !neighbours.get(from.part)?.includes(to.part);
+    });
+    expect(upwards.map(shown)).toEqual([]);
+  });
+
+  test('leave the workers to the entry', () => {
+    const reached = imports.filter(({ from, to }) => within('src')(from) && within('workers')(to));
+    expect(reached.filter(({ from }) => from !== 'src/main.ts').map(shown)).toEqual([]);
+  });
+
+  test('leave the sandbox to the all-in-one start, the command line and the tests', () => {
+    const allowed = ['src/sandbox', 'src/local', 'src/cli', 'test'].map(within);
+    const reached = imports.filter(({ from, to }) => within('src/sandbox')(to) && !allowed.some((is) => is(from)));
+    expect(reached.map(shown)).toEqual([]);
+  });
+
+  test('keep the sandbox apart from what it stands in for', () => {
+    const reached = imports.filter(
+      ({ from, to }) => within('src/sandbox')(from) && !within('src/sandbox')(to) && to !== 'src/json.ts',
+    );
+    expect(reached.map(shown)).toEqual([]);
+  });
+
+  test('keep tests out of the program', () => {
+    expect(imports.filter(({ from, to }) => !within('test')(from) && within('test')(to)).map(shown)).toEqual([]);
+  });
+});
+
+test('no import leads back to where it began', () => {
+  const next = Map.groupBy(
+    imports.filter(({ isType }) => !isType),
+    ({ from }) => from,
+  );
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  function visit(file: string, path: readonly string[]): void {
+    const at = path.indexOf(file);
+    if (at >= 0) cycles.push([...path.slice(at), file].join(' → '));
+    if (at >= 0 || done.has(file)) return;
+    for (const { to } of next.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  }
+  for (const file of sources) visit(file, []);
+  expect(cycles).toEqual([]);
+});
+
+test('no file is longer than one sitting', () => {
+  const longest = sources.map((file) => [file, texts.get(file)?.trimEnd().split('\n').length ?? 0] as const);
+  expect(longest.filter(([, lines]) => lines > 350)).toEqual([]);
+});
+
+test('no folder holds more than one look takes in', () => {
+  const folders = Map.groupBy(
+    sources.filter((file) => !within('test')(file)),
+    (file) => dirname(file),
+  );
+  const full = [...folders].filter(([, held]) => held.length > 12).map(([folder, held]) => `${folder}: ${held.length}`);
+  expect(full).toEqual([]);
+});
+
+test('every file has the name of a thing of the domain', () => {
+  const nameless = /^(utils?|helpers?|misc|common|lib|shared|stuff|base|manager|index)$/;
+  const words = (file: string) => file.replace(/\.[a-z.]+$/, '').split(/[/.-]/);
+  expect(files.filter((file) => words(file).some((word) => nameless.test(word)))).toEqual([]);
+});
+
+test('nothing is exported by default or in an enum', () => {
+  const exempt = new Set(['test/vitest.config.ts', 'test/stores/setup.ts']);
+  const odd = sources.filter(
+    (file) => !exempt.has(file) && /^\s*(?:export default|(?:export )?(?:const )?enum )/m.test(texts.get(file) ?? ''),
+  );
+  expect(odd).toEqual([]);
+});

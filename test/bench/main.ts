@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { burst } from './burst.ts';
+import { ingest } from './ingest.ts';
+import { lag } from './lag.ts';
+import { type Finding, tableOf } from './report.ts';
+import type { Bench } from './rig/rig.ts';
+import { openStores } from './rig/stores.ts';
+import { start } from './start.ts';
+import { write } from './write.ts';
+
+const benches: Readonly<Record<string, Bench>> = { ingest, lag, burst, write, start };
+
+const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--json] [--profile FOLDER]
+
+Measures the goals against their baselines of the same run, round by round. Without a name, all of them.
+  --rounds N        rounds of each bench (each has its own default)
+  --seconds N       length of a round, where a round has a length
+  --json            the findings as JSON on standard output
+  --profile FOLDER  CPU profiles of the daemon's processes, one file each`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    json: { type: 'boolean' },
+    profile: { type: 'string' },
+    help: { type: 'boolean' },
+  },
+});
+const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const wrong = [
+  ...names.filter((name) => !benches[name]).map((name) => `There is no bench "${name}".`),
+  ...[values.rounds, values.seconds].flatMap((text) =>
+    text === undefined || /^[1-9]\d{0,3}$/.test(text) ? [] : [`"${text}" is no whole number above 0.`],
+  ),
+];
+if (values.help || wrong.length > 0) {
+  console.error([...wrong, usage].join('\n'));
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  await measure();
+}
+
+/** Exit code 0 when the benches ran, whether or not their goals hold. */
+async function measure(): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const findings: Finding[] = [];
+  for (const name of names) {
+    await using stores = await openStores();
+    const found = await benches[name]?.({
+      stores,
+      rounds: values.rounds === undefined ? undefined : Number(values.rounds),
+      seconds: values.seconds === undefined ? undefined : Number(values.seconds),
+      profileFolder: values.profile,
+      progress: (text) => console.error(`${name}: ${text}`),
+    });
+    findings.push(...(found ?? []));
+  }
+  console.log(values.json ? JSON.stringify(findings, undefined, 2) : tableOf(findings));
+}

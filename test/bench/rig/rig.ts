@@ -1,0 +1,18 @@
+import type { Finding } from '../report.ts';
+import type { Stores } from './stores.ts';
+
+/** What a bench is given. */
+export interface Rig {
+  readonly stores: Stores;
+  /** Undefined: the bench's own default. */
+  readonly rounds: number | undefined;
+  readonly seconds: number | undefined;
+  /** Where the daemon's processes leave their CPU profiles. */
+  readonly profileFolder: string | undefined;
+  readonly progress: (text: string) => void;
+}
+
+export type Bench = (rig: Rig) => Promise<readonly Finding[]>;
+
+export const backends = ['redis', 'postgres'] as const;
+export type Backend = (typeof backends)[number];

@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { startPostgres } from '../../../src/local/postgres.ts';
+import { createLog } from '../../../src/log.ts';
+import { migrateAll } from '../../../src/migrations.ts';
+import { startRedis } from '../../stores/redis.ts';
+import { endWithUs } from './processes.ts';
+import type { Backend } from './rig.ts';
+
+/** The stores of one bench: the Postgres that the daemon embeds, with its settings, and a Redis with AOF each second. */
+export interface Stores extends AsyncDisposable {
+  readonly postgresPid: number;
+  readonly redisPid: number;
+  /** The `REDIS_URL` that selects a backend. */
+  redisUrl(backend: Backend): string | undefined;
+  /** A new migrated database; `settings` are server settings of its sessions. */
+  database(name: string, settings?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+export async function openStores(): Promise<Stores> {
+  const log = createLog('warn');
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-bench-'));
+  const postgres = await startPostgres({ dataDir: folder, log });
+  const redis = await startRedis().catch(async (error: unknown) => {
+    await postgres.stop();
+    throw error;
+  });
+
+  const stopped = Promise.withResolvers<void>();
+  endWithUs(() => {
+    process.kill(postgres.pid, 'SIGINT');
+    process.kill(redis.pid, 'SIGKILL');
+  }, stopped.promise);
+  return {
+    postgresPid: postgres.pid,
+    redisPid: redis.pid,
+    redisUrl: (backend) => (backend === 'redis' ? redis.url : undefined),
+    async database(name, settings = {}) {
+      const url = new URL(postgres.url);
+      url.pathname = `/${name}`;
+      await run(postgres.url, [
+        `create database ${name}`,
+        ...Object.entries(settings).map(([setting, value]) => `alter database ${name} set ${setting} = ${value}`),
+      ]);
+      await migrateAll(url.href, log);
+      return url.href;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([postgres.stop(), redis.stop()]);
+      stopped.resolve();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function run(url: string, statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { isLoopback, readSettings, SettingsError, settingsTable } from '../../config/settings.ts';
+
+function problemsOf(...given: Parameters<typeof readSettings>): readonly string[] {
+  try {
+    readSettings(...given);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('an empty environment has usable settings', () => {
+  expect(readSettings({})).toMatchObject({
+    receiver: { host: '127.0.0.1', port: 3000, secret: undefined },
+    databaseUrl: undefined,
+    redisUrl: undefined,
+    dataDir: '.data',
+    timeZone: 'UTC',
+    logLevel: 'info',
+    eventRetentionDays: 30,
+  });
+});
+
+test('an empty variable counts as not set', () => {
+  const names = [
+    'API_BASE_URL',
+    'API_KEY',
+    'DATABASE_URL',
+    'REDIS_URL',
+    'PORT',
+    'HOST',
+    'LOG_LEVEL',
+    'TIME_ZONE',
+    'WEBHOOK_SECRET',
+  ];
+  expect(readSettings(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readSettings({}));
+  expect(problemsOf({ API_KEY: '' }, { needed: ['API_KEY'] })).toHaveLength(1);
+});
+
+test('all problems come at once, each with its variable', () => {
+  const problems = problemsOf(
+    {
+      API_BASE_URL: 'not an address',
+      DATABASE_URL: 'mysql://x/y',
+      REDIS_URL: 'http://x',
+      PORT: '99999',
+      LOG_LEVEL: 'loud',
+      TIME_ZONE: 'Nowhere/Land',
+      EVENT_RETENTION_DAYS: '0',
+      WEBHOOK_SECRET: 'with spaces',
+      HOST: '0.0.0.0',
+    },
+    { needed: ['API_KEY'], servesPages: true },
+  );
+  const named = problems.map((problem) => problem.split(' ')[0]);
+  expect(named.sort()).toEqual([
+    'ADMIN_TOKEN',
+    'API_BASE_URL',
+    'API_KEY',
+    'DATABASE_URL',
+    'EVENT_RETENTION_DAYS',
+    'LOG_LEVEL',
+    'PORT',
+    'REDIS_URL',
+    'TIME_ZONE',
+    'WEBHOOK_SECRET',
+  ]);
+});
+
+describe('a message', () => {
+  test.each([
+    ['DATABASE_URL', 'mysql://owner:hunter2@host/db'],
+    ['REDIS_URL', 'http://:hunter2@host'],
+    ['WEBHOOK_SECRET', 'hunter 2'],
+    ['WEBHOOK_SECRET_PREVIOUS', 'hunter2/'],
+    ['API_BASE_URL', 'ftp://user:hunter2@host'],
+    ['PUBLIC_URL', 'ftp://user:hunter2@host'],
+  ])('about %s = %j names the variable, and not its secret', (name, value) => {
+    const problems = problemsOf({ [name]: value }).join('\n');
+    expect(problems).toContain(name);
+    expect(problems).not.toContain('hunter');
+  });
+
+  test('about a value that is no secret shows it', () => {
+    expect(problemsOf({ PORT: 'http' }).join()).toContain('"http"');
+  });
+});
+
+test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
+  expect(readSettings({ PORT }).receiver.port).toBe(Number(PORT));
+});
+
+test.each(['-1', '65536', '80.5', '0x50', ' 80', '1e3'])('a port of %j is refused', (PORT) => {
+  expect(problemsOf({ PORT })).toHaveLength(1);
+});
+
+test('slashes at the end of the public address do not stand in the hooks', () => {
+  expect(readSettings({ PUBLIC_URL: 'https://hooks.example/in//' }).receiver.publicUrl).toBe(
+    'https://hooks.example/in',
+  );
+});
+
+describe('pages without a token', () => {
+  test.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are served on %s', (HOST) => {
+    expect(isLoopback(HOST)).toBe(true);
+    expect(problemsOf({ HOST }, { servesPages: true })).toEqual([]);
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', 'trunkline.example', '127.trunkline.example', 'localhost.example'])(
+    'are refused on %s',
+    (HOST) => {
+      expect(problemsOf({ HOST }, { servesPages: true })).toHaveLength(1);
+    },
+  );
+
+  test('are served anywhere with one', () => {
+    expect(problemsOf({ HOST: '0.0.0.0', ADMIN_TOKEN: 'long-enough' }, { servesPages: true })).toEqual([]);
+  });
+});
+
+test('the table has one whole row for every variable', () => {
+  const [head, rule, ...rows] = settingsTable().split('\n');
+  expect([head, rule]).toEqual(['| variable | without it | meaning |', '|---|---|---|']);
+  expect(rows.length).toBeGreaterThan(10);
+  for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+ \|$/);
+  expect(rows.find((row) => row.includes('`PORT`'))).toContain('`3000`');
+});

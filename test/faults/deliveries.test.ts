@@ -1,0 +1,171 @@
+import { expect, test, vi } from 'vitest';
+import { defaultPauses } from '../../src/inbox/targets.ts';
+import { deployForSuite } from './deployment/suite.ts';
+import { type DeliveredType, deliveryKey } from './load/keys.ts';
+import { startLoad } from './load/load.ts';
+import { createSender } from './load/sender.ts';
+import { received } from './load/traffic.ts';
+import { expectNothingLost } from './oracle/oracle.ts';
+import { createRandom } from './random.ts';
+
+const deployment = deployForSuite({ backend: 'redis' });
+const mostReads = 10;
+/** Milliseconds before a call that was not found is asked for again. */
+const pauseAfterMissing = 5_000;
+const quiet = { timeout: 20_000, interval: 50 };
+
+test('reads a text delivered a hundred times a few times, and keeps it once', async () => {
+  const { service } = deployment();
+  const line = await someLine();
+  const text = 'pelican, a hundred times';
+  const made = await service.sms({ line, number: '19175553001', text, announce: false });
+  const body = JSON.stringify(received(made, text));
+  const answers = await sendMany('AccountSMS', 100, body);
+  expect(new Set(answers)).toEqual(new Set([202]));
+  const accepted = answers.map(() => deliveryKey('AccountSMS', body));
+  await expectNothingLost(deployment(), { threads: [made], callIds: [], accepted: async () => accepted });
+  expect(await readsOf(`/sms/conversations/${line}/${made.number}`)).toBeLessThanOrEqual(mostReads);
+});
+
+test('mirrors texts and calls whose deliveries are late, doubled and overtake each other', async ({
+  onTestFinished,
+}) => {
+  const { service } = deployment();
+  const load = await startLoad(deployment(), createRandom('disorder'), onTestFinished);
+  await service.faults({ delayMs: 200, duplicate: 0.4, reorder: 0.5, drop: 0.1 });
+  await load.goesOn(80);
+  await load.finish();
+  await service.faults({});
+  await expectNothingLost(deployment(), load);
+});
+
+test('keeps malformed deliveries as they are, and writes nothing from them', async () => {
+  const random = createRandom('malformed');
+  const before = await warehouseSize();
+  const unrecognized = await unrecognizedCount();
+  const noise = Array.from({ length: 100 }, () => {
+    const type = random.pick([
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'text/plain',
+      'multipart/form-data',
+    ]);
+    return { type, body: Buffer.from(Array.from({ length: random.between(0, 2_000) }, () => random.between(0, 255))) };
+  });
+  const shaped = [
+    '',
+    '{',
+    '[[[[',
+    '{"callId":',
+    'null',
+    '0',
+    '"',
+    '\ufeff{}',
+    `${'['.repeat(50_000)}`,
+    'a[b][__proto__]=1',
+  ];
+  for (const { type, body } of [
+    ...noise,
+    ...shaped.map((text) => ({ type: 'application/json', body: Buffer.from(text) })),
+  ]) {
+    expect(await post(`${hook('AccountSMS')}`, body, type)).toBe(202);
+  }
+  expect(await unrecognizedCount()).toBe(unrecognized + noise.length + shaped.length);
+  expect(await warehouseSize()).toEqual(before);
+});
+
+test('refuses a body over one MiB, a wrong token, and nothing else', async () => {
+  const body = Buffer.alloc(1_048_576, ' ');
+  expect(await post(hook('AccountSMS'), body)).toBe(202);
+  expect(await post(hook('AccountSMS'), Buffer.concat([body, Buffer.from(' ')]))).toBe(413);
+  expect(await post(hook('AccountSMS').replace(/hooks\/./, 'hooks/x'), Buffer.from('{}'))).toBe(404);
+  expect(await post(hook('NoSuchType'), Buffer.from('{}'))).toBe(202);
+});
+
+test.for([
+  [
+    'an unknown thread',
+    defaultPauses.activeMs,
+    'AccountSMS',
+    { fromNumber: '19995550001', direction: 'received', id: 1 },
+  ],
+  [
+    'an unknown call',
+    pauseAfterMissing,
+    'AccountEndedCalls',
+    { callId: '1700000000.4242', webhookType: 'AccountEndedCalls' },
+  ],
+] as const)(
+  'reads at most once per pause for forged deliveries of %s, and writes nothing',
+  async ([, pause, type, event]) => {
+    const before = await warehouseSize();
+    const line = await someLine();
+    const body = JSON.stringify(type === 'AccountSMS' ? { ...event, toNumber: line } : event);
+    const path = type === 'AccountSMS' ? `/sms/conversations/${line}/19995550001` : '/calls/1700000000.4242';
+    const began = performance.now();
+    for (let delivery = 0; delivery < 60; delivery += 1) expect(await sendMany(type, 1, body)).toEqual([202]);
+    await vi.waitUntil(async () => (await readsOf(path)) > 0, quiet);
+    await vi.waitUntil(async () => (await dueNow()) === 0, quiet);
+    expect(await readsOf(path)).toBeLessThanOrEqual(2 + (performance.now() - began) / pause);
+    expect(await warehouseSize()).toEqual(before);
+  },
+);
+
+test('reads a forged line that is not ours once, and writes nothing', async () => {
+  const before = await warehouseSize();
+  const event = { id: 1, line: '12025550199', number: '19995550002', webhookType: 'AccountSMS' };
+  for (let delivery = 0; delivery < 60; delivery += 1) {
+    expect(await sendMany('AccountSMS', 1, JSON.stringify(event))).toEqual([202]);
+  }
+  const path = `/sms/conversations/${event.line}/${event.number}`;
+  await vi.waitUntil(async () => (await readsOf(path)) > 0 && (await dueNow()) === 0, quiet);
+  expect(await readsOf(path)).toBe(1);
+  expect(await warehouseSize()).toEqual(before);
+});
+
+function hook(type: string): string {
+  return deployment().hooks(type)[0] as string;
+}
+
+async function someLine(): Promise<string> {
+  const [line] = await deployment().service.read('/sms/lines');
+  return String(line?.number);
+}
+
+async function sendMany(type: DeliveredType, count: number, body: string): Promise<(number | undefined)[]> {
+  const sender = createSender(deployment().hooks, createRandom('many'));
+  const sent = await Promise.all(Array.from({ length: count }, () => sender.send(type, body)));
+  return sent.map(({ status }) => status);
+}
+
+async function post(url: string, body: Buffer, contentType = 'application/json'): Promise<number> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': contentType },
+    body: new Uint8Array(body),
+  });
+  await response.text();
+  return response.status;
+}
+
+/** How often the daemon has read an address of the API. */
+async function readsOf(path: string): Promise<number> {
+  const requests = await deployment().service.requests();
+  return requests.filter((request) => request.path.split('?')[0] === `/api/public/v1${path}`).length;
+}
+
+async function count(sql: string): Promise<number> {
+  const { rows } = await deployment().database.query<{ count: number }>(
+    `select count(*)::integer as count from ${sql}`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+const unrecognizedCount = () => count('ops.deliveries where not is_recognized');
+const dueNow = () => count('ops.sync_targets where dirty_version > clean_version and due_at <= now()');
+
+async function warehouseSize(): Promise<Record<string, number>> {
+  const tables = ['calls', 'call_legs', 'recordings', 'transcripts', 'sms_conversations', 'sms_messages', 'documents'];
+  const sizes = await Promise.all(tables.map(async (table) => [table, await count(`warehouse.${table}`)] as const));
+  return Object.fromEntries(sizes);
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'pg';
+import { vi } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import { migrateAll } from '../../../src/migrations.ts';
+import type { Backend } from '../../stores/backends.ts';
+import { seed } from '../random.ts';
+import { createPart, type Part } from './part.ts';
+import { freePort } from './ports.ts';
+import { type FaultyService, openService, type Resource } from './service.ts';
+import { openPostgres, openRedis, type PostgresStore, type RedisStore } from './stores.ts';
+
+/** A whole Trunkline as production runs it: every process and every store on its own, each open to faults. */
+export interface Deployment {
+  readonly webs: readonly Part[];
+  readonly workers: readonly Part[];
+  /** The first of each, where there is one. */
+  readonly web: Part;
+  readonly worker: Part;
+  readonly postgres: PostgresStore;
+  /** The Redis of the queues; undefined where they live in Postgres. */
+  readonly redis: RedisStore | undefined;
+  readonly service: FaultyService;
+  /** For looking at the database; a crash of Postgres costs it queries only. */
+  readonly database: Pool;
+  /** The address that an event type is delivered to, at each `web`. */
+  hooks(type: string): readonly string[];
+  /** Where each `web` listens. */
+  readonly addresses: readonly string[];
+  /** Words that stand in no log, by what they are. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface DeploymentShape {
+  readonly backend: Backend;
+  readonly webs?: number;
+  readonly workers?: number;
+}
+
+/** How a test, or a suite, is told what to close after it, whatever became of it. The last to open closes first. */
+export type OnOpen = (end: () => Promise<void>) => void;
+
+/** Starts everything, and resolves when the webhooks are registered. */
+export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<Deployment> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-faults-'));
+  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const secrets = {
+    'webhook secret': randomBytes(18).toString('hex'),
+    'admin token': randomBytes(18).toString('hex'),
+    'API key': 'sandbox-key',
+  };
+  const sandboxPort = await freePort();
+  const sandboxArgs = ['sandbox', '--port', sandboxPort, '--seed', seed, '--calls', 20, '--threads', 10];
+  const sandbox = createPart(
+    { name: 'sandbox', args: [...sandboxArgs.map(String), '--no-traffic', '--json'], env: {}, readyWords: '"apiKey"' },
+    onOpen,
+  );
+  const [postgres, redis] = await Promise.all([
+    openPostgres(folder, onOpen),
+    shape.backend === 'redis' ? openRedis(folder, onOpen) : undefined,
+    sandbox.start(),
+  ]);
+  await migrateAll(postgres.url, createLog('silent'));
+  const database = new Pool({ connectionString: postgres.url, max: 2, connectionTimeoutMillis: 5_000 });
+  database.on('error', () => undefined);
+  onOpen(() => database.end());
+  const service = await openService(`http://127.0.0.1:${sandboxPort}`);
+
+  const ports = await Promise.all(Array.from({ length: shape.webs ?? 1 }, freePort));
+  const addresses = ports.map((port) => `http://127.0.0.1:${port}`);
+  const env = {
+    DATABASE_URL: postgres.url,
+    API_BASE_URL: service.url,
+    API_KEY: secrets['API key'],
+    ...(redis && { REDIS_URL: redis.url }),
+  };
+  const webs = ports.map((port, at) =>
+    createPart(
+      {
+        name: `web ${at + 1}`,
+        args: ['web'],
+        env: {
+          ...env,
+          PORT: String(port),
+          PUBLIC_URL: addresses[0] as string,
+          WEBHOOK_SECRET: secrets['webhook secret'],
+          ADMIN_TOKEN: secrets['admin token'],
+        },
+        readyWords: 'The receiver listens',
+      },
+      onOpen,
+    ),
+  );
+  const workers = Array.from({ length: shape.workers ?? 1 }, (_, at) =>
+    createPart({ name: `worker ${at + 1}`, args: ['worker'], env, readyWords: 'The worker works' }, onOpen),
+  );
+  await Promise.all([...webs, ...workers].map((part) => part.start()));
+  await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= 3, {
+    timeout: 15_000,
+    interval: 50,
+  });
+  return {
+    webs,
+    workers,
+    web: webs[0] as Part,
+    worker: workers[0] as Part,
+    postgres,
+    redis,
+    service,
+    database,
+    hooks: (type) => addresses.map((address) => `${address}/hooks/${secrets['webhook secret']}/${type}`),
+    addresses,
+    secrets: { ...secrets, 'database password': new URL(postgres.url).password },
+  };
+}
+
+/** The webhook subscriptions that point at these addresses. */
+export async function ourSubscriptions(service: FaultyService, addresses: readonly string[]): Promise<Resource[]> {
+  const listed = await service.read('/webhooks');
+  return listed.filter(({ url }) => addresses.some((address) => String(url).startsWith(address)));
+}

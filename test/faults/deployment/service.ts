@@ -1,0 +1,56 @@
+import type { FaultInput } from '../../../src/sandbox/faults.ts';
+import type { DeliveryRecord, RequestRecord } from '../../../src/sandbox/history.ts';
+import type { CallEvent, CallMade } from '../../../src/sandbox/traffic/calls.ts';
+import type { SmsEvent, SmsMade } from '../../../src/sandbox/traffic/texts.ts';
+
+export type { CallEvent, CallMade, DeliveryRecord, RequestRecord, SmsEvent, SmsMade };
+
+/** Any object of the API, as it came. */
+export type Resource = Readonly<Record<string, unknown>>;
+
+/** The sandbox of a deployment, seen from outside: what happens in it, what it tells, and what it answers. */
+export interface FaultyService {
+  readonly url: string;
+  sms(event: SmsEvent): Promise<SmsMade>;
+  call(event: CallEvent): Promise<CallMade>;
+  /** Replaces all faults; `{}` ends them. */
+  faults(faults: FaultInput): Promise<void>;
+  deliveries(): Promise<DeliveryRecord[]>;
+  /** Requests that the daemon made; those of `read` are not counted. */
+  requests(): Promise<RequestRecord[]>;
+  /** Reads the API with a credential of our own. */
+  read<T = Resource[]>(path: string): Promise<T>;
+}
+
+const observer = { name: 'observer', key: 'observer-key' };
+const everything = 100_000;
+
+/** Opens the running sandbox at `url`, once in its life. */
+export async function openService(url: string): Promise<FaultyService> {
+  async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${observer.key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${answer}`);
+    return (JSON.parse(answer) as { data: T }).data;
+  }
+  await ask('POST', '/_sandbox/keys', observer);
+  return {
+    url,
+    sms: (event) => ask('POST', '/_sandbox/events/sms', event),
+    call: (event) => ask('POST', '/_sandbox/events/call', event),
+    faults: async (faults) => void (await ask('POST', '/_sandbox/faults', faults)),
+    deliveries: () => ask('GET', `/_sandbox/deliveries?limit=${everything}`),
+    async requests() {
+      const all = await ask<RequestRecord[]>('GET', `/_sandbox/requests?limit=${everything}`);
+      return all.filter(({ key }) => key !== observer.name);
+    },
+    read: (path) => ask('GET', `/api/public/v1${path}`),
+  };
+}

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll } from 'vitest';
+import { type Deployment, type DeploymentShape, deploy, type OnOpen } from './deployment.ts';
+
+/** What the tests of one suite share: it ends after the last of them, whatever became of it. */
+export function openForSuite<T>(open: (onOpen: OnOpen) => Promise<T>): () => T {
+  const ends: (() => Promise<void>)[] = [];
+  let opened: T | undefined;
+  beforeAll(async () => {
+    opened = await open((end) => void ends.push(end));
+  }, 90_000);
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  }, 30_000);
+  return () => opened as T;
+}
+
+/** One deployment for all tests of a suite: for faults that leave nothing behind. */
+export function deployForSuite(shape: DeploymentShape): () => Deployment {
+  return openForSuite((onOpen) => deploy(shape, onOpen));
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
+import type { Deployment } from '../deployment/deployment.ts';
+import type { Resource } from '../deployment/service.ts';
+import type { Random } from '../random.ts';
+import { type DeliveredType, deliveryKey, tally } from './keys.ts';
+import { createSender, isAccepted, type Sender } from './sender.ts';
+import { type Happening, happen, type Scene } from './traffic.ts';
+
+/** A thread as the service knows it. */
+export interface ThreadName {
+  readonly line: string;
+  readonly number: string;
+  readonly participants: readonly string[];
+}
+
+/** Texts and calls that happen at the service while things break, and what was promised about them. */
+export interface Load {
+  readonly sender: Sender;
+  readonly threads: readonly ThreadName[];
+  readonly callIds: readonly string[];
+  /** Resolves when so many more things have happened. */
+  goesOn(events: number): Promise<void>;
+  /** Resolves when so many more of our own deliveries were answered 2xx. */
+  isAccepted(deliveries: number): Promise<void>;
+  /** Resolves when so many more of our own deliveries were not. */
+  isRefused(deliveries: number): Promise<void>;
+  /** Ends it, and repeats every delivery that did not get through until it does. */
+  finish(): Promise<void>;
+  /** The key of each delivery that was answered 2xx, as often as it was. */
+  accepted(): Promise<string[]>;
+}
+
+/** Milliseconds between two happenings. */
+const pace = { from: 5, to: 30 };
+const limit = { timeout: 30_000, interval: 20 };
+
+/** `onOpen` is given what ends the load, whatever becomes of its test. */
+export async function startLoad(
+  deployment: Deployment,
+  random: Random,
+  onOpen: (end: () => Promise<void>) => void,
+): Promise<Load> {
+  const { service } = deployment;
+  const lines = await service.read<Resource[]>('/sms/lines');
+  const scene: Scene = { service, random, lines: lines.slice(0, 3).map(({ number }) => String(number)) };
+  const sender = createSender((type: DeliveredType) => deployment.hooks(type), random);
+  const happenings: Happening[] = [];
+  const sending = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const happening = await happen(scene, happenings.length);
+      happenings.push(happening);
+      for (const { type, body } of happening.toDeliver) {
+        const delivery = sender.send(type, body).finally(() => sending.delete(delivery));
+        sending.add(delivery);
+      }
+      await sleep(random.between(pace.from, pace.to), undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+    await Promise.all(sending);
+  }
+
+  const running = run();
+  running.catch(() => undefined);
+  const stop = () => {
+    stopping.abort();
+    return running;
+  };
+  onOpen(() => stop().catch(() => undefined));
+
+  function more(count: number, counted: () => number): Promise<void> {
+    const from = counted();
+    return vi.waitUntil(() => counted() >= from + count, limit).then(() => undefined);
+  }
+  const acceptedOnes = () => sender.sent.filter(isAccepted);
+
+  /** The service speaks for itself some time after the fact: of transcripts and receipts. */
+  async function everythingAnnounced(): Promise<void> {
+    const expected = tally(happenings.flatMap(({ announced }) => announced));
+    await vi.waitUntil(async () => {
+      const told = tally((await service.deliveries()).map(({ type, body }) => deliveryKey(type, body)));
+      return [...expected].every(([key, count]) => (told.get(key) ?? 0) >= count);
+    }, limit);
+  }
+
+  async function repeatRefused(): Promise<void> {
+    const own = sender.sent.filter((each) => !isAccepted(each));
+    const fromService = (await service.deliveries()).filter(({ outcome }) => outcome !== 'delivered');
+    for (const { type, body } of [...own, ...fromService]) await sender.insist(type as DeliveredType, body);
+  }
+
+  return {
+    sender,
+    get threads() {
+      const named = happenings.flatMap(({ thread }) => (thread ? [thread] : []));
+      return [...new Map(named.map((each) => [`${each.line}/${each.number}/${each.participants}`, each])).values()];
+    },
+    get callIds() {
+      return happenings.flatMap(({ callId }) => (callId ? [callId] : []));
+    },
+    goesOn: (events) => more(events, () => happenings.length),
+    isAccepted: (deliveries) => more(deliveries, () => acceptedOnes().length),
+    isRefused: (deliveries) => more(deliveries, () => sender.sent.length - acceptedOnes().length),
+    async finish() {
+      await stop();
+      await everythingAnnounced();
+      await repeatRefused();
+    },
+    async accepted() {
+      const fromService = (await service.deliveries()).flatMap(({ type, body, attempts }) =>
+        attempts.filter(({ status }) => isAccepted({ status: status ?? undefined })).map(() => ({ type, body })),
+      );
+      return [...acceptedOnes(), ...fromService].map(({ type, body }) => deliveryKey(type, body));
+    },
+  };
+}

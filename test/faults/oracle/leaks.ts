@@ -1,0 +1,61 @@
+import type { Deployment } from '../deployment/deployment.ts';
+import { textMark } from '../load/traffic.ts';
+
+/** Shorter utterances ("Right.") say nothing about anybody, and can stand anywhere. */
+const tellingLength = 30;
+
+/** Says which secret, address or words of a person stand where they must not, without saying them. */
+export async function leaks(deployment: Deployment): Promise<string[]> {
+  const forbidden = { ...deployment.secrets, 'a text': textMark, ...(await warehouseSecrets(deployment)) };
+  const places = await publicPlaces(deployment);
+  return Object.entries(places).flatMap(([place, content]) =>
+    Object.entries(forbidden).flatMap(([what, words]) =>
+      [words].flat().some((word) => content.includes(word)) ? [`${what} in ${place}`] : [],
+    ),
+  );
+}
+
+async function warehouseSecrets({ database }: Deployment): Promise<Record<string, string[]>> {
+  const wordsOf = async (sql: string) => (await database.query<{ words: string }>(sql)).rows.map(({ words }) => words);
+  const utterances = await wordsOf('select full_text as words from warehouse.transcript_bodies');
+  return {
+    'a recording URL': await wordsOf('select url as words from secrets.recording_urls'),
+    'a media URL': await wordsOf('select url as words from secrets.message_media'),
+    'the signature of a link': ['signature='],
+    'what was said': [...new Set(utterances.flatMap((text) => text.split('\n')))].filter(isTelling),
+    'a summary': (await wordsOf(`select coalesce(short_summary, '') as words from warehouse.transcripts`)).filter(
+      isTelling,
+    ),
+  };
+}
+
+function isTelling(words: string): boolean {
+  return words.length >= tellingLength;
+}
+
+async function publicPlaces(deployment: Deployment): Promise<Record<string, string>> {
+  const { webs, workers, postgres, redis, database, addresses, secrets } = deployment;
+  const { rows } = await database.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'bullmq'`,
+  );
+  const queued: string[] = [];
+  for (const { name } of rows) {
+    const table = await database.query<{ line: string }>(`select t::text as line from bullmq."${name}" t`);
+    queued.push(...table.rows.map(({ line }) => line));
+  }
+  const metrics = await Promise.all(
+    addresses.map((address) =>
+      fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${secrets['admin token']}` } }).then(
+        (response) => response.text(),
+        () => '',
+      ),
+    ),
+  );
+  return {
+    ...Object.fromEntries([...webs, ...workers].map(({ name, output }) => [`the log of ${name}`, output])),
+    'the log of Postgres': await postgres.log(),
+    'the queues in Postgres': queued.join('\n'),
+    'the metrics': metrics.join('\n'),
+    ...(redis && { Redis: await redis.history() }),
+  };
+}

@@ -1,0 +1,60 @@
+import { test, vi } from 'vitest';
+import { deployForSuite } from './deployment/suite.ts';
+import { startLoad } from './load/load.ts';
+import { createSender } from './load/sender.ts';
+import { expectNothingLost } from './oracle/oracle.ts';
+import { createRandom } from './random.ts';
+
+const deployment = deployForSuite({ backend: 'redis' });
+
+test.for([
+  ['answers 500 half of the time', { errorRate: 0.5 }],
+  ['answers 502 to everything', { errorRate: 1, status: 502 }],
+  ['answers 429 with Retry-After', { errorRate: 0.5, status: 429, retryAfterSeconds: 1 }],
+  ['is slow', { latencyMs: 2_000 }],
+] as const)('catches up after the service %s', { timeout: 120_000 }, async ([name, faults], { onTestFinished }) => {
+  const { service } = deployment();
+  const load = await startLoad(deployment(), createRandom(name), onTestFinished);
+  await load.goesOn(10);
+  await service.faults(faults);
+  await load.goesOn(60);
+  await service.faults({});
+  await load.finish();
+  await expectNothingLost(deployment(), load);
+});
+
+test('mirrors recordings and transcripts that are late, when they are announced', async ({ onTestFinished }) => {
+  const { service } = deployment();
+  const load = await startLoad(deployment(), createRandom('late'), onTestFinished);
+  await service.faults({ recordingDelayMs: 2_000, transcriptDelayMs: 3_000 });
+  await load.goesOn(60);
+  await service.faults({});
+  await load.finish();
+  await expectNothingLost(deployment(), load);
+}, 60_000);
+
+test('looks again for recordings and transcripts that are late and never announced', async () => {
+  const { service, hooks } = deployment();
+  const durationSeconds = 120;
+  // The first look comes a minute after the end of the call, which lies nearly as far back.
+  const startedAt = Date.now() - (durationSeconds + 54) * 1_000;
+  const { id: callId, transcriptIds } = await service.call({
+    direction: 'inbound',
+    status: 'answered',
+    durationSeconds,
+    startTime: new Date(startedAt).toISOString(),
+    recorded: true,
+    recordingAfterMs: 1_500,
+    transcriptAfterMs: 2_500,
+    announce: false,
+  });
+  const body = JSON.stringify({ callId, webhookType: 'AccountEndedCalls' });
+  await createSender(hooks, createRandom('unannounced')).insist('AccountEndedCalls', body);
+  const areWritten = async () => (await service.read(`/calls/${callId}/transcripts`)).length === transcriptIds.length;
+  await vi.waitUntil(areWritten, { timeout: 10_000, interval: 100 });
+  await expectNothingLost(deployment(), {
+    threads: [],
+    callIds: [callId],
+    accepted: async () => [`AccountEndedCalls ${callId}`],
+  });
+}, 60_000);

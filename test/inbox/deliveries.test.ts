@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createInbox, type Delivery, type DueTarget } from '../../src/inbox/deliveries.ts';
+import { bumpTargets, claimTargets, type Ring, settleTargets } from '../../src/inbox/targets.ts';
+import { storableText } from '../../src/storable.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
+
+const database = await migratedDatabase();
+const { db, pool } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries'));
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+
+function openInbox() {
+  const rings: Ring[] = [];
+  return { inbox: createInbox(pool, pauses, (rung) => void rings.push(...rung)), rings };
+}
+
+function delivery(more: Partial<Delivery> = {}): Delivery {
+  return {
+    eventType: 'AccountSMS',
+    claimedType: undefined,
+    contentType: 'application/json',
+    userAgent: undefined,
+    body: '{}',
+    fingerprint: 'fingerprint',
+    targets: [],
+    isRecognized: true,
+    ...more,
+  };
+}
+
+const calls = (...numbers: number[]): DueTarget[] =>
+  numbers.map((number) => ({ kind: 'call', key: `1700000001.${number}` }));
+
+test('a delivery is kept with its targets, and rings them after its commit', async () => {
+  const { inbox, rings } = openInbox();
+  await inbox.accept(delivery({ targets: calls(1, 2), body: '{"a":1}' }));
+  expect(
+    await database.query(
+      'select event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized from ops.deliveries',
+    ),
+  ).toEqual([
+    {
+      event_type: 'AccountSMS',
+      claimed_type: null,
+      content_type: 'application/json',
+      user_agent: null,
+      body: '{"a":1}',
+      body_hash: 'fingerprint',
+      targets: ['call 1700000001.1', 'call 1700000001.2'],
+      is_recognized: true,
+    },
+  ]);
+  expect(rings).toEqual(calls(1, 2).map((target) => ({ ...target, afterMs: 0 })));
+});
+
+test('a delivery that points at nothing is kept', async () => {
+  const { inbox, rings } = openInbox();
+  await inbox.accept(delivery({ isRecognized: false, eventType: undefined }));
+  expect(await database.query('select event_type, targets, is_recognized from ops.deliveries')).toEqual([
+    { event_type: null, targets: [], is_recognized: false },
+  ]);
+  expect(rings).toEqual([]);
+});
+
+test('deliveries of a batch keep their order and their own columns', async () => {
+  const { inbox } = openInbox();
+  const given = Array.from({ length: 120 }, (_, at) =>
+    delivery({
+      body: at % 3 === 0 ? '' : `body ${at}`,
+      fingerprint: `f${at}`,
+      targets: calls(...(at % 2 ? [at] : [])),
+    }),
+  );
+  await Promise.all(given.map((each) => inbox.accept(each)));
+  expect(
+    await database.query(
+      'select body, body_hash as fingerprint, cardinality(targets) as targets from ops.deliveries order by delivery_id',
+    ),
+  ).toEqual(given.map(({ body, fingerprint, targets }) => ({ body, fingerprint, targets: targets.length })));
+});
+
+test('a burst on one target bumps it once and rings it once', async () => {
+  const { inbox, rings } = openInbox();
+  await Promise.all(Array.from({ length: 200 }, () => inbox.accept(delivery({ targets: calls(1) }))));
+  expect(rings).toHaveLength(1);
+  expect(await database.value('select count(*)::integer from ops.deliveries')).toBe(200);
+});
+
+test('any body comes back as it went', async () => {
+  const { inbox } = openInbox();
+  const odd = [
+    '\u001e',
+    '\u001e\u001e',
+    '\u0001\u001f\u007f',
+    '',
+    ';',
+    '{"a":"\\u0000"}',
+    "';--",
+    'NULL',
+    '\\N',
+    '\ud83d',
+  ];
+  const bodies = fc.array(fc.oneof(fc.constantFrom(...odd), fc.string({ unit: 'binary' })), {
+    minLength: 1,
+    maxLength: 8,
+  });
+  await fc.assert(
+    fc.asyncProperty(bodies, async (given) => {
+      await database.query('truncate ops.deliveries');
+      const stored = given.map(storableText);
+      await Promise.all(stored.map((body) => inbox.accept(delivery({ body }))));
+      const rows = await database.query<{ body: string }>('select body from ops.deliveries order by delivery_id');
+      expect(rows.map(({ body }) => body)).toEqual(stored);
+    }),
+    { numRuns: 60, examples: [[odd]] },
+  );
+});
+
+test('a delivery that cannot be stored rejects, and leaves nothing', async () => {
+  const { inbox } = openInbox();
+  await expect(inbox.accept(delivery({ targets: calls(1), body: 'a\0b' }))).rejects.toThrow();
+  expect(await database.value('select count(*)::integer from ops.sync_targets')).toBe(0);
+  await inbox.accept(delivery());
+  expect(await database.value('select count(*)::integer from ops.deliveries')).toBe(1);
+});
+
+describe('deadlocks', () => {
+  test('do not come of batches with the same targets in another order', async () => {
+    const numbers = Array.from({ length: 40 }, (_, at) => at);
+    const inboxes = [openInbox(), openInbox(), openInbox()];
+    await Promise.all(
+      inboxes.flatMap(({ inbox }, at) =>
+        Array.from({ length: 20 }, () =>
+          inbox.accept(delivery({ targets: calls(...(at % 2 ? numbers : numbers.toReversed())) })),
+        ),
+      ),
+    );
+    expect(await database.value('select count(*)::integer from ops.sync_targets')).toBe(40);
+  });
+
+  test('with a read that settles do not cost a delivery', async () => {
+    const { inbox } = openInbox();
+    const transcripts = { kind: 'transcripts', key: '1700000002.1' } as const;
+    const call = { kind: 'call', key: '1700000002.1' } as const;
+    await bumpTargets(db, [transcripts], pauses);
+    const [claim] = await claimTargets(db, [transcripts]);
+    if (!claim) throw new Error('nothing was owed');
+    // The two halves of one settlement, with a delivery in between: a transcript of a call that was never read.
+    let accepted: Promise<string> = Promise.resolve('');
+    await db
+      .transaction()
+      .execute(async (tx) => {
+        await settleTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
+        accepted = inbox.accept(delivery({ targets: [call, transcripts] })).then(() => 'kept', String);
+        await until(async () => Number(await database.value(waiting)) > 0);
+        await bumpTargets(tx, [call], pauses);
+      })
+      // The sync runs such a transaction again.
+      .catch(() => undefined);
+    expect(await accepted).toBe('kept');
+  });
+});
+
+const waiting = `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;

@@ -1,0 +1,138 @@
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { QueueName } from '../../config/queues.ts';
+import { createSweep, type SweepPace } from '../../src/inbox/sweep.ts';
+import { type Bump, bumpTargets, claimTargets, failTarget, type Ring } from '../../src/inbox/targets.ts';
+import { createLog } from '../../src/log.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
+
+const database = await migratedDatabase();
+const { db } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, mostWaiting: 100 };
+
+/** A sweep whose bells are written down; `waiting` is what the queues say they hold. */
+function openSweep(pace: Partial<SweepPace> = {}, waiting: Partial<Record<QueueName, number>> = {}) {
+  const rung: string[] = [];
+  const ringer = {
+    ring: (rings: readonly Ring[]) => void rung.push(...rings.map(({ kind, key }) => `${kind} ${key}`)),
+    idle: async () => undefined,
+    close: async () => undefined,
+  };
+  const sweep = createSweep(
+    { db, ringer, queues: { waiting: async (queue) => waiting[queue] ?? 0 }, log: createLog('silent') },
+    { ...never, ...pace },
+  );
+  onTestFinished(() => sweep.stop());
+  return { sweep, rung };
+}
+
+const bump = (...bumps: Bump[]) => bumpTargets(db, bumps, pauses);
+const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` }) as const;
+/** As if so many seconds had gone by. */
+const pass = (seconds: number) =>
+  database.query(
+    `update ops.sync_targets set rung_at = rung_at - $1 * interval '1 second', due_at = due_at - $1 * interval '1 second'`,
+    seconds,
+  );
+
+test('rings nothing that was rung a moment ago', async () => {
+  const { sweep } = openSweep();
+  await bump(call(1));
+  expect(await sweep.once()).toBe(0);
+});
+
+test('rings again what was not answered for long', async () => {
+  const { sweep, rung } = openSweep();
+  await bump(call(1));
+  await pass(6);
+  expect(await sweep.once()).toBe(1);
+  expect(rung).toEqual(['call 1700000001.1']);
+  expect(await sweep.once()).toBe(0);
+});
+
+test('rings what has become due, and not before', async () => {
+  const { sweep } = openSweep();
+  await bump({ ...call(1), afterSeconds: 60 });
+  expect(await sweep.once()).toBe(0);
+  await pass(61);
+  expect(await sweep.once()).toBe(1);
+});
+
+test('rings a failed read when its back-off is over', async () => {
+  const { sweep } = openSweep();
+  await bump(call(1));
+  const [claim] = await claimTargets(db, [call(1)]);
+  if (!claim) throw new Error('nothing was owed');
+  await failTarget(db, claim, { error: 'failed', afterMs: 30_000, countsAsAttempt: true });
+  expect(await sweep.once()).toBe(0);
+  await database.query('update ops.sync_targets set due_at = now()');
+  expect(await sweep.once()).toBe(1);
+});
+
+test('tops a queue up to its limit only, oldest due first', async () => {
+  const { sweep, rung } = openSweep({ mostWaiting: 10 }, { calls: 7 });
+  for (let number = 1; number <= 6; number += 1) await bump(call(number));
+  await pass(10);
+  expect(await sweep.once()).toBe(3);
+  expect(rung.sort()).toEqual([1, 2, 3].map((number) => `call 1700000001.${number}`));
+});
+
+test('rings nothing into a queue that is full, and goes on with the others', async () => {
+  const { sweep, rung } = openSweep({ mostWaiting: 10 }, { calls: 10 });
+  await bump(call(1), { kind: 'thread', key: '15550000001/15550000002' });
+  await pass(10);
+  await sweep.once();
+  expect(rung).toEqual(['thread 15550000001/15550000002']);
+});
+
+test('leaves out a parked stream until its time is over', async () => {
+  const { sweep } = openSweep();
+  await database.query(
+    `insert into ops.streams (kind, parked_until, reason) values ('call', now() + interval '1 min', 'x')`,
+  );
+  await bump(call(1));
+  await pass(10);
+  expect(await sweep.once()).toBe(0);
+  await database.query('update ops.streams set parked_until = now()');
+  expect(await sweep.once()).toBe(1);
+});
+
+test('two sweeps at once ring each target once', async () => {
+  const [one, two] = [openSweep(), openSweep()];
+  await bump(...Array.from({ length: 60 }, (_, at) => call(at)));
+  await pass(10);
+  await Promise.all([one.sweep.once(), two.sweep.once()]);
+  expect([...one.rung, ...two.rung]).toHaveLength(60);
+});
+
+test('goes on after a round that failed', async () => {
+  const rung: string[] = [];
+  let asked = 0;
+  const sweep = createSweep(
+    {
+      db,
+      ringer: {
+        ring: (rings) => void rung.push(...rings.map(({ key }) => key)),
+        idle: async () => undefined,
+        close: async () => undefined,
+      },
+      queues: {
+        waiting: async () => {
+          asked += 1;
+          if (asked === 1) throw new Error('the queue is away');
+          return 0;
+        },
+      },
+      log: createLog('silent'),
+    },
+    { ...never, everyMs: 20 },
+  );
+  onTestFinished(() => sweep.stop());
+  await bump(call(1));
+  await pass(10);
+  await until(() => rung.length > 0);
+});

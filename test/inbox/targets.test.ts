@@ -1,0 +1,224 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Bump,
+  bumpTargets,
+  type Claim,
+  claimTargets,
+  failTarget,
+  type Pauses,
+  settleTargets,
+} from '../../src/inbox/targets.ts';
+import { migratedDatabase } from '../world/database.ts';
+
+const database = await migratedDatabase();
+const { db } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
+
+const pauses: Pauses = { activeMs: 0, refusedMs: 60_000 };
+const call = { kind: 'call', key: '1700000001.1' } as const;
+const other = { kind: 'call', key: '1700000001.2' } as const;
+
+const bump = (...bumps: Bump[]) => bumpTargets(db, bumps, pauses);
+
+async function claim(target: { kind: 'call'; key: string } = call): Promise<Claim> {
+  const [claimed] = await claimTargets(db, [target]);
+  if (!claimed) throw new Error('nothing was owed');
+  return claimed;
+}
+
+const settle = (
+  claimed: Claim,
+  more: { lookAgainSeconds?: number; state?: 'active' | 'refused' } = {},
+  followUps: Bump[] = [],
+) =>
+  db
+    .transaction()
+    .execute((tx) =>
+      settleTargets(tx, [{ ...claimed, state: 'active', error: undefined, ...more }], followUps, pauses),
+    );
+
+async function row(target: { kind: string; key: string } = call) {
+  const [found] = await database.query<Record<string, unknown>>(
+    `select dirty_version > clean_version as is_owed, attempts, state, last_error,
+       extract(epoch from due_at - now())::float8 as due_in
+     from ops.sync_targets where kind = $1 and key = $2`,
+    target.kind,
+    target.key,
+  );
+  return found;
+}
+
+const failure = { error: 'the service failed', afterMs: 30_000, countsAsAttempt: true };
+
+describe('a bump', () => {
+  test('of a target that is new or clean rings once', async () => {
+    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
+    await settle(await claim());
+    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
+  });
+
+  test('of a target that is owed a read already rings no more', async () => {
+    await bump(call);
+    expect(await bump(call)).toEqual([]);
+    expect(await row()).toMatchObject({ is_owed: true });
+  });
+
+  test('of a target in its pause rings once for the end of the pause', async () => {
+    const slow: Pauses = { activeMs: 1_000, refusedMs: 1_000 };
+    await bump(call);
+    await settle(await claim());
+    const [ring, ...more] = await bumpTargets(db, [call], slow);
+    expect(more).toEqual([]);
+    expect(ring?.afterMs).toBeGreaterThan(500);
+    expect(ring?.afterMs).toBeLessThanOrEqual(1_000);
+    expect(await bumpTargets(db, [call], slow)).toEqual([]);
+  });
+
+  test('given several times at once counts once, at its earliest', async () => {
+    expect(await bump({ ...call, afterSeconds: 60 }, call, { ...call, afterSeconds: 30 })).toEqual([
+      { ...call, afterMs: 0 },
+    ]);
+  });
+
+  test('for later does not ring, and is due then', async () => {
+    expect(await bump({ ...call, afterSeconds: 60 })).toEqual([]);
+    expect((await row())?.due_in).toBeCloseTo(60, 0);
+  });
+
+  test('makes a due time earlier, and rings', async () => {
+    await bump({ ...call, afterSeconds: 60 });
+    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
+  });
+
+  test('never makes a due time later', async () => {
+    await bump({ ...call, afterSeconds: 10 });
+    expect(await bump({ ...call, afterSeconds: 60 })).toEqual([]);
+    expect((await row())?.due_in).toBeCloseTo(10, 0);
+  });
+
+  test('of a look that is still ahead brings it forward', async () => {
+    await bump(call);
+    await settle(await claim(), { lookAgainSeconds: 600 });
+    expect((await row())?.due_in).toBeCloseTo(600, 0);
+    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
+  });
+
+  test('of a target that fails keeps its back-off', async () => {
+    await bump(call);
+    await failTarget(db, await claim(), failure);
+    expect(await bump(call)).toEqual([]);
+    expect((await row())?.due_in).toBeCloseTo(30, 0);
+  });
+
+  test('of a target that settled refused waits for the longer pause', async () => {
+    await bump(call);
+    await settle(await claim(), { state: 'refused' });
+    expect(await bump(call)).toEqual([]);
+    expect((await row())?.due_in).toBeCloseTo(60, 0);
+  });
+
+  test('during a read leaves the target owed after it', async () => {
+    await bump(call);
+    const claimed = await claim();
+    expect(await bump(call)).toEqual([]);
+    expect(await settle(claimed)).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await row()).toMatchObject({ is_owed: true });
+  });
+
+  test('during a read is not lost when it comes in a transaction that commits after the claim', async () => {
+    await bump(call);
+    const late = await database.pool.connect();
+    try {
+      await late.query('begin');
+      await late.query('select now()');
+      const claimed = await claim();
+      await late.query('commit');
+      await bump(call);
+      await settle(claimed);
+      expect(await row()).toMatchObject({ is_owed: true });
+    } finally {
+      late.release();
+    }
+  });
+});
+
+describe('a claim', () => {
+  test('is not given for what is not owed, not due, or unknown', async () => {
+    await bump(call, { ...other, afterSeconds: 60 });
+    await settle(await claim());
+    expect(await claimTargets(db, [call, other, { kind: 'call', key: '1700000001.9' }])).toEqual([]);
+  });
+
+  test('takes the version and the number of the read before it', async () => {
+    await bump(call);
+    const claimed = await claim();
+    await bump(call);
+    const [next] = await database.query<{ n: string }>(`select nextval('ops.fetch_seq') as n`);
+    expect(BigInt(claimed.fetchSeq)).toBeLessThan(BigInt(next?.n ?? 0));
+    const [held] = await database.query<{ dirty_version: string }>('select dirty_version from ops.sync_targets');
+    expect(BigInt(claimed.version)).toBeLessThan(BigInt(held?.dirty_version ?? 0));
+  });
+
+  test('of many targets gives each a number of its own', async () => {
+    const targets = Array.from({ length: 50 }, (_, at) => ({ kind: 'call', key: `1700000002.${at}` }) as const);
+    await bump(...targets);
+    const claims = await claimTargets(db, [...targets, ...targets]);
+    expect(claims).toHaveLength(50);
+    expect(new Set(claims.map(({ fetchSeq }) => fetchSeq)).size).toBe(50);
+  });
+});
+
+describe('a settled read', () => {
+  test('that began before another changes nothing of what that one settled', async () => {
+    await bump(call);
+    const first = await claim();
+    await bump(call);
+    const second = await claim();
+    await settle(second);
+    await settle(first, { state: 'refused' });
+    expect(await row()).toMatchObject({ is_owed: false, state: 'active' });
+  });
+
+  test('owes the look that it asks for', async () => {
+    await bump(call);
+    expect(await settle(await claim(), { lookAgainSeconds: 0.5 })).toEqual([{ ...call, afterMs: expect.any(Number) }]);
+    expect(await row()).toMatchObject({ is_owed: true });
+  });
+
+  test('rings what it points at', async () => {
+    await bump(call);
+    expect(await settle(await claim(), {}, [other])).toEqual([{ ...other, afterMs: 0 }]);
+  });
+
+  test('forgets the failures before it', async () => {
+    await bump(call);
+    await failTarget(db, await claim(), { ...failure, afterMs: 0 });
+    await settle(await claim());
+    expect(await row()).toMatchObject({ attempts: 0, last_error: null, is_owed: false });
+  });
+});
+
+describe('a failed read', () => {
+  test('is counted, and owed again after its back-off', async () => {
+    await bump(call);
+    await failTarget(db, await claim(), failure);
+    expect(await row()).toMatchObject({ is_owed: true, attempts: 1, last_error: 'the service failed' });
+    expect((await row())?.due_in).toBeCloseTo(30, 0);
+  });
+
+  test('is not counted when the service was not asked', async () => {
+    await bump(call);
+    await failTarget(db, await claim(), { ...failure, countsAsAttempt: false });
+    expect(await row()).toMatchObject({ is_owed: true, attempts: 0 });
+  });
+
+  test('that began before a settled one changes nothing', async () => {
+    await bump(call);
+    const first = await claim();
+    await bump(call);
+    await settle(await claim());
+    await failTarget(db, first, failure);
+    expect(await row()).toMatchObject({ is_owed: false, attempts: 0, last_error: null });
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { startPostgres } from '../../src/local/postgres.ts';
+import { createLog } from '../../src/log.ts';
+import { startRedis } from '../stores/redis.ts';
+import { migrated } from '../world/database.ts';
+import { createWorld, secret, until, type World } from '../world.ts';
+
+const redis = await startRedis();
+const world = await createWorld({ backend: 'redis', redisUrl: redis.url });
+const slow = await createWorld({ backend: 'postgres', workers: null });
+afterAll(async () => {
+  await world.close();
+  await slow.close();
+  await redis.stop();
+});
+
+const event = (at: number) => ({ callId: `1783386668.${at}`, status: 'missed' });
+const ready = async ({ receiver }: World) => {
+  const answer = await fetch(`${receiver.url}/readyz`);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+
+test('without Redis deliveries are accepted, and read when it is back', async () => {
+  await redis.kill('SIGKILL');
+  expect((await world.deliver('AccountEndedCalls', event(1))).status).toBe(202);
+  expect(await ready(world)).toMatchObject({ status: 200, body: { database: true, queue: false } });
+  await using back = await startRedis({ port: redis.port, dir: redis.dir });
+  expect(back.port).toBe(redis.port);
+  await until(
+    async () =>
+      (await world.value(`select read_at is not null from ops.sync_targets where key = '1783386668.1'`)) === true,
+  );
+  await world.close();
+});
+
+test('without Postgres deliveries are sent away, and accepted when it is back', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-outage-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const log = createLog('silent');
+  const first = await startPostgres({ dataDir, log });
+  await migrated(first.url);
+  const own = await createWorld({ backend: 'redis', databaseUrl: first.url, workers: null });
+  onTestFinished(own.close);
+  expect((await own.deliver('AccountEndedCalls', event(1))).status).toBe(202);
+
+  await first.stop();
+  const away = await own.deliver('AccountEndedCalls', event(2));
+  expect(away.status).toBe(503);
+  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await ready(own)).status).toBe(503);
+  expect((await fetch(`${own.receiver.url}/healthz`)).status).toBe(200);
+
+  const again = await startPostgres({ dataDir, log });
+  onTestFinished(() => again.stop());
+  await until(async () => (await own.deliver('AccountEndedCalls', event(3))).status === 202);
+  expect(await ready(own)).toMatchObject({ status: 200 });
+  expect(own.logged().match(/cannot be stored/g)).toHaveLength(1);
+  expect(own.logged().match(/stored again/g)).toHaveLength(1);
+});
+
+test('a sender that is too slow is cut', { timeout: 25_000 }, async () => {
+  const socket = connect(slow.receiver.port, '127.0.0.1');
+  const ended = new Promise<string>((resolve) => {
+    let said = '';
+    socket.on('data', (chunk) => {
+      said += chunk;
+    });
+    socket.on('close', () => resolve(said));
+    socket.on('error', () => undefined);
+  });
+  socket.write(`POST /hooks/${secret}/AccountSMS HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n`);
+  const drip = setInterval(() => socket.write('x'), 500);
+  const began = performance.now();
+  const said = await ended;
+  clearInterval(drip);
+  expect(performance.now() - began).toBeGreaterThan(8_000);
+  expect(performance.now() - began).toBeLessThan(14_000);
+  expect(said).toMatch(/^(HTTP\/1\.1 408|$)/);
+  expect(await slow.value('select count(*)::integer from ops.deliveries')).toBe(0);
+});

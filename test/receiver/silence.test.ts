@@ -1,0 +1,124 @@
+import { connect } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
+import { backends } from '../stores/backends.ts';
+import { createWorld, secret, until, type World } from '../world.ts';
+
+const adminToken = 'the-admin-token-of-silence';
+const previousSecret = 'a-previous-secret-of-silence';
+const worlds = new Map<string, World>();
+for (const backend of backends) worlds.set(backend, await createWorld({ backend, adminToken, previousSecret }));
+afterAll(async () => {
+  for (const world of worlds.values()) await world.close();
+});
+
+/** Whatever is said here must not be repeated in the log, at any level. */
+const said = {
+  text: 'MEET-ME-AT-NOON',
+  number: '15557654321',
+  name: 'OLIVIA-THE-CALLER',
+  media: 'https://media.example/photo.jpg?signature=MEDIASECRET',
+  recording: 'https://media.example/op.mp3?signature=RECORDINGSECRET',
+  header: 'AGENT-OF-A-SENDER',
+};
+
+describe.each(backends)('on %s, the log', (backend) => {
+  const world = worlds.get(backend) as World;
+
+  test('repeats no token, body, phone number or address', async () => {
+    const { sandbox, receiver } = world;
+    await sandbox.emit.sms({ number: said.number, text: said.text, media: ['photo.jpg'] });
+    const { id } = await sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      number: said.number,
+      callerName: said.name,
+      recorded: true,
+      recordingAfterMs: 0,
+      transcriptAfterMs: 0,
+    });
+    await world.settled();
+    await until(
+      async () => Number(await world.value('select count(*) from secrets.recording_urls where call_id = $1', id)) > 0,
+    );
+
+    const bodies = [
+      {
+        id: 1,
+        direction: 'received',
+        fromNumber: said.number,
+        toNumber: '15550009999',
+        message: said.text,
+        media: [said.media],
+      },
+      {
+        callId: '1783386668.111111',
+        recordingUrl: said.recording,
+        callerNumber: said.number,
+        externalCallerName: said.name,
+      },
+      `broken { ${said.text} ${said.recording}`,
+      `${said.text}\0`,
+      'x'.repeat(1_048_577),
+    ];
+    for (const body of bodies) await world.deliver('AccountSMS', body, { 'user-agent': said.header });
+    await fetch(`${receiver.url}/hooks/wrong-${secret}/AccountSMS?message=${said.text}`, {
+      method: 'POST',
+      body: said.text,
+    });
+    await fetch(`${receiver.url}/hooks/${secret}/%zz?message=${said.text}`, { method: 'POST', body: said.text });
+    await fetch(`${receiver.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}x` } });
+    await brokenRequest(receiver.port);
+
+    sandbox.faults({ errorRate: 1, status: 500 });
+    await world.deliver('AccountEndedCalls', { callId: id, callerNumber: said.number });
+    await until(
+      async () =>
+        Number(await world.value(`select attempts from ops.sync_targets where kind = 'call' and key = $1`, id)) > 0,
+    );
+    sandbox.faults({});
+
+    const log = world.logged();
+    expect(log).toContain('"level"');
+    const urls = await world.query<{ url: string }>(
+      'select url from secrets.recording_urls union select url from secrets.webhook_urls',
+    );
+    const secrets = [
+      secret,
+      previousSecret,
+      adminToken,
+      sandbox.apiKey,
+      ...urls.map(({ url }) => url),
+      ...Object.values(said),
+    ];
+    expect(secrets.filter((each) => log.includes(each))).toEqual([]);
+    expect(log).not.toMatch(/\b1555\d{7}\b/);
+  });
+
+  test('is silent while deliveries are accepted', async () => {
+    await world.settled();
+    const before = world.logged().length;
+    for (let at = 0; at < 20; at += 1) await world.deliver('AccountSMS', { nothing: at });
+    const lines = world
+      .logged()
+      .slice(before)
+      .split('\n')
+      .filter((line) => line !== '' && !/"level":(10|20)/.test(line));
+    expect(lines).toEqual([]);
+  });
+
+  test('and the queue hold ids only', async () => {
+    const jobs = (await Promise.all(world.context.queues.bull.map((queue) => queue.getJobs()))).flat();
+    for (const job of jobs) expect(Object.keys(job?.data ?? {}).sort()).toEqual(['key', 'kind']);
+    expect(JSON.stringify(jobs.map((job) => job?.data))).not.toContain(said.text);
+  });
+});
+
+/** A request that never becomes one. */
+async function brokenRequest(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  socket.end(`POST /hooks/${secret}/AccountSMS NONSENSE/9\r\n\r\n${said.text}`);
+  socket.resume();
+  await closed;
+}

@@ -1,0 +1,263 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { migratedDatabase } from '../world/database.ts';
+import { callId, callService, type ShownCall, shownCall, shownRecording, shownTranscript } from './call-service.ts';
+import { type DeskOptions, openDesk } from './desk.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function withCall(shown: (id: string) => ShownCall, options: DeskOptions & { secondsAgo?: number } = {}) {
+  const id = callId(options.secondsAgo);
+  const calls = new Map([[id, shown(id)]]);
+  const desk = await openDesk(database, options);
+  desk.service.answer = callService(calls);
+  const shows = (change: ShownCall) => void calls.set(id, { ...calls.get(id), ...change });
+  const vanishes = () => void calls.delete(id);
+  /** Reads the call and all that follows from it, until nothing is owed or only later looks are. */
+  const readOnce = async () => {
+    await desk.read('call', id);
+    await desk.turn('recordings', id);
+    await desk.turn('transcripts', id);
+  };
+  return { id, desk, shows, vanishes, readOnce };
+}
+
+async function states(id: string) {
+  const [row] = await database.query(
+    `select recordings_state as recordings, recording_count, transcripts_state as transcripts, transcript_count
+     from warehouse.calls where call_id = $1`,
+    id,
+  );
+  return row;
+}
+
+const whole = (id: string): ShownCall => ({
+  call: { data: shownCall(id) },
+  recordings: { data: [shownRecording(id)] },
+  transcripts: { data: [shownTranscript(Number(id.split('.')[1]), id)] },
+});
+
+let later = 0;
+/** A clock that the test moves, in seconds. */
+const movable = { now: () => new Date(Date.now() + later * 1_000) };
+
+test('a call is mirrored with its legs, recording and transcript', async () => {
+  const { id, readOnce } = await withCall(whole);
+  await readOnce();
+  expect(await states(id)).toEqual({
+    recordings: 'complete',
+    recording_count: 1,
+    transcripts: 'complete',
+    transcript_count: 1,
+  });
+  expect(await database.value('select leg_count from warehouse.calls where call_id = $1', id)).toBe(1);
+});
+
+test('a call that was not recorded settles without recordings and transcripts', async () => {
+  const { id, readOnce } = await withCall((own) => ({
+    call: { data: shownCall(own, { recorded: false, status: 'missed' }) },
+  }));
+  await readOnce();
+  expect(await states(id)).toMatchObject({ recordings: 'none', transcripts: 'none' });
+});
+
+test('a missing recording is pending at first, and gone after the last look', async () => {
+  later = 0;
+  const { id, desk, readOnce } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  await readOnce();
+  expect(await states(id)).toMatchObject({ recordings: 'pending' });
+  later = 200;
+  await desk.readAll('recordings', id);
+  expect(await states(id)).toMatchObject({ recordings: 'gone' });
+  await desk.readAll('transcripts', id);
+  expect(await states(id)).toMatchObject({ transcripts: 'none' });
+});
+
+test('a recording and a transcript that come late are found at a later look', async () => {
+  later = 0;
+  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  await readOnce();
+  const { recordings = { data: [] }, transcripts = { data: [] } } = whole(id);
+  shows({ recordings });
+  await desk.pass({ kind: 'recordings', key: id });
+  expect(await desk.turn('recordings', id)).toBe('mirrored');
+  await desk.turn('transcripts', id);
+  expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'pending' });
+  shows({ transcripts });
+  await desk.pass({ kind: 'transcripts', key: id });
+  await desk.turn('transcripts', id);
+  expect(await states(id)).toMatchObject({ transcripts: 'complete' });
+});
+
+test('a recording that vanished is marked deleted and its call settles gone', async () => {
+  const { id, desk, readOnce, shows } = await withCall(whole);
+  await readOnce();
+  shows({ recordings: { data: [] } });
+  await desk.read('recordings', id);
+  expect(await states(id)).toMatchObject({ recordings: 'gone', recording_count: 0 });
+  expect(await database.value('select deleted_at is not null from warehouse.recordings where call_id = $1', id)).toBe(
+    true,
+  );
+});
+
+test('a recording that a possibly partial answer leaves out stays held', async () => {
+  const { id, desk, readOnce, shows } = await withCall(whole);
+  await readOnce();
+  shows({ recordings: { data: [], beside: { next: 'cursor' } } });
+  await desk.read('recordings', id);
+  expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
+});
+
+test('a transcript before its recording brings the read of recordings forward', async () => {
+  later = 0;
+  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  await readOnce();
+  const { recordings = { data: [] }, transcripts = { data: [] } } = whole(id);
+  shows({ transcripts, recordings });
+  await desk.read('transcripts', id);
+  expect(await database.value(`select leg_pairing from warehouse.transcripts where call_id = $1`, id)).toBe('none');
+  expect(await desk.turn('recordings', id)).toBe('mirrored');
+  expect(await database.value(`select leg_pairing from warehouse.transcripts where call_id = $1`, id)).toBe('exact');
+  expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
+});
+
+test('a transcript of a call that was never read has the call read', async () => {
+  const { id, desk } = await withCall(whole);
+  await desk.read('transcripts', id);
+  expect(await desk.turn('call', id)).toBe('mirrored');
+  await desk.turn('recordings', id);
+  await desk.turn('transcripts', id);
+  expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
+});
+
+describe('a transferred call', () => {
+  test('has both recordings and both transcripts mirrored, though the second pair comes later', async () => {
+    later = 0;
+    const { id, desk, readOnce, shows } = await withCall(
+      (own) => ({ ...whole(own), call: { data: shownCall(own, { transferred: 1 }) } }),
+      movable,
+    );
+    await readOnce();
+    const second = callId();
+    const number = Number(id.split('.')[1]);
+    shows({
+      recordings: { data: [shownRecording(id), shownRecording(second)] },
+      transcripts: { data: [shownTranscript(number, id), shownTranscript(number + 500_000, second, { callId: id })] },
+    });
+    await desk.pass({ kind: 'recordings', key: id });
+    await desk.turn('recordings', id);
+    await desk.pass({ kind: 'transcripts', key: id });
+    await desk.turn('transcripts', id);
+    expect(await states(id)).toMatchObject({ recording_count: 2, transcript_count: 2 });
+    expect(
+      await database.query(
+        `select leg_unique_id, leg_pairing from warehouse.transcripts where call_id = $1 order by transcript_id`,
+        id,
+      ),
+    ).toEqual([
+      { leg_unique_id: id, leg_pairing: 'exact' },
+      { leg_unique_id: second, leg_pairing: 'exact' },
+    ]);
+  });
+
+  test('keeps the call that was asked for beside the call id of its leg', async () => {
+    const { id, readOnce } = await withCall((own) => ({
+      ...whole(own),
+      recordings: { data: [shownRecording(own, { callId: '1700000000.77' })] },
+    }));
+    await readOnce();
+    expect(
+      await database.query('select call_id, leg_call_id from warehouse.recordings where call_id = $1', id),
+    ).toEqual([{ call_id: id, leg_call_id: '1700000000.77' }]);
+  });
+});
+
+test('call ids that are answered as bare numbers keep every digit', async () => {
+  const id = `${Math.floor(Date.now() / 1000) - 40}.057900`;
+  const desk = await openDesk(database);
+  const bare = (value: unknown) => ({
+    body: JSON.stringify({ data: value }).replace(/("(?:id|uniqueId|callId|calledBack)":)"(\d+\.\d+)"/g, '$1$2'),
+  });
+  desk.service.answer = callService(
+    new Map([
+      [
+        id,
+        {
+          call: bare(shownCall(id, { calledBack: '1783385492.057910' })),
+          recordings: bare([shownRecording(id)]),
+          transcripts: bare([shownTranscript(9_001, id)]),
+        },
+      ],
+    ]),
+  );
+  await desk.read('call', id);
+  await desk.turn('recordings', id);
+  await desk.turn('transcripts', id);
+  expect(
+    await database.query('select call_id, called_back_call_id from warehouse.calls where call_id = $1', id),
+  ).toEqual([{ call_id: id, called_back_call_id: '1783385492.057910' }]);
+  expect(await database.value('select unique_id from warehouse.recordings where call_id = $1', id)).toBe(id);
+  expect(await database.value('select leg_pairing from warehouse.transcripts where call_id = $1', id)).toBe('exact');
+});
+
+test('a call that still lasts is looked at again', async () => {
+  later = 0;
+  const { id, desk } = await withCall((own) => ({ call: { data: shownCall(own, { endTime: undefined }) } }), movable);
+  await desk.read('call', id);
+  expect(
+    await database.value(
+      `select dirty_version > clean_version from ops.sync_targets where kind = 'call' and key = $1`,
+      id,
+    ),
+  ).toBe(true);
+});
+
+test('what changed late is kept with what it was', async () => {
+  const { id, desk, shows } = await withCall(whole);
+  await desk.read('call', id);
+  shows({ call: { data: shownCall(id, { calledBack: '1783385492.057911' }) } });
+  await desk.read('call', id);
+  expect(
+    await database.query(
+      `select field, old_value, new_value from warehouse.field_changes
+       where entity_key = $1 and field = 'called_back_call_id'`,
+      id,
+    ),
+  ).toEqual([{ field: 'called_back_call_id', old_value: null, new_value: '1783385492.057911' }]);
+});
+
+test('a leg that is no longer listed is marked deleted', async () => {
+  const { id, desk, shows } = await withCall((own) => ({
+    call: { data: shownCall(own, { legs: [{ uniqueId: own }, { uniqueId: '1700000000.5' }] }) },
+  }));
+  await desk.read('call', id);
+  shows({ call: { data: shownCall(id, { legs: [{ uniqueId: id }] }) } });
+  await desk.read('call', id);
+  expect(
+    await database.query(
+      'select leg_key, deleted_at is not null as is_deleted from warehouse.call_legs where call_id = $1 order by ordinal',
+      id,
+    ),
+  ).toEqual([
+    { leg_key: id, is_deleted: false },
+    { leg_key: '1700000000.5', is_deleted: true },
+  ]);
+});
+
+test.each(['leg(1', 'a+b', 'x\0y'])('a leg whose uniqueId is %j keeps nothing else out', async (odd) => {
+  const { id, readOnce } = await withCall((own) => {
+    const number = Number(own.split('.')[1]);
+    return {
+      call: { data: shownCall(own, { legs: [{ uniqueId: own }, { uniqueId: odd }] }) },
+      recordings: { data: [shownRecording(own), shownRecording(odd)] },
+      transcripts: { data: [shownTranscript(number, own), shownTranscript(number + 700_000, odd)] },
+    };
+  });
+  await readOnce();
+  expect(await states(id)).toEqual({
+    recordings: 'complete',
+    recording_count: 2,
+    transcripts: 'complete',
+    transcript_count: 2,
+  });
+});

@@ -1,0 +1,89 @@
+import { onTestFinished } from 'vitest';
+import { bumpTargets, type Ring, type Target, type TargetKind } from '../../src/inbox/targets.ts';
+import { apiKey, createService } from '../../src/service/client.ts';
+import { createSync, type Turn } from '../../src/sync/sync.ts';
+import type { TestDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+import { type OddService, startOddService } from '../world/service.ts';
+
+/** Reads targets one by one from a service that answers as the test wants; no queue, no waiting. */
+export interface Desk {
+  readonly service: OddService;
+  readonly rings: Ring[];
+  readonly logged: () => string;
+  /** Makes a target due, now, and reads it. */
+  read(kind: TargetKind, key: string): Promise<Turn>;
+  /** Reads what is owed, however far ahead it is due, until nothing is; at most so many turns. */
+  readAll(kind: TargetKind, key: string, most?: number): Promise<Turn[]>;
+  /** Passes the time until the target is due. */
+  pass(target: Target): Promise<void>;
+  /** Reads a target if it is owed; does not make it so. */
+  turn(kind: TargetKind, key: string): Promise<Turn>;
+}
+
+export interface DeskOptions {
+  readonly looks?: readonly number[];
+  readonly now?: () => Date;
+  /** A service that is told on which connections it is asked, for several desks at one. */
+  readonly service?: OddService;
+}
+
+const noPauses = { activeMs: 0, refusedMs: 0 };
+
+export async function openDesk(database: TestDatabase, options: DeskOptions = {}): Promise<Desk> {
+  const service = options.service ?? (await startOddService());
+  const captured = captureLog();
+  const client = createService({
+    baseUrl: service.url,
+    credential: apiKey('key-of-the-desk'),
+    log: captured.log,
+    retry: { tries: 1 },
+    circuit: { failures: 1_000 },
+  });
+  onTestFinished(async () => {
+    await client.close();
+    await service[Symbol.asyncDispose]();
+  });
+  const rings: Ring[] = [];
+  const { db } = database;
+  const sync = createSync({
+    db,
+    service: client,
+    log: captured.log,
+    pauses: noPauses,
+    looks: options.looks ?? [60, 120],
+    directoryEverySeconds: 600,
+    now: options.now ?? (() => new Date()),
+    onAnswer: () => undefined,
+    onRings: (rung) => void rings.push(...rung),
+  });
+  const never = new AbortController().signal;
+
+  async function pass({ kind, key }: Target): Promise<void> {
+    await database.query('update ops.sync_targets set due_at = now() where kind = $1 and key = $2', kind, key);
+  }
+  const turn = (kind: TargetKind, key: string) => sync.turn({ kind, key }, never);
+  async function read(kind: TargetKind, key: string): Promise<Turn> {
+    await bumpTargets(db, [{ kind, key }], noPauses);
+    await pass({ kind, key });
+    return turn(kind, key);
+  }
+  return {
+    service,
+    rings,
+    logged: captured.text,
+    read,
+    pass,
+    turn,
+    async readAll(kind, key, most = 20) {
+      const turns = [await read(kind, key)];
+      while (turns.length < most) {
+        await pass({ kind, key });
+        const ended = await turn(kind, key);
+        if (ended === 'nothing_owed') break;
+        turns.push(ended);
+      }
+      return turns;
+    },
+  };
+}

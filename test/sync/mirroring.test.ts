@@ -1,0 +1,210 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { backends } from '../stores/backends.ts';
+import { createWorld, until, type World } from '../world.ts';
+
+const worlds = new Map<string, World>();
+for (const backend of backends)
+  worlds.set(backend, await createWorld({ backend, sandbox: { deliveryRetriesMs: [50] } }));
+afterAll(async () => {
+  for (const world of worlds.values()) await world.close();
+});
+
+const line = async ({ sandbox }: World) => (await sandbox.emit.sms({ announce: false, number: '15550009999' })).line;
+
+describe.each(backends)('on %s', (backend) => {
+  const world = worlds.get(backend) as World;
+  const { sandbox, query, value } = world;
+
+  test('users, lines and subscriptions are mirrored at the start', async () => {
+    await world.settled();
+    expect(await value('select count(*)::integer from warehouse.users')).toBeGreaterThan(0);
+    expect(await value('select count(*)::integer from warehouse.sms_lines')).toBeGreaterThan(0);
+    expect(
+      await query('select event_type, is_ours, is_enabled from warehouse.webhook_subscriptions order by 1'),
+    ).toEqual(
+      ['AccountAITranscription', 'AccountEndedCalls', 'AccountSMS'].map((event_type) => ({
+        event_type,
+        is_ours: true,
+        is_enabled: true,
+      })),
+    );
+  });
+
+  test('a text is mirrored, and so is its receipt', async () => {
+    const { id, number } = await sandbox.emit.sms({
+      direction: 'out',
+      number: '15551110001',
+      text: 'On our way',
+      delivery: 'delivered',
+    });
+    await world.settled();
+    expect(await query('select body, direction from warehouse.sms_messages where number = $1', number)).toEqual([
+      { body: 'On our way', direction: 'out' },
+    ]);
+    await until(
+      async () =>
+        (await value('select delivery_status from warehouse.sms_messages where message_id = $1', id)) === 'delivered',
+    );
+    expect(
+      await query('select delivery_status from warehouse.sms_message_delivery_events where message_id = $1', id),
+    ).toEqual([{ delivery_status: 'delivered' }]);
+  });
+
+  test('a group has a thread of its own', async () => {
+    const own = await line(world);
+    const participants = ['15551120001', '15551120002'];
+    await sandbox.emit.sms({ line: own, participants, text: 'Hello all' });
+    await sandbox.emit.sms({ line: own, number: '15551120001', text: 'Only you' });
+    await world.settled();
+    expect(
+      await query(
+        `select c.participants_key, m.body from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+         where c.number = '15551120001' order by 1`,
+      ),
+    ).toEqual([
+      { participants_key: '', body: 'Only you' },
+      { participants_key: participants.join(','), body: 'Hello all' },
+    ]);
+  });
+
+  test('a burst on one thread is whole, and costs few reads', async () => {
+    const own = await line(world);
+    const texts = Array.from({ length: 150 }, (_, at) => `text ${at}`);
+    const before = sandbox.requests().length;
+    for (const text of texts) await sandbox.emit.sms({ line: own, number: '15551130001', text });
+    await world.settled();
+    const rows = await query<{ body: string }>(`select body from warehouse.sms_messages where number = '15551130001'`);
+    expect(rows.map(({ body }) => body).sort()).toEqual(texts.sort());
+    const reads = sandbox
+      .requests()
+      .slice(before)
+      .filter(({ path }) => path.includes('15551130001'));
+    expect(reads.length).toBeLessThan(60);
+  });
+
+  test('a call is mirrored with legs, recording and transcript', async () => {
+    const { id, legs, recordings, transcriptIds } = await sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      recorded: true,
+      transfers: 0,
+      durationSeconds: 120,
+      recordingAfterMs: 0,
+      transcriptAfterMs: 200,
+    });
+    expect(recordings.length).toBeGreaterThan(0);
+    await until(
+      async () => (await value(`select transcripts_state from warehouse.calls where call_id = $1`, id)) === 'complete',
+    );
+    expect(
+      await query(
+        'select recordings_state, recording_count, transcript_count, leg_count from warehouse.calls where call_id = $1',
+        id,
+      ),
+    ).toEqual([
+      {
+        recordings_state: 'complete',
+        recording_count: recordings.length,
+        transcript_count: transcriptIds.length,
+        leg_count: legs.length,
+      },
+    ]);
+    expect(await query('select leg_pairing from warehouse.transcripts where call_id = $1', id)).toEqual(
+      transcriptIds.map(() => ({ leg_pairing: 'exact' })),
+    );
+  });
+
+  test('a recording that comes late is found at a later look', async () => {
+    const { id } = await sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      recorded: true,
+      recordingAfterMs: 600,
+      transcriptAfterMs: null,
+    });
+    await until(
+      async () => (await value('select recordings_state from warehouse.calls where call_id = $1', id)) === 'complete',
+    );
+    await until(
+      async () => (await value('select transcripts_state from warehouse.calls where call_id = $1', id)) === 'none',
+    );
+  });
+
+  test('a recording that never comes ends in a named state', async () => {
+    const { id } = await sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      recorded: true,
+      recordingAfterMs: 86_000_000,
+      transcriptAfterMs: null,
+    });
+    await until(
+      async () => (await value('select recordings_state from warehouse.calls where call_id = $1', id)) === 'gone',
+    );
+  });
+
+  test('call ids as bare numbers, forms, batches, doubles and disorder change nothing', async () => {
+    const made: string[] = [];
+    for (const faults of [
+      { unquotedCallIds: true },
+      { formBodies: true },
+      { batch: 5 },
+      { duplicate: 1, reorder: 1 },
+    ]) {
+      sandbox.faults(faults);
+      const calls = await Promise.all(
+        [1, 2, 3].map(() => sandbox.emit.call({ direction: 'inbound', status: 'missed', recorded: false })),
+      );
+      made.push(...calls.map(({ id }) => id));
+    }
+    sandbox.faults({});
+    await world.settled();
+    expect(await value('select count(*)::integer from warehouse.calls where call_id = any($1)', made)).toBe(
+      made.length,
+    );
+  });
+
+  test('an API that fails for a while costs time, and no data', async () => {
+    sandbox.faults({ errorRate: 1, status: 500 });
+    const calls = await Promise.all([1, 2].map(() => sandbox.emit.call({ status: 'missed', recorded: false })));
+    await until(async () => Number(await value('select count(*) from ops.sync_targets where attempts > 0')) > 0);
+    sandbox.faults({});
+    const ids = calls.map(({ id }) => id);
+    await until(
+      async () =>
+        (await value('select count(*)::integer from warehouse.calls where call_id = any($1)', ids)) === ids.length,
+    );
+  });
+
+  test('what the queue lost is read all the same', async () => {
+    const id = '1783386668.999999';
+    await world.deliver('AccountEndedCalls', { callId: id });
+    await Promise.all(world.context.queues.bull.map((queue) => queue.drain()));
+    await until(
+      async () => (await value('select read_at is not null from ops.sync_targets where key = $1', id)) === true,
+    );
+  });
+
+  test('a forged event writes no data', async () => {
+    await world.deliver('AccountSMS', {
+      id: 1,
+      direction: 'received',
+      fromNumber: '15556660001',
+      toNumber: '15556660002',
+      message: 'forged',
+    });
+    await world.deliver('AccountEndedCalls', {
+      callId: '1700000000.424242',
+      status: 'answered',
+      callerNumber: '15556660001',
+    });
+    await until(
+      async () =>
+        Number(await value(`select count(*) from ops.sync_targets where attempts > 0 or state = 'forbidden'`)) >= 2,
+    );
+    expect(await value(`select count(*)::integer from warehouse.sms_conversations where number like '1555666%'`)).toBe(
+      0,
+    );
+    expect(await value(`select count(*)::integer from warehouse.calls where call_id = '1700000000.424242'`)).toBe(0);
+  });
+});

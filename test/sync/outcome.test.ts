@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type ErrorCode, ServiceError } from '../../src/service/errors.ts';
+import { defaultLooks, nextLook } from '../../src/sync/looks.ts';
+import { outcomeOf } from '../../src/sync/outcome.ts';
+
+const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
+  new ServiceError(code, 'as it says', { operation: 'calls.get', effect: 'none', ...more });
+const first = { attempts: 0 };
+const half = () => 0.5;
+
+describe('a failed read', () => {
+  test.each(['network', 'timeout', 'server', 'unreadable', 'too_large', 'unexpected_status', 'redirect'] as const)(
+    'with %s is tried again, and counted',
+    (code) => {
+      expect(outcomeOf(error(code), first, half)).toMatchObject({ kind: 'retry', countsAsAttempt: true });
+    },
+  );
+
+  test('of any unknown error is tried again', () => {
+    expect(outcomeOf(new TypeError('odd'), first, half)).toMatchObject({ kind: 'retry', countsAsAttempt: true });
+  });
+
+  test('waits longer from try to try, up to five minutes', () => {
+    const waits = [0, 1, 2, 3, 4, 5, 50].map((attempts) => {
+      const outcome = outcomeOf(error('server'), { attempts }, () => 1);
+      return outcome.kind === 'retry' ? outcome.afterMs : 0;
+    });
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    expect(waits.at(-1)).toBe(300_000);
+  });
+
+  test('is never tried before the service said', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(600_000),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.nat(9),
+        (retryAfterMs, luck, attempts) => {
+          const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts }, () => luck);
+          expect(outcome.kind).toBe('retry');
+          if (outcome.kind === 'retry') expect(outcome.afterMs).toBeGreaterThanOrEqual(retryAfterMs);
+        },
+      ),
+    );
+  });
+
+  test.each(['circuit_open', 'aborted'] as const)('with %s burns nothing', (code) => {
+    expect(outcomeOf(error(code), first, half)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+  });
+
+  test('for a missing scope parks the stream and names the scope', () => {
+    expect(outcomeOf(error('insufficient_scope', { scope: 'reports:read' }), first, half)).toEqual({
+      kind: 'park',
+      missingScope: 'reports:read',
+    });
+    expect(outcomeOf(error('unauthenticated'), first, half)).toMatchObject({ kind: 'park' });
+  });
+
+  test('settles what asking again cannot change', () => {
+    expect(outcomeOf(error('permission_denied'), first, half)).toEqual({ kind: 'settle', state: 'forbidden' });
+    expect(outcomeOf(error('invalid_request'), first, half)).toEqual({ kind: 'settle', state: 'refused' });
+  });
+});
+
+describe('the next look', () => {
+  const ended = new Date('2026-04-21T12:00:00Z');
+  const since = (seconds: number) => new Date(ended.getTime() + seconds * 1_000);
+
+  test.each([
+    [0, 60],
+    [59, 1],
+    [60, 60],
+    [100, 20],
+    [3_599, 1],
+    [86_399, 1],
+  ])('%i seconds after the end is %i seconds ahead', (elapsed, ahead) => {
+    expect(nextLook(defaultLooks, ended, since(elapsed))).toBe(ahead);
+  });
+
+  test('is none when the last one is over', () => {
+    expect(nextLook(defaultLooks, ended, since(86_400))).toBeUndefined();
+    expect(nextLook([], ended, ended)).toBeUndefined();
+  });
+
+  test('at a call that ends in the future is no further ahead than the last look', () => {
+    expect(nextLook(defaultLooks, since(10_000_000), ended)).toBe(86_400);
+  });
+});

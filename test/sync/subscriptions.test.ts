@@ -1,0 +1,94 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { apiKey, createService } from '../../src/service/client.ts';
+import { ensureSubscriptions, hookUrl } from '../../src/sync/subscriptions.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+const { log, text: logged } = captureLog();
+const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+afterAll(async () => {
+  await service.close();
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(() => sandbox.reset());
+
+const publicUrl = 'http://127.0.0.1:9/in';
+const secret = 'a-secret-of-hooks';
+const url = hookUrl(publicUrl, secret, 'AccountSMS');
+const ensure = (asked = service, previousSecret?: string) =>
+  ensureSubscriptions({ service: asked, db: database.db, log, publicUrl, secret, previousSecret });
+const outcomes = async (...given: Parameters<typeof ensure>) =>
+  Object.fromEntries((await ensure(...given)).map(({ type, outcome }) => [type, outcome]));
+const listed = async () => (await service.webhooks.list()).data.map(({ id, type, enabled }) => ({ id, type, enabled }));
+const create = async (address: string, type = 'AccountSMS' as const) =>
+  (await service.webhooks.create({ name: 'made before', url: address, type })).data;
+
+describe('a subscription of ours', () => {
+  test('is created when there is none, and then left alone', async () => {
+    const all = { AccountSMS: 'created', AccountEndedCalls: 'created', AccountAITranscription: 'created' };
+    expect(await outcomes()).toEqual(all);
+    expect(Object.values(await outcomes())).toEqual(['in_place', 'in_place', 'in_place']);
+    expect(await listed()).toHaveLength(3);
+  });
+
+  test('that was disabled is enabled', async () => {
+    const { id } = await create(url);
+    await service.webhooks.disable(id);
+    expect(await outcomes()).toMatchObject({ AccountSMS: 'repaired' });
+    expect(await listed()).toContainEqual({ id, type: 'AccountSMS', enabled: true });
+  });
+
+  test('that was retyped is typed again', async () => {
+    const { id } = await create(`${url}/`);
+    await service.webhooks.update(id, { type: 'UserEndedCalls' });
+    expect(await outcomes()).toMatchObject({ AccountSMS: 'repaired' });
+    expect(await listed()).toContainEqual({ id, type: 'AccountSMS', enabled: true });
+  });
+
+  test('that stands several times is kept once', async () => {
+    const [first, second] = [await create(url), await create(url)];
+    await ensure();
+    const enabled = (await listed()).filter(({ id, enabled }) => [first.id, second.id].includes(id) && enabled);
+    expect(enabled).toHaveLength(1);
+  });
+
+  test('under the previous secret is known as ours', async () => {
+    const { id } = await create(hookUrl(publicUrl, 'the-previous-one', 'AccountSMS'));
+    await ensure(service, 'the-previous-one');
+    expect(
+      await database.value('select is_ours from warehouse.webhook_subscriptions where subscription_id = $1', id),
+    ).toBe(true);
+  });
+});
+
+test('other people’s subscriptions are never touched', async () => {
+  const others = ['http://127.0.0.1:9/other', `${url}x`, url.replace(secret, 'somebody-elses')];
+  const ids: number[] = [];
+  for (const address of others) ids.push((await create(address)).id);
+  await service.webhooks.disable(ids[1] ?? 0);
+  const before = (await listed()).filter(({ id }) => ids.includes(id));
+  await ensure();
+  expect((await listed()).filter(({ id }) => ids.includes(id))).toEqual(before);
+});
+
+test('a credential that may not write is told what to create by hand', async () => {
+  await sandbox.reset();
+  const key = 'a-key-that-only-reads';
+  await fetch(`${sandbox.url}/_sandbox/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'reader', key, scopes: ['webhooks:read'] }),
+  });
+  const reader = createService({ baseUrl: sandbox.url, credential: apiKey(key), log });
+  expect(Object.values(await outcomes(reader))).toEqual(Array(3).fill('to_create_by_hand'));
+  await reader.close();
+});
+
+test('no address of a hook is logged', () => {
+  expect(logged()).toContain('AccountSMS');
+  expect(logged()).not.toContain(secret);
+});

@@ -1,0 +1,101 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { bumpTargets, type Claim, claimTargets } from '../../src/inbox/targets.ts';
+import { call } from '../../src/service/entities/call.ts';
+import { createWriter, type Mirroring } from '../../src/sync/writer.ts';
+import { asRead } from '../warehouse/reads.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { callId } from './call-service.ts';
+
+const database = await migratedDatabase();
+const { db } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+const writer = createWriter(db, pauses, () => undefined);
+
+async function claimOf(key: string): Promise<Claim> {
+  await bumpTargets(db, [{ kind: 'call', key }], pauses);
+  const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
+  if (!claim) throw new Error('nothing was owed');
+  return claim;
+}
+
+/** A read that ends well; `startTime` is not looked at by the writer. */
+function found(claim: Claim, startTime = '2026-04-21T12:00:00Z'): Mirroring {
+  const [read] = asRead(call, [{ id: claim.key, legs: [] }]);
+  if (!read) throw new Error('no call');
+  return {
+    finding: {
+      kind: 'call',
+      read: {
+        call: { ...read, startTime },
+        read: { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source: 'calls.get' },
+      },
+    },
+    settlement: { ...claim, state: 'active', error: undefined },
+    followUps: [],
+  };
+}
+
+const isOwed = (key: string) =>
+  database.value('select dirty_version > clean_version from ops.sync_targets where key = $1', key);
+const isHeld = async (key: string) =>
+  (await database.value('select deleted_at is null from warehouse.calls where call_id = $1', key)) === true;
+
+describe('a batch', () => {
+  test('with a read that cannot be written keeps the others, and leaves that one owed', async () => {
+    const [good, bad, better] = [await claimOf(callId()), await claimOf(callId()), await claimOf(callId())];
+    const outcomes = await Promise.allSettled([
+      writer.write(found(good)),
+      writer.write(found(bad, 'no instant')),
+      writer.write(found(better)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([await isHeld(good.key), await isHeld(bad.key), await isHeld(better.key)]).toEqual([true, false, true]);
+    expect([await isOwed(good.key), await isOwed(bad.key), await isOwed(better.key)]).toEqual([false, true, false]);
+  });
+
+  test('of many calls is written whole', async () => {
+    const claims = await Promise.all(Array.from({ length: 60 }, () => claimOf(callId())));
+    await Promise.all(claims.map((claim) => writer.write(found(claim))));
+    for (const { key } of claims) expect(await isHeld(key)).toBe(true);
+  });
+});
+
+test('a call that an older read did not find stays, when a newer one found it', async () => {
+  const id = callId();
+  const older = await claimOf(id);
+  const newer = await claimOf(id);
+  await writer.write(found(newer));
+  await writer.write({
+    finding: gone(older),
+    settlement: { ...older, state: 'gone', error: 'not found' },
+    followUps: [],
+  });
+  expect(await isHeld(id)).toBe(true);
+});
+
+test('a call that is found by an older read stays gone, when a newer one did not find it', async () => {
+  const id = callId();
+  await writer.write(found(await claimOf(id)));
+  const older = await claimOf(id);
+  const newer = await claimOf(id);
+  await writer.write({
+    finding: gone(newer),
+    settlement: { ...newer, state: 'gone', error: 'not found' },
+    followUps: [],
+  });
+  await writer.write(found(older));
+  expect(await isHeld(id)).toBe(false);
+});
+
+function gone({ key }: Claim): Mirroring['finding'] {
+  return { kind: 'call_gone', callId: key };
+}
+
+test('idle waits for the commits under way', async () => {
+  const claim = await claimOf(callId());
+  void writer.write(found(claim));
+  await writer.idle();
+  expect(await isHeld(claim.key)).toBe(true);
+});

@@ -1,0 +1,156 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { call } from '../../src/service/entities/call.ts';
+import { message } from '../../src/service/entities/message.ts';
+import { recording } from '../../src/service/entities/recording.ts';
+import { transcript } from '../../src/service/entities/transcript.ts';
+import { user } from '../../src/service/entities/user.ts';
+import type { Transaction } from '../../src/warehouse/database.ts';
+import { writeCalls } from '../../src/warehouse/entities/calls.ts';
+import { writeThreads } from '../../src/warehouse/entities/conversations.ts';
+import { writeRecordings } from '../../src/warehouse/entities/recordings.ts';
+import { writeTranscripts } from '../../src/warehouse/entities/transcripts.ts';
+import { writeUsers } from '../../src/warehouse/entities/users.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { asRead, readNumber } from './reads.ts';
+
+/* A read that began earlier and is written later changes nothing that the newer one said. */
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+const write = (work: (tx: Transaction) => Promise<void>) => database.db.transaction().execute(work);
+
+describe('a thread', () => {
+  const thread = { line: '15550000001', number: '15550000002', participants: [] };
+  const writeThread = (fetchSeq: number, ids: number[], isComplete = true) =>
+    write((tx) =>
+      writeThreads(tx, [
+        {
+          thread,
+          messages: asRead(
+            message,
+            ids.map((id) => ({ id, text: `${fetchSeq}` })),
+          ),
+          isComplete,
+          read: readNumber(fetchSeq),
+        },
+      ]),
+    );
+  const listed = async () =>
+    (
+      await database.query<{ message_id: string }>(
+        `select message_id from warehouse.sms_messages where number = '15550000002' and deleted_at is null order by 1`,
+      )
+    ).map((row) => Number(row.message_id));
+
+  test('keeps deleted what a newer read no longer listed', async () => {
+    await writeThread(1, [1, 2, 3]);
+    await writeThread(3, [1, 2]);
+    await writeThread(2, [1, 2, 3]);
+    expect(await listed()).toEqual([1, 2]);
+  });
+
+  test('does not lose what a newer read found', async () => {
+    await writeThread(11, [1, 2, 5]);
+    await writeThread(10, [1, 2]);
+    expect(await listed()).toEqual([1, 2, 5]);
+  });
+});
+
+describe('a call', () => {
+  const id = '1700000001.5';
+  const writeCall = (fetchSeq: number, more: object) =>
+    write((tx) =>
+      writeCalls(
+        tx,
+        asRead(call, [{ id, legs: [{ uniqueId: id }], ...more }]).map((each) => ({
+          call: each,
+          read: readNumber(fetchSeq),
+        })),
+      ),
+    );
+
+  test('keeps the document of its newest read', async () => {
+    await writeCall(1, { odd: 'first' });
+    await writeCall(3, { odd: 'first' });
+    await writeCall(2, { odd: 'stale' });
+    expect(await database.value(`select body ->> 'odd' from warehouse.documents where entity_key = $1`, id)).toBe(
+      'first',
+    );
+  });
+
+  test('keeps the document of the newest read of a batch', async () => {
+    await write((tx) =>
+      writeCalls(tx, [
+        ...asRead(call, [{ id, odd: 'newest', legs: [] }]).map((each) => ({ call: each, read: readNumber(12) })),
+        ...asRead(call, [{ id, odd: 'stale', legs: [] }]).map((each) => ({ call: each, read: readNumber(11) })),
+      ]),
+    );
+    expect(await database.value(`select body ->> 'odd' from warehouse.documents where entity_key = $1`, id)).toBe(
+      'newest',
+    );
+  });
+});
+
+test('a recording that a newer read no longer listed stays deleted', async () => {
+  const callId = '1700000002.1';
+  const writeOnes = (fetchSeq: number, rows: object[]) =>
+    write((tx) =>
+      writeRecordings(tx, [
+        {
+          callId,
+          recordings: asRead(recording, rows),
+          isComplete: true,
+          state: 'complete',
+          read: readNumber(fetchSeq),
+        },
+      ]),
+    );
+  await writeOnes(1, [{ uniqueId: callId }]);
+  await writeOnes(3, []);
+  await writeOnes(2, [{ uniqueId: callId }]);
+  expect(
+    await database.value('select deleted_at is not null from warehouse.recordings where call_id = $1', callId),
+  ).toBe(true);
+});
+
+test('the measures of a transcript are those of its newest read', async () => {
+  const callId = '1700000003.1';
+  const writeScore = (fetchSeq: number, value: number) =>
+    write((tx) =>
+      writeTranscripts(tx, [
+        {
+          callId,
+          transcripts: asRead(transcript, [{ id: 31, callId, customKpis: [{ name: 'Warmth', value }] }]),
+          isComplete: true,
+          state: 'complete',
+          read: readNumber(fetchSeq),
+        },
+      ]),
+    );
+  await writeScore(2, 9);
+  await writeScore(1, 3);
+  expect(await database.value('select kpi_value from warehouse.transcript_kpis where transcript_id = 31')).toBe(9);
+});
+
+test('a user who left stays gone', async () => {
+  const writeOnes = (fetchSeq: number, ids: number[]) =>
+    write((tx) =>
+      writeUsers(tx, {
+        users: asRead(
+          user,
+          ids.map((id) => ({ id, extensions: ['101'] })),
+        ),
+        isComplete: true,
+        read: readNumber(fetchSeq),
+      }),
+    );
+  await writeOnes(1, [1, 2]);
+  await writeOnes(3, [1]);
+  await writeOnes(2, [1, 2]);
+  expect(await database.query('select user_id from warehouse.users where deleted_at is null')).toEqual([
+    { user_id: '1' },
+  ]);
+  expect(await database.query(`select user_id from warehouse.user_endpoints where valid_to = 'infinity'`)).toEqual([
+    { user_id: '1' },
+  ]);
+});

@@ -1,0 +1,123 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { line } from '../../src/service/entities/line.ts';
+import { user } from '../../src/service/entities/user.ts';
+import { writeLines } from '../../src/warehouse/entities/lines.ts';
+import { writeUsers } from '../../src/warehouse/entities/users.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { asRead, readNumber } from './reads.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+let reads = 0;
+
+async function listUsers(rows: readonly object[], isComplete = true): Promise<void> {
+  reads += 1;
+  const read = readNumber(reads);
+  await database.db.transaction().execute((tx) => writeUsers(tx, { users: asRead(user, rows), isComplete, read }));
+}
+
+async function endpoints(endpoint: string) {
+  return database.query(
+    `select user_id, valid_from = '-infinity' as since_ever, valid_to = 'infinity' as holds
+     from warehouse.user_endpoints where endpoint = $1 order by valid_from, user_id`,
+    endpoint,
+  );
+}
+
+describe('an endpoint', () => {
+  test('that stands in the first read of its user holds since nobody knows when', async () => {
+    await listUsers([{ id: 1, extensions: ['101'], extension: '9', numbers: ['(555) 123-4567'], voicemails: ['a'] }]);
+    expect(await endpoints('101')).toEqual([{ user_id: '1', since_ever: true, holds: true }]);
+    expect(await endpoints('15551234567')).toEqual([{ user_id: '1', since_ever: true, holds: true }]);
+  });
+
+  test('that changes hands ends at one user and begins at the other', async () => {
+    await listUsers([
+      { id: 1, extensions: ['201'] },
+      { id: 2, extensions: [] },
+    ]);
+    await listUsers([
+      { id: 1, extensions: [] },
+      { id: 2, extensions: ['201', '202'] },
+    ]);
+    expect(await endpoints('201')).toEqual([
+      { user_id: '1', since_ever: false, holds: false },
+      expect.objectContaining({ user_id: '2', holds: true }),
+    ]);
+  });
+
+  test('that comes back begins a second period', async () => {
+    await listUsers([{ id: 4, extensions: ['401'] }]);
+    await listUsers([{ id: 4, extensions: [] }]);
+    await listUsers([{ id: 4, extensions: ['401'] }]);
+    expect(await endpoints('401')).toEqual([
+      { user_id: '4', since_ever: true, holds: false },
+      { user_id: '4', since_ever: false, holds: true },
+    ]);
+  });
+
+  test('of a user who is no longer listed ends, unless the answer may be partial', async () => {
+    await listUsers([{ id: 5, extensions: ['501'] }]);
+    await listUsers([{ id: 1 }], false);
+    expect(await endpoints('501')).toMatchObject([{ holds: true }]);
+    await listUsers([{ id: 1 }]);
+    expect(await endpoints('501')).toMatchObject([{ holds: false }]);
+  });
+
+  test('goes on holding while the service does not report that list', async () => {
+    await listUsers([{ id: 6, extensions: ['601'], numbers: ['15556000001'] }]);
+    await listUsers([{ id: 6, extensions: ['601'], numbers: null }]);
+    await listUsers([{ id: 6, extensions: ['601'] }]);
+    expect(await endpoints('15556000001')).toEqual([{ user_id: '6', since_ever: true, holds: true }]);
+  });
+
+  test('with a NUL keeps no other out', async () => {
+    await listUsers([{ id: 7, extensions: ['701', '7\u00002'] }]);
+    expect(await endpoints('701')).toMatchObject([{ holds: true }]);
+  });
+});
+
+describe('the users of a line', () => {
+  async function listLines(rows: readonly object[], isComplete = true): Promise<void> {
+    reads += 1;
+    const read = readNumber(reads);
+    await database.db.transaction().execute((tx) => writeLines(tx, { lines: asRead(line, rows), isComplete, read }));
+  }
+  const holding = (number: string) =>
+    database.query(
+      `select user_id from warehouse.sms_line_users where line = $1 and valid_to = 'infinity' order by 1`,
+      number,
+    );
+
+  test('change with its assignment', async () => {
+    await listLines([{ number: '15550000001', userIds: [1, 2] }]);
+    await listLines([{ number: '15550000001', userIds: [2, 3] }]);
+    expect(await holding('15550000001')).toEqual([{ user_id: '2' }, { user_id: '3' }]);
+  });
+
+  test('of an unrestricted line are none, and that is said', async () => {
+    await listLines([{ number: '15550000002', userIds: [] }, { number: '15550000003' }]);
+    expect(
+      await database.query(
+        `select line, is_unrestricted from warehouse.sms_lines where deleted_at is null order by line`,
+      ),
+    ).toEqual([
+      { line: '15550000002', is_unrestricted: true },
+      { line: '15550000003', is_unrestricted: null },
+    ]);
+  });
+
+  test('go on holding while the service does not report them', async () => {
+    await listLines([{ number: '15550000004', userIds: [4] }]);
+    await listLines([{ number: '15550000004', userIds: 'all' }]);
+    expect(await holding('15550000004')).toEqual([{ user_id: '4' }]);
+  });
+
+  test('end with a line that is no longer listed', async () => {
+    await listLines([{ number: '15550000005', userIds: [5] }]);
+    await listLines([{ number: '15550000006', userIds: [5] }]);
+    expect(await holding('15550000005')).toEqual([]);
+    expect(await holding('15550000006')).toEqual([{ user_id: '5' }]);
+  });
+});

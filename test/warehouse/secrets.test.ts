@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call } from '../../src/service/entities/call.ts';
+import { line } from '../../src/service/entities/line.ts';
+import { message } from '../../src/service/entities/message.ts';
+import { recording } from '../../src/service/entities/recording.ts';
+import { subscription } from '../../src/service/entities/subscription.ts';
+import { transcript } from '../../src/service/entities/transcript.ts';
+import { user } from '../../src/service/entities/user.ts';
+import type { Transaction } from '../../src/warehouse/database.ts';
+import { writeCalls } from '../../src/warehouse/entities/calls.ts';
+import { writeThreads } from '../../src/warehouse/entities/conversations.ts';
+import { writeLines } from '../../src/warehouse/entities/lines.ts';
+import { writeRecordings } from '../../src/warehouse/entities/recordings.ts';
+import { writeSubscriptions } from '../../src/warehouse/entities/subscriptions.ts';
+import { writeTranscripts } from '../../src/warehouse/entities/transcripts.ts';
+import { writeUsers } from '../../src/warehouse/entities/users.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { asRead, readNumber } from './reads.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** Every address in the answers below holds this word. */
+const bearer = 'BEARERURL';
+const url = (what: string) => `https://files.example/${what}?signature=${bearer}`;
+const callId = '1700000001.1';
+const read = readNumber(1);
+const whole = { isComplete: true, read } as const;
+
+// Keys that no specification names, as a newer service may add them.
+const odd = {
+  downloadUrl: url('a'),
+  links: { self: url('b'), audio: [url('c')] },
+  media: [url('d')],
+  note: `  ${url('e')}`,
+  player: { src: `Listen at ${url('f')} or call us` },
+  mediaUrls: [`files.example/h?signature=${bearer}`],
+};
+
+const writes: ((tx: Transaction) => Promise<void>)[] = [
+  (tx) =>
+    writeCalls(
+      tx,
+      asRead(call, [{ id: callId, legs: [{ uniqueId: callId, ...odd }], ...odd }]).map((each) => ({
+        call: each,
+        read,
+      })),
+    ),
+  (tx) =>
+    writeRecordings(tx, [
+      {
+        ...whole,
+        callId,
+        state: 'complete',
+        recordings: asRead(recording, [{ uniqueId: callId, url: url('recording'), ...odd }]),
+      },
+    ]),
+  (tx) =>
+    writeTranscripts(tx, [
+      {
+        ...whole,
+        callId,
+        state: 'complete',
+        transcripts: asRead(transcript, [{ id: 1, callId, segments: [{ text: 'hello' }], ...odd }]),
+      },
+    ]),
+  (tx) =>
+    writeThreads(tx, [
+      {
+        ...whole,
+        thread: { line: '15550000001', number: '15550000002', participants: [] },
+        messages: asRead(message, [
+          { id: 1, text: 'a photo', ...odd, attachments: [{ href: url('i') }], media: [url('media')] },
+        ]),
+      },
+    ]),
+  (tx) => writeUsers(tx, { ...whole, users: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
+  (tx) => writeLines(tx, { ...whole, lines: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
+  (tx) =>
+    writeSubscriptions(tx, {
+      ...whole,
+      isOurs: () => true,
+      subscriptions: asRead(subscription, [{ id: 1, name: 'Ours', url: url('hook'), type: 'AccountSMS', ...odd }]),
+    }),
+];
+
+beforeAll(async () => {
+  for (const write of writes) await database.db.transaction().execute(write);
+});
+
+test('bearer addresses are kept where only the daemon reads', async () => {
+  expect(
+    await database.query(
+      `select url from secrets.recording_urls union all select url from secrets.message_media
+       union all select url from secrets.webhook_urls`,
+    ),
+  ).toEqual(expect.arrayContaining([{ url: url('recording') }, { url: url('media') }, { url: url('hook') }]));
+});
+
+test('no bearer address stands in any other schema', async () => {
+  const tables = await database.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('warehouse', 'ops', 'reporting') and c.relkind in ('r', 'v', 'm')`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await database.query<{ row: string }>(
+      `select t::text as row from ${name} t where t::text like $1`,
+      `%${bearer}%`,
+    );
+    found.push(...rows.map(({ row }) => `${name}: ${row}`));
+  }
+  expect(found).toEqual([]);
+});
+
+test('an answer with keys that have no column is kept whole but for its addresses', async () => {
+  const body = await database.value(`select body from warehouse.documents where entity = 'transcript'`);
+  expect(body).toMatchObject({ id: 1, callId, segments: [{ text: 'hello' }], links: { self: '[redacted]' } });
+});

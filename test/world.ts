@@ -1,0 +1,172 @@
+import { Redis } from 'ioredis';
+import { type QueueName, queueNames } from '../config/queues.ts';
+import { readSettings } from '../config/settings.ts';
+import { type Context, createContext } from '../src/context.ts';
+import type { Pauses } from '../src/inbox/targets.ts';
+import type { Log } from '../src/log.ts';
+import { createReceiver, type Receiver } from '../src/receiver/receiver.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/sandbox.ts';
+import { registerPages } from '../src/status/pages.ts';
+import { ensureSubscriptions } from '../src/sync/subscriptions.ts';
+import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
+import { type Backend, redisUrlOf } from './stores/backends.ts';
+import { databaseForTest } from './stores/databases.ts';
+import { asking, migrated, type TestDatabase } from './world/database.ts';
+import { captureLog } from './world/log.ts';
+
+export interface WorldOptions {
+  readonly backend: Backend;
+  /** Overrides the Redis of the run, for a test that kills its own. */
+  readonly redisUrl?: string;
+  /** Overrides the Postgres of the run likewise; it is taken as migrated. */
+  readonly databaseUrl?: string;
+  readonly sandbox?: SandboxOptions;
+  /** A service to talk to instead of a sandbox. */
+  readonly api?: { readonly url: string; readonly key: string };
+  readonly adminToken?: string;
+  readonly previousSecret?: string;
+  /** Default: all queues, with looks within a second or two. `null` starts none. */
+  readonly workers?: WorkerOptions | null;
+  readonly pauses?: Pauses;
+  readonly log?: Log;
+}
+
+/** A whole running system in one process: stores, sandbox, receiver, workers and registered webhooks. */
+export interface World extends Pick<TestDatabase, 'query' | 'value'> {
+  readonly context: Context;
+  readonly receiver: Receiver;
+  /** Fails when the world was given an API of its own. */
+  readonly sandbox: Sandbox;
+  readonly logged: () => string;
+  /** Sends one request to the hook of an event type. */
+  deliver(type: string, body: string | object, headers?: Record<string, string>): Promise<Response>;
+  /** Starts workers, in a world that has none or beside those it has. */
+  work(options?: WorkerOptions): Promise<Workers>;
+  /** Resolves when every delivery has arrived, nothing is due, and no bell waits. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const secret = 'a-secret-of-the-world';
+
+/** Soon enough that a test can wait for the last look. */
+export const shortLooks = [0.4, 0.8, 1.6];
+
+const eager: Pauses = { activeMs: 20, refusedMs: 20 };
+const quick: WorkerOptions = {
+  looks: shortLooks,
+  sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000 },
+};
+
+/** Call at the top level of a test file: the world's database lives as long as the file. */
+export async function createWorld(options: WorldOptions): Promise<World> {
+  const captured = captureLog();
+  const log = options.log ?? captured.log;
+  const databaseUrl = options.databaseUrl ?? (await databaseForTest(migrated));
+  const opened: (() => Promise<void>)[] = [];
+  const sandbox = options.api ? undefined : await createSandbox({ calls: 0, threads: 0, ...options.sandbox });
+  if (sandbox) opened.push(sandbox.close);
+  const redisUrl = options.redisUrl ?? (await ownRedisUrl(options.backend));
+  const settings = readSettings({
+    API_BASE_URL: options.api?.url ?? sandbox?.url,
+    API_KEY: options.api?.key ?? sandbox?.apiKey,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    WEBHOOK_SECRET: secret,
+    WEBHOOK_SECRET_PREVIOUS: options.previousSecret,
+    ADMIN_TOKEN: options.adminToken,
+    PORT: '0',
+  });
+  const context = await createContext(
+    { ...settings, databaseUrl },
+    { log, name: 'world', maxConnections: 8, pauses: options.pauses ?? eager },
+  );
+  opened.push(async () => context[Symbol.asyncDispose]());
+  const receiver = await createReceiver(context, (app) => registerPages(app, context));
+  opened.push(receiver.close);
+  const asks = asking(context.database.db);
+
+  async function work(how: WorkerOptions = {}): Promise<Workers> {
+    const workers = await startWorkers(context, { ...quick, ...how });
+    opened.push(() => workers.close(2_000));
+    return workers;
+  }
+  if (options.workers !== null) await work(options.workers);
+  if (sandbox && context.service) {
+    const { database, service } = context;
+    await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret });
+  }
+
+  async function isQuiet(): Promise<boolean> {
+    if (sandbox && (await pendingDeliveries(sandbox)) > 0) return false;
+    await context.ringer.idle();
+    const waiting = await Promise.all(queueNames.map((name: QueueName) => context.queues.waiting(name)));
+    if (waiting.some((count) => count > 0)) return false;
+    return (await asks.value(dueTargets)) === 0;
+  }
+
+  return {
+    ...asks,
+    context,
+    receiver,
+    get sandbox() {
+      if (!sandbox) throw new Error('this world talks to another service than the sandbox');
+      return sandbox;
+    },
+    logged: captured.text,
+    deliver: (type, body, headers = {}) =>
+      fetch(`${receiver.url}/hooks/${secret}/${type}`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    work,
+    async settled() {
+      await until(isQuiet, async () => `still due: ${JSON.stringify(await asks.query(owedTargets))}`);
+    },
+    async close() {
+      for (const close of opened.reverse()) await close();
+      opened.length = 0;
+    },
+  };
+}
+
+// A pause is over within its milliseconds; what is due later than that is a look ahead, which does not disturb the quiet.
+const dueTargets = `select count(*)::integer from ops.sync_targets t
+  where dirty_version > clean_version and due_at < now() + interval '250 ms'
+    and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())`;
+const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_error from ops.sync_targets
+  where dirty_version > clean_version`;
+
+/** Waits for a condition; when it does not come true in time, fails with what `describe` says. */
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  describe: () => Promise<string> | string = () => 'it never came true',
+  timeoutMs = 12_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(await describe());
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+async function pendingDeliveries({ url }: Sandbox): Promise<number> {
+  const answer = await fetch(`${url}/_sandbox/state`);
+  const { data } = (await answer.json()) as { data: { pendingDeliveries: number } };
+  return data.pendingDeliveries;
+}
+
+let worlds = 0;
+
+// Files run beside each other in pools, so pool and count tell their databases of the one Redis apart; 0 is for others.
+async function ownRedisUrl(backend: Backend): Promise<string | undefined> {
+  const url = redisUrlOf(backend);
+  if (url === undefined) return undefined;
+  const pool = Number(process.env.VITEST_POOL_ID ?? 1) - 1;
+  const own = `${url}/${1 + ((pool * 5 + worlds++) % 15)}`;
+  const redis = new Redis(own);
+  await redis.flushdb();
+  redis.disconnect();
+  return own;
+}

@@ -1,0 +1,36 @@
+import { createLog } from '../../src/log.ts';
+import { migrateAll } from '../../src/migrations.ts';
+import { query as ask, createDatabase, type Database, type OpenDatabase } from '../../src/warehouse/database.ts';
+import { databaseForTest } from '../stores/databases.ts';
+
+/** What every process finds after a release. */
+export async function migrated(databaseUrl: string): Promise<void> {
+  await migrateAll(databaseUrl, createLog('silent'));
+}
+
+export interface TestDatabase extends OpenDatabase {
+  readonly url: string;
+  query<Row = Record<string, unknown>>(text: string, ...parameters: readonly unknown[]): Promise<Row[]>;
+  /** The only value of the only row; undefined without a row. */
+  value(text: string, ...parameters: readonly unknown[]): Promise<unknown>;
+}
+
+/** A migrated database of its own for the test file that calls this at its top level. */
+export async function migratedDatabase(): Promise<TestDatabase> {
+  return openDatabase(await databaseForTest(migrated));
+}
+
+export function openDatabase(url: string): TestDatabase {
+  const opened = createDatabase({ url, log: createLog('silent'), maxConnections: 6, name: 'test' });
+  return { ...opened, ...asking(opened.db), url };
+}
+
+export function asking(db: Database): Pick<TestDatabase, 'query' | 'value'> {
+  return {
+    query: (text, ...parameters) => ask(db, text, parameters),
+    async value(text, ...parameters) {
+      const [row] = await ask<Record<string, unknown>>(db, text, parameters);
+      return row && Object.values(row)[0];
+    },
+  };
+}
