@@ -17,8 +17,8 @@ export const queueNames = Object.keys(queueSettings) as readonly QueueName[];
 
 /** Times in milliseconds. A worker that died is noticed after `lockDuration`, at the next look. */
 export const queueTiming = {
-  lockDuration: 30_000,
-  stalledInterval: 15_000,
+  lockDuration: 10_000,
+  stalledInterval: 5_000,
   /** How long a producer waits for the store before the bell counts as not rung. */
   patience: 2_000,
   /** Pause of a worker between attempts while its store is away. */

@@ -190,11 +190,11 @@ function documentationOf(name: Variable): Documented {
 
 function shownValue(name: PropertyKey | undefined, given: Record<string, string | undefined>): string {
   if (typeof name !== 'string' || documentation.get(variables.shape[name as Variable])?.isSecret) return '';
-  return ` (it is ${JSON.stringify(given[name])})`;
+  return ` (it is ${JSON.stringify(given[name]?.replace(/\/\/[^@/]*@/, '//…@'))})`;
 }
 
 export function isLoopback(host: string | undefined): boolean {
-  return host === undefined || host === 'localhost' || host === '::1' || /^127\./.test(host);
+  return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function isTimeZone(name: string): boolean {

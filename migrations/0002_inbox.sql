@@ -35,11 +35,13 @@ create table ops.sync_targets (
   rung_at timestamptz not null default now(),
   read_at timestamptz,
   attempts integer not null default 0,
+  misses integer not null default 0,
   state text not null default 'active' check (state in ('active', 'gone', 'forbidden', 'refused')),
   last_error text,
   primary key (kind, key)
 ) with (fillfactor = 70);
 create index sync_targets_due on ops.sync_targets (due_at) where dirty_version > clean_version;
+create index sync_targets_failed on ops.sync_targets (read_at) where last_error is not null;
 
 comment on table ops.sync_targets is 'Every thing to read from the API, and whether the mirror is behind it: dirty_version > clean_version means a read is owed at due_at.';
 comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, users, lines.';
@@ -51,6 +53,7 @@ comment on column ops.sync_targets.due_at is 'Not to be read before.';
 comment on column ops.sync_targets.rung_at is 'When the queue was last told about it; the sweep tells it again when that was too long ago.';
 comment on column ops.sync_targets.read_at is 'When its newest read began.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
+comment on column ops.sync_targets.misses is 'Reads that did not find it, since one last did.';
 comment on column ops.sync_targets.state is 'active, or how its last read settled: gone (three spaced 404), forbidden (403), refused (400).';
 comment on column ops.sync_targets.last_error is 'Why the last read failed.';
 

@@ -58,15 +58,20 @@ comment on column warehouse.field_changes.new_value is 'Value after, as text; NU
 comment on column warehouse.field_changes.source is 'The operation that showed the change.';
 comment on column warehouse.field_changes.observed_at is 'When the change was mirrored, not when it happened.';
 
--- Arguments: entity, key column, then the watched columns.
+-- Arguments: entity, key column, then the watched columns. Each is compared on its own: a row turned into JSON once per
+-- column made an update ten times as long.
 create function warehouse.note_field_changes() returns trigger language plpgsql as $$
+declare
+  compared text := (select string_agg(format('(%1$L, to_jsonb(o.%1$I) #>> ''{}'', to_jsonb(n.%1$I) #>> ''{}'', o.%1$I is distinct from n.%1$I)', field), ', ')
+                    from unnest(tg_argv[2:]) field);
 begin
   execute format($sql$
     insert into warehouse.field_changes (entity, entity_key, field, old_value, new_value, source)
-    select %1$L, n.%2$I::text, field, to_jsonb(o) ->> field, to_jsonb(n) ->> field, n.source
-    from new_rows n join old_rows o using (%2$I) cross join unnest($1::text[]) field
-    where n.content_hash <> o.content_hash and to_jsonb(o) ->> field is distinct from to_jsonb(n) ->> field
-  $sql$, tg_argv[0], tg_argv[1]) using tg_argv[2:];
+    select %1$L, n.%2$I::text, c.field, c.old_value, c.new_value, n.source
+    from new_rows n join old_rows o using (%2$I)
+      cross join lateral (values %3$s) as c (field, old_value, new_value, is_changed)
+    where n.content_hash <> o.content_hash and c.is_changed
+  $sql$, tg_argv[0], tg_argv[1], compared);
   return null;
 end $$;
 comment on function warehouse.note_field_changes is 'Appends to warehouse.field_changes what an update changed.';

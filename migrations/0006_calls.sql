@@ -239,7 +239,7 @@ create table warehouse.transcript_kpis (
   kpi_note text,
   primary key (transcript_id, ordinal)
 );
-create index transcript_kpis_name on warehouse.transcript_kpis (kpi_name);
+create index transcript_kpis_name on warehouse.transcript_kpis using hash (kpi_name);
 comment on table warehouse.transcript_kpis is 'The account''s own measures of a call.';
 comment on column warehouse.transcript_kpis.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_kpis.ordinal is 'Position in the answer, from 1.';

@@ -6,11 +6,18 @@ export type Log = Logger;
  * The process's log: one JSON line per moment, on standard error, so that standard output stays free for data.
  * Only allow-listed fields of an error are written: a raw answer or a URL attached to an error never reaches the log.
  */
-export function createLog(level: string, destination: DestinationStream = pino.destination(2)): Log {
+export function createLog(level: string, destination: DestinationStream = standardError()): Log {
   return pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime, serializers: { err: describeError } },
     destination,
   );
+}
+
+// Whoever read the log may be gone, which is no reason to fail.
+function standardError(): DestinationStream {
+  const destination = pino.destination(2);
+  destination.on('error', () => undefined);
+  return destination;
 }
 
 function describeError(error: unknown): unknown {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { createBatch } from '../batch.ts';
+import { retryDeadlock } from '../warehouse/database.ts';
 import { bumpStatement, type Pauses, type Ring, ringsOf, type Target, type TargetKind } from './targets.ts';
 
 /** One webhook request, as it is kept. */
@@ -46,24 +47,23 @@ export function createInbox(pool: Pool, pauses: Pauses, onRings: (rings: readonl
     const hinted = hintedBy(deliveries);
     const column = (pick: (delivery: Delivery) => string | undefined) =>
       deliveries.map((each) => pick(each) ?? '').join(separator);
-    const { rows } = await pool.query<{ kind: TargetKind; key: string; after_ms: number }>({
-      name: 'accept-deliveries',
-      text,
-      values: [
-        separator,
-        column((each) => each.eventType),
-        column((each) => each.claimedType),
-        column((each) => each.contentType),
-        column((each) => each.userAgent),
-        column((each) => each.body),
-        column((each) => each.fingerprint),
-        column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
-        column((each) => (each.isRecognized ? 't' : 'f')),
-        hinted.map(({ kind }) => kind).join(';'),
-        hinted.map(({ key }) => key).join(';'),
-        hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
-      ],
-    });
+    const values = [
+      separator,
+      column((each) => each.eventType),
+      column((each) => each.claimedType),
+      column((each) => each.contentType),
+      column((each) => each.userAgent),
+      column((each) => each.body),
+      column((each) => each.fingerprint),
+      column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
+      column((each) => (each.isRecognized ? 't' : 'f')),
+      hinted.map(({ kind }) => kind).join(';'),
+      hinted.map(({ key }) => key).join(';'),
+      hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
+    ];
+    const { rows } = await retryDeadlock(() =>
+      pool.query<{ kind: TargetKind; key: string; after_ms: number }>({ name: 'accept-deliveries', text, values }),
+    );
     onRings(ringsOf(rows));
     return [];
   }, batching);

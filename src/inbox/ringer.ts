@@ -39,11 +39,7 @@ export function createRinger(
     const targets = waiting.get(queue) ?? new Map<string, Target>();
     waiting.set(queue, targets);
     targets.set(`${target.kind} ${target.key}`, { kind: target.kind, key: target.key });
-    if (!ringing.has(queue))
-      ringing.set(
-        queue,
-        ringAll(queue, targets).finally(() => ringing.delete(queue)),
-      );
+    if (!ringing.has(queue)) ringing.set(queue, ringAll(queue, targets));
   }
 
   async function ringAll(queue: QueueName, targets: Waiting): Promise<void> {
@@ -64,6 +60,8 @@ export function createRinger(
         isSilent = true;
       }
     }
+    // Without a pause after the last look: a bell that comes from here on begins anew.
+    ringing.delete(queue);
   }
 
   return {

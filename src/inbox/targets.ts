@@ -41,6 +41,8 @@ export interface Claim extends Target {
   readonly claimedAt: Date;
   /** Reads that failed in a row before this one. */
   readonly attempts: number;
+  /** Reads that did not find it, since one last did. */
+  readonly misses: number;
   /** Its stream was parked, and this read tries whether it may go on. */
   readonly isProbe: boolean;
 }
@@ -71,8 +73,8 @@ function rungFor(due: string): string {
   return `case when ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
 }
 
-function earliestRead(pauses: Pauses): string {
-  return `t.read_at + case t.state when 'active' then interval '${pauses.activeMs} ms' else interval '${pauses.refusedMs} ms' end`;
+function earliestRead(pauses: Pauses, state = 't.state'): string {
+  return `t.read_at + case ${state} when 'active' then interval '${pauses.activeMs} ms' else interval '${pauses.refusedMs} ms' end`;
 }
 
 /**
@@ -143,6 +145,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
     fetch_seq: string;
     read_at: Date;
     attempts: number;
+    misses: number;
     is_probe: boolean;
   }>(
     db,
@@ -156,7 +159,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
      )
      update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version from due
      where t.kind = due.kind and t.key = due.key
-     returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts,
+     returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
        exists (select from ops.streams s where s.kind = t.kind) as is_probe`,
     [targets.map((target) => target.kind), targets.map((target) => target.key)],
   );
@@ -167,6 +170,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
     fetchSeq: row.fetch_seq,
     claimedAt: row.read_at,
     attempts: row.attempts,
+    misses: row.misses,
     isProbe: row.is_probe,
   }));
 }
@@ -188,7 +192,7 @@ export async function settleTargets(
      order by t.kind, t.key for update of t`,
     [both.map((target) => target.kind), both.map((target) => target.key)],
   );
-  const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses)})
+  const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
   const rows = await query<RingRow>(
     tx,
@@ -197,7 +201,7 @@ export async function settleTargets(
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
          due_at = ${again}, rung_at = ${rungFor(again)},
-         attempts = 0, state = s.state, last_error = s.error
+         attempts = 0, misses = 0, state = s.state, last_error = s.error
        from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[])
          as s (kind, key, version, state, error, look_seconds)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
@@ -221,14 +225,22 @@ export async function settleTargets(
 export async function failTarget(
   db: Database,
   claim: Claim,
-  failure: { error: string; afterMs: number; countsAsAttempt: boolean },
+  failure: { error: string; afterMs: number; countsAsAttempt: boolean; isMiss?: boolean },
 ): Promise<void> {
   await query(
     db,
-    `update ops.sync_targets set attempts = attempts + $3, last_error = $4,
+    `update ops.sync_targets set attempts = attempts + $3, misses = misses + $7, last_error = $4,
        due_at = now() + $5 * interval '1 ms', rung_at = '-infinity'
      where kind = $1 and key = $2 and clean_version < $6`,
-    [claim.kind, claim.key, failure.countsAsAttempt ? 1 : 0, failure.error, failure.afterMs, claim.version],
+    [
+      claim.kind,
+      claim.key,
+      failure.countsAsAttempt ? 1 : 0,
+      failure.error,
+      failure.afterMs,
+      claim.version,
+      failure.isMiss ? 1 : 0,
+    ],
   );
 }
 

@@ -15,6 +15,9 @@ export interface QueueWorker {
   close(deadlineMs: number): Promise<void>;
 }
 
+/** How long cancelled handlers get to end. */
+const cancelMs = 1_000;
+
 export function createQueueWorker(
   store: QueueStore,
   queue: string,
@@ -39,11 +42,13 @@ export function createQueueWorker(
 
   let closing: Promise<void> | undefined;
   async function close(deadlineMs: number): Promise<void> {
-    await withPatience(deadlineMs, worker.close(), () => {
-      log.warn({ queue }, 'a worker was still busy at its deadline; what it did not finish is taken over later');
-      worker.cancelAllJobs('the worker is closing');
-      void worker.disconnect().catch(() => undefined);
-    });
+    const closed = worker.close().then(() => true);
+    if (await withPatience(deadlineMs, closed, () => false)) return;
+    log.warn({ queue }, 'a worker was still busy at its deadline; what it did not finish is taken over');
+    worker.cancelAllJobs('the worker is closing');
+    // A handler that ends now still gives its job back; one that does not is noticed by its lock.
+    if (await withPatience(cancelMs, closed, () => false)) return;
+    void worker.disconnect().catch(() => undefined);
   }
 
   return {

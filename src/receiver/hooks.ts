@@ -5,7 +5,7 @@ import type { Hint } from '../events/hint.ts';
 import type { DueTarget, Inbox } from '../inbox/deliveries.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { threadKey } from '../warehouse/entities/conversations.ts';
+import { threadKey } from '../warehouse/entities/texts/conversations.ts';
 
 export interface HookParts {
   readonly inbox: Inbox;

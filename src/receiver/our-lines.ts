@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
-import { ourLines } from '../warehouse/entities/lines.ts';
+import { ourLines } from '../warehouse/entities/directory/lines.ts';
 
 /** Which numbers are the account's own lines, as the mirror knows them: it tells the sides of a text apart. */
 export interface OurLines {
@@ -9,7 +9,7 @@ export interface OurLines {
   stop(): void;
 }
 
-const refreshMs = 10_000;
+const refreshMs = 2_000;
 
 /** Empty until the first refresh; a hint that cannot be told apart then points at both threads it may mean. */
 export function createOurLines(db: Database, log: Log): OurLines {

@@ -2,12 +2,12 @@ import type { Bump, Claim } from '../inbox/targets.ts';
 import type { Answer, Service } from '../service/client.ts';
 import type { Provenance } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';
-import type { CallRead } from '../warehouse/entities/calls.ts';
-import type { Thread, ThreadRead } from '../warehouse/entities/conversations.ts';
-import type { LinesRead } from '../warehouse/entities/lines.ts';
-import type { RecordingsRead } from '../warehouse/entities/recordings.ts';
-import type { TranscriptsRead } from '../warehouse/entities/transcripts.ts';
-import type { UsersRead } from '../warehouse/entities/users.ts';
+import type { CallGone, CallRead } from '../warehouse/entities/calls/calls.ts';
+import type { RecordingsRead } from '../warehouse/entities/calls/recordings.ts';
+import type { TranscriptsRead } from '../warehouse/entities/calls/transcripts.ts';
+import type { LinesRead } from '../warehouse/entities/directory/lines.ts';
+import type { UsersRead } from '../warehouse/entities/directory/users.ts';
+import type { ThreadGone, ThreadRead } from '../warehouse/entities/texts/conversations.ts';
 
 /** What reading a target found, ready to be mirrored. */
 export type Finding =
@@ -18,8 +18,8 @@ export type Finding =
   | { readonly kind: 'users'; readonly read: UsersRead }
   | { readonly kind: 'lines'; readonly read: LinesRead }
   /** Three spaced reads did not find it. */
-  | { readonly kind: 'call_gone'; readonly callId: string }
-  | { readonly kind: 'thread_gone'; readonly thread: Thread };
+  | { readonly kind: 'call_gone'; readonly read: CallGone }
+  | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
 
 /** The end of a read that went well. */
 export interface Reading {

@@ -4,7 +4,7 @@ import { ServiceError } from '../service/client.ts';
 /** What becomes of a target whose read failed. */
 export type Outcome =
   /** Read it again later. `countsAsAttempt` is false when the service was not asked at all. */
-  | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean }
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean; readonly isMiss?: boolean }
   /** The credential may not read this kind of thing: all of its kind wait. */
   | { readonly kind: 'park'; readonly missingScope: string | undefined }
   /** The answer is final until a new hint. */
@@ -13,11 +13,11 @@ export type Outcome =
 /** Waits after the first, second, … failed read, in milliseconds; the last one repeats. */
 const backOff = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
 
-/** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third counts. */
+/** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third miss counts. */
 const lookAgainForMissing = [5_000, 60_000];
 
 /** Decides by what the error advises (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
-export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts'>, random: () => number): Outcome {
+export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misses'>, random: () => number): Outcome {
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
   switch (error.advice) {
     case 'credential':
@@ -28,10 +28,10 @@ export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts'>, random
     case 'refused':
       return { kind: 'settle', state: 'refused' };
     case 'not_found': {
-      const afterMs = lookAgainForMissing[claim.attempts];
+      const afterMs = lookAgainForMissing[claim.misses];
       return afterMs === undefined
         ? { kind: 'settle', state: 'gone' }
-        : { kind: 'retry', afterMs, countsAsAttempt: true };
+        : { kind: 'retry', afterMs, countsAsAttempt: true, isMiss: true };
     }
     case 'retry':
       if (error.code === 'circuit_open' || error.code === 'aborted') {

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import { type Service, ServiceError } from '../service/client.ts';
 import type { Subscription } from '../service/entities/subscription.ts';
 import { type Database, query } from '../warehouse/database.ts';
-import { writeSubscriptions } from '../warehouse/entities/subscriptions.ts';
+import { writeSubscriptions } from '../warehouse/entities/directory/subscriptions.ts';
 
 /** The events that the daemon lives on. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
@@ -38,7 +38,19 @@ export function hookUrl(publicUrl: string, secret: string, type: EventType): str
  * Other people's subscriptions are never touched. What the service refuses is answered `to_create_by_hand`, and the
  * rest goes on. Rejects when the service cannot be asked at present.
  */
-export async function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
+export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
+  // Two receivers that start together must not both find an address missing.
+  return parts.db.connection().execute(async (db) => {
+    await query(db, `select pg_advisory_lock(hashtext('ensure subscriptions'))`, []);
+    try {
+      return await ensureAll(parts);
+    } finally {
+      await query(db, `select pg_advisory_unlock(hashtext('ensure subscriptions'))`, []);
+    }
+  });
+}
+
+async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const { service, db, publicUrl, secret } = parts;
   const { data: listed } = await service.webhooks.list();
   const spelling = await spellings(service);

@@ -12,8 +12,9 @@ import {
   type TargetState,
 } from '../inbox/targets.ts';
 import type { Log } from '../log.ts';
-import { threadOf } from '../warehouse/entities/conversations.ts';
-import type { Reading, ReadingRoom, TargetReader } from './finding.ts';
+import type { Database } from '../warehouse/database.ts';
+import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { provenance, type Reading, type ReadingRoom, type TargetReader } from './finding.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
@@ -103,7 +104,7 @@ export function createSync(parts: SyncParts): Sync {
         return 'parked';
       case 'settle':
         log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
-        await settle(claim, outcome.state, refusedReading(claim, outcome.state), message);
+        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, db), message);
         return outcome.state;
     }
   }
@@ -125,12 +126,20 @@ export function createSync(parts: SyncParts): Sync {
 }
 
 /** What a final refusal says about what is held. */
-function refusedReading(claim: Claim, state: 'gone' | 'forbidden' | 'refused'): Partial<Reading> {
+async function refusedReading(
+  claim: Claim,
+  state: 'gone' | 'forbidden' | 'refused',
+  db: Database,
+): Promise<Partial<Reading>> {
   if (state === 'refused') return {};
-  if (claim.kind === 'recordings' || claim.kind === 'transcripts') return refusedArtefacts(claim, state);
+  if (claim.kind === 'recordings' || claim.kind === 'transcripts') return refusedArtefacts(claim, state, db);
   if (state === 'forbidden') return {};
-  if (claim.kind === 'call') return { finding: { kind: 'call_gone', callId: claim.key } };
-  return claim.kind === 'thread' ? { finding: { kind: 'thread_gone', thread: threadOf(claim.key) } } : {};
+  if (claim.kind === 'call') {
+    return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
+  }
+  if (claim.kind !== 'thread') return {};
+  const read = provenance(claim, 'conversations.read');
+  return { finding: { kind: 'thread_gone', read: { thread: threadOf(claim.key), read } } };
 }
 
 function messageOf(error: unknown): string {

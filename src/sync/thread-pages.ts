@@ -11,26 +11,26 @@ import type { Message } from '../service/entities/message.ts';
 export interface ThreadPages {
   /** The limit asked for; undefined once every one was refused: the service's own default then. */
   limit: number | undefined;
-  /** The longest page that ever came: a shorter one is the end of its thread. */
-  longest: number;
 }
 
 /** Limits to try, largest first: a modest one that a small range still allows, then less. */
 const limits = [100, 50, 25, 20, 10, 5, 1];
 
 export function createThreadPages(): ThreadPages {
-  return { limit: limits[0], longest: 0 };
+  return { limit: limits[0] };
 }
 
 export interface PageSource {
   read(page: { limit?: number; offset?: number }): Promise<{ messages: readonly Message[]; isComplete: boolean }>;
   /** Whether the mirror holds all of these messages, and the whole thread before them. */
   isHeld(ids: readonly Message['id'][]): Promise<boolean>;
+  /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
+  holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
 }
 
 /**
- * `complete`: everything was listed. `partial`: down to what the mirror holds, or as far as the service goes.
- * `unsettled`: the list kept shifting.
+ * `complete`: everything was listed, and a page beyond the end proved it. `partial`: down to what the mirror holds, or
+ * as far as the service goes. `unsettled`: the list kept shifting, and something may have slipped through.
  */
 export interface PagesRead {
   readonly messages: readonly Message[];
@@ -46,8 +46,10 @@ const mostPages = 2_000;
 export async function readPages(pages: ThreadPages, source: PageSource): Promise<PagesRead> {
   const found = new Map<Message['id'], Message>();
   for (let restart = 0; restart <= mostRestarts; restart += 1) {
-    const end = await readOnce(pages, source, found);
-    if (end !== 'shifted') return { messages: [...found.values()], end };
+    const listed = new Map<Message['id'], Message>();
+    const end = await readOnce(pages, source, listed);
+    if (end !== 'shifted') return { messages: [...listed.values()], end };
+    for (const [id, message] of listed) found.set(id, message);
   }
   return { messages: [...found.values()], end: 'unsettled' };
 }
@@ -55,26 +57,21 @@ export async function readPages(pages: ThreadPages, source: PageSource): Promise
 async function readOnce(
   pages: ThreadPages,
   source: PageSource,
-  found: Map<Message['id'], Message>,
+  listed: Map<Message['id'], Message>,
 ): Promise<PagesRead['end'] | 'shifted'> {
   let offset = 0;
   let before: readonly Message[] = [];
   let isWhole = true;
-  const listed = new Set<Message['id']>();
   for (let count = 0; count < mostPages; count += 1) {
     const { messages, isComplete } = await readPage(pages, source, offset);
     isWhole &&= isComplete;
-    const overlap = before.length > 1 ? before.at(-1) : undefined;
-    if (overlap && messages.length > 0 && !messages.some(({ id }) => id === overlap.id)) return 'shifted';
     const fresh = messages.filter(({ id }) => !listed.has(id));
-    for (const message of messages) {
-      listed.add(message.id);
-      found.set(message.id, message);
-    }
-    if (isEndOf(pages, messages)) return isWhole ? 'complete' : 'partial';
-    // An offset that the service does not heed would list the same page for ever, and nothing proves that it is all.
-    if (overlap && fresh.length === 0) return 'partial';
-    pages.longest = Math.max(pages.longest, messages.length);
+    for (const message of messages) listed.set(message.id, message);
+    if (fresh.length === 0) return isWhole && isBeyondEnd(messages, before) ? 'complete' : 'partial';
+    if (before.length > 1 && !overlap(messages, before)) return 'shifted';
+    // A short page is the end, as a rule; it is proved only where something depends on it.
+    const isShort = pages.limit !== undefined && messages.length < pages.limit;
+    if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
     if (isOlder(fresh, before) && (await source.isHeld(fresh.map(({ id }) => id)))) return 'partial';
     before = messages;
     offset += Math.max(1, messages.length - 1);
@@ -82,9 +79,15 @@ async function readOnce(
   return 'unsettled';
 }
 
-/** A page shorter than one that came before is the last; so is an empty one, or the lone overlap. */
-function isEndOf(pages: ThreadPages, messages: readonly Message[]): boolean {
-  return messages.length <= 1 ? messages.length === 0 || pages.longest > 1 : messages.length < pages.longest;
+/** Beyond the end there is nothing but the overlap. The same page again comes from an offset that is not heeded. */
+function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): boolean {
+  return messages.length === 0 || (before.length > 1 && messages.length < before.length);
+}
+
+/** The order inside a page is open too, so any message in common will do. */
+function overlap(messages: readonly Message[], before: readonly Message[]): boolean {
+  const ids = new Set(before.map(({ id }) => id));
+  return messages.some(({ id }) => ids.has(id));
 }
 
 /** Asks for less when the limit is refused, and remembers what was taken; when nothing is, the limit was not the fault. */
@@ -104,9 +107,8 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number) 
 
 /** Whether pages go back in time: every message that is new on a page is older than all of the page before. */
 function isOlder(fresh: readonly Message[], before: readonly Message[]): boolean {
-  if (fresh.length === 0 || before.length === 0) return false;
-  const newest = Math.max(...fresh.map(moment));
-  return newest <= Math.min(...before.map(moment));
+  if (before.length === 0) return false;
+  return Math.max(...fresh.map(moment)) < Math.min(...before.map(moment));
 }
 
 function moment({ sentAt }: Message): number {

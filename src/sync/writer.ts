@@ -1,12 +1,12 @@
 import { createBatch } from '../batch.ts';
 import { type Bump, type Pauses, type Ring, type Settlement, settleTargets } from '../inbox/targets.ts';
-import type { Database, Transaction } from '../warehouse/database.ts';
-import { markCallsGone, writeCalls } from '../warehouse/entities/calls.ts';
-import { markThreadsGone, writeThreads } from '../warehouse/entities/conversations.ts';
-import { writeLines } from '../warehouse/entities/lines.ts';
-import { writeRecordings } from '../warehouse/entities/recordings.ts';
-import { writeTranscripts } from '../warehouse/entities/transcripts.ts';
-import { writeUsers } from '../warehouse/entities/users.ts';
+import { type Database, retryDeadlock, type Transaction } from '../warehouse/database.ts';
+import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
+import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';
+import { writeTranscripts } from '../warehouse/entities/calls/transcripts.ts';
+import { writeLines } from '../warehouse/entities/directory/lines.ts';
+import { writeUsers } from '../warehouse/entities/directory/users.ts';
+import { markThreadsGone, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import type { Finding } from './finding.ts';
 
 /** A read to be mirrored and settled in one transaction. */
@@ -86,12 +86,12 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
   if (goneCalls.length > 0)
     await markCallsGone(
       tx,
-      goneCalls.map(({ callId }) => callId),
+      goneCalls.map(({ read }) => read),
     );
   if (goneThreads.length > 0)
     await markThreadsGone(
       tx,
-      goneThreads.map(({ thread }) => thread),
+      goneThreads.map(({ read }) => read),
     );
   if (recordings.length > 0)
     await writeRecordings(
@@ -105,18 +105,6 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
     );
   for (const { read } of of('users')) await writeUsers(tx, read);
   for (const { read } of of('lines')) await writeLines(tx, read);
-}
-
-/** Two transactions can still wait for each other across tables; Postgres ends one of them, which then runs again. */
-async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (tries === 3 || (code !== '40P01' && code !== '40001')) throw error;
-    }
-  }
 }
 
 function asError(error: unknown): Error {

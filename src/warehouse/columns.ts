@@ -47,6 +47,11 @@ export interface Provenance {
   readonly source: string;
 }
 
+/** Whether a read, if there is one, began later than another. */
+export function isNewer(read: Provenance | undefined, other: Provenance): boolean {
+  return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
+}
+
 /** The columns of `warehouse.add_provenance`, as they are read back. */
 export interface StoredProvenance {
   content_hash: string;

@@ -1,6 +1,7 @@
 import { CompiledQuery, type Kysely as Db, Kysely, PostgresDialect, type Transaction as Tx } from 'kysely';
 import { Pool } from 'pg';
 import type { Log } from '../log.ts';
+import { storableText } from '../storable.ts';
 import type { Tables } from './tables.ts';
 
 export type Database = Db<Tables>;
@@ -30,8 +31,11 @@ export function createDatabase(options: {
     keepAlive: true,
     query_timeout: options.statementMs,
   });
-  // Without a listener, an idle connection that Postgres closes would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'An idle connection to Postgres was lost'));
+  // Without a listener, a connection that Postgres closes would end the process.
+  const onLost = (error: Error) => options.log.warn({ err: error }, 'A connection to Postgres was lost');
+  pool.on('error', onLost);
+  // The pool takes its listener off a connection in use, and one that waits between two statements has no other.
+  pool.on('connect', (client) => client.on('error', onLost));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,
@@ -44,12 +48,35 @@ export function createDatabase(options: {
   };
 }
 
-/** Runs one hand-written statement with positional parameters. */
+/**
+ * Runs one hand-written statement with positional parameters. Text reaches Postgres by this door alone, so it is made
+ * storable here: one NUL in an answer must not keep the answer out.
+ */
 export async function query<Row>(
   db: Database | Transaction,
   text: string,
   parameters: readonly unknown[],
 ): Promise<Row[]> {
-  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, [...parameters]));
+  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, parameters.map(storable)));
   return rows;
+}
+
+function storable(parameter: unknown): unknown {
+  if (typeof parameter === 'string') return storableText(parameter);
+  return Array.isArray(parameter) ? parameter.map(storable) : parameter;
+}
+
+const deadlock = '40P01';
+const serializationFailure = '40001';
+
+/** Runs a transaction again that Postgres ended because it and another one waited for each other. */
+export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (tries === 5 || (code !== deadlock && code !== serializationFailure)) throw error;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { storableJson } from '../storable.ts';
-import type { Provenance } from './columns.ts';
+import { isNewer, type Provenance } from './columns.ts';
 import { query, type Transaction } from './database.ts';
 import { withoutUrls } from './redact.ts';
 
@@ -11,10 +11,13 @@ export interface Document {
   readonly read: Provenance;
 }
 
-/** Keeps raw answers, URLs redacted; newer wins, and an unchanged one is not written again. */
+/** Keeps raw answers, URLs redacted; newer wins. */
 export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
   const newest = new Map<string, Document>();
-  for (const each of documents) newest.set(`${each.entity} ${each.key}`, each);
+  for (const each of documents) {
+    const key = `${each.entity} ${each.key}`;
+    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
+  }
   const kept = [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
   if (kept.length === 0) return;
   await query(
@@ -25,7 +28,7 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
        as i (entity, entity_key, body, fetch_seq, fetched_at)
      on conflict (entity, entity_key) do update
        set body = excluded.body, fetch_seq = excluded.fetch_seq, fetched_at = excluded.fetched_at
-     where t.fetch_seq <= excluded.fetch_seq and t.body is distinct from excluded.body`,
+     where t.fetch_seq <= excluded.fetch_seq`,
     [
       kept.map((each) => each.entity),
       kept.map((each) => each.key),

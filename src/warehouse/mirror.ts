@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { storableJson, storableText } from '../storable.ts';
-import type { Columns, MirrorTable, PgType, Provenance, Row } from './columns.ts';
+import { storableJson } from '../storable.ts';
+import { type Columns, isNewer, type MirrorTable, type PgType, type Provenance, type Row } from './columns.ts';
 import { query, type Transaction } from './database.ts';
 
 /** One row to mirror, with the read that found it. */
@@ -38,7 +38,7 @@ export async function upsert<C extends Columns>(
 // A value that its column cannot hold reads as not reported: one odd value must not keep the row out. Arrays of arrays
 // must be rectangular in Postgres, and jsonb wants text: these travel as text and are cast.
 const encoders: Readonly<Record<PgType, (value: unknown) => unknown>> = {
-  text: (value) => (value == null ? null : storableText(String(value))),
+  text: (value) => (value == null ? null : String(value)),
   bigint: (value) => integerWithin(value, 2 ** 63),
   integer: (value) => integerWithin(value, 2 ** 31),
   smallint: (value) => integerWithin(value, 2 ** 15),
@@ -55,7 +55,7 @@ function integerWithin(value: unknown, limit: number): unknown {
 }
 
 function quoteElement(element: string): string {
-  return `"${storableText(element).replace(/[\\"]/g, '\\$&')}"`;
+  return `"${element.replace(/[\\"]/g, '\\$&')}"`;
 }
 
 // Rows are sorted by key, so that transactions that write the same rows take their locks in the same order.
@@ -63,8 +63,7 @@ function newestOfEachKey<C extends Columns>(table: MirrorTable<C>, rows: readonl
   const newest = new Map<string, Mirrored<C>>();
   for (const each of rows) {
     const key = table.key.map((name) => each.row[name]).join(' ');
-    const held = newest.get(key);
-    if (!held || BigInt(held.read.fetchSeq) <= BigInt(each.read.fetchSeq)) newest.set(key, each);
+    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
   }
   return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }

@@ -1,20 +1,19 @@
-const address = /^[a-z][a-z0-9+.-]*:\/\//i;
+/*
+ * Recordings, media and webhooks are opened by their address alone, so a raw answer is kept without any: neither under a
+ * key that names an address, nor inside a longer text. What people wrote is kept as they wrote it.
+ */
 
-/** A copy of a raw answer in which every address is replaced: recordings, media and webhooks are opened by theirs. */
-export function withoutUrls(value: unknown): unknown {
-  if (typeof value === 'string') return address.test(value.trimStart()) ? '[redacted]' : value;
-  if (Array.isArray(value)) return value.map(withoutUrls);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, isAddressKey(key) ? redacted(inner) : withoutUrls(inner)]),
-  );
-}
+const address = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
+const addressKey = /(?:ur[li]|link|href|media)s?$/i;
+/** What people wrote or said: a text message may hold a link that is nobody's secret. */
+const words = new Set(['text', 'message', 'body', 'comment']);
 
-function isAddressKey(key: string): boolean {
-  return /(?:url|media)$/i.test(key);
-}
-
-function redacted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redacted);
-  return typeof value === 'string' && value !== '' ? '[redacted]' : withoutUrls(value);
+/** A copy of a raw answer in which every address is replaced. */
+export function withoutUrls(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutUrls(each, key));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutUrls(inner, name)]));
+  }
+  if (typeof value !== 'string' || value === '' || words.has(key)) return value;
+  return addressKey.test(key) ? '[redacted]' : value.replace(address, '[redacted]');
 }

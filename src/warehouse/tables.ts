@@ -1,12 +1,12 @@
 import type { Columns, MirrorTable, Stored, StoredProvenance } from './columns.ts';
-import type { calls } from './entities/calls.ts';
-import type { callLegs } from './entities/legs.ts';
-import type { smsLines } from './entities/lines.ts';
-import type { smsMessages } from './entities/messages.ts';
-import type { recordings } from './entities/recordings.ts';
-import type { webhookSubscriptions } from './entities/subscriptions.ts';
-import type { transcripts } from './entities/transcripts.ts';
-import type { users } from './entities/users.ts';
+import type { calls } from './entities/calls/calls.ts';
+import type { callLegs } from './entities/calls/legs.ts';
+import type { recordings } from './entities/calls/recordings.ts';
+import type { transcripts } from './entities/calls/transcripts.ts';
+import type { smsLines } from './entities/directory/lines.ts';
+import type { webhookSubscriptions } from './entities/directory/subscriptions.ts';
+import type { users } from './entities/directory/users.ts';
+import type { smsMessages } from './entities/texts/messages.ts';
 
 type Mirror<T> = T extends MirrorTable<infer C extends Columns> ? Stored<C> & StoredProvenance : never;
 

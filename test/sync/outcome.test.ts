@@ -6,7 +6,7 @@ import { outcomeOf } from '../../src/sync/outcome.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
   new ServiceError(code, 'as it says', { operation: 'calls.get', effect: 'none', ...more });
-const first = { attempts: 0 };
+const first = { attempts: 0, misses: 0 };
 const half = () => 0.5;
 
 describe('a failed read', () => {
@@ -23,7 +23,7 @@ describe('a failed read', () => {
 
   test('waits longer from try to try, up to five minutes', () => {
     const waits = [0, 1, 2, 3, 4, 5, 50].map((attempts) => {
-      const outcome = outcomeOf(error('server'), { attempts }, () => 1);
+      const outcome = outcomeOf(error('server'), { attempts, misses: 0 }, () => 1);
       return outcome.kind === 'retry' ? outcome.afterMs : 0;
     });
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -37,7 +37,7 @@ describe('a failed read', () => {
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         fc.nat(9),
         (retryAfterMs, luck, attempts) => {
-          const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts }, () => luck);
+          const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts, misses: 0 }, () => luck);
           expect(outcome.kind).toBe('retry');
           if (outcome.kind === 'retry') expect(outcome.afterMs).toBeGreaterThanOrEqual(retryAfterMs);
         },

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { bumpTargets, type Claim, claimTargets } from '../../src/inbox/targets.ts';
 import { call } from '../../src/service/entities/call.ts';
+import { provenance } from '../../src/sync/finding.ts';
 import { createWriter, type Mirroring } from '../../src/sync/writer.ts';
 import { asRead } from '../warehouse/reads.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -89,8 +90,8 @@ test('a call that is found by an older read stays gone, when a newer one did not
   expect(await isHeld(id)).toBe(false);
 });
 
-function gone({ key }: Claim): Mirroring['finding'] {
-  return { kind: 'call_gone', callId: key };
+function gone(claim: Claim): Mirroring['finding'] {
+  return { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } };
 }
 
 test('idle waits for the commits under way', async () => {

@@ -5,11 +5,11 @@ import { recording } from '../../src/service/entities/recording.ts';
 import { transcript } from '../../src/service/entities/transcript.ts';
 import { user } from '../../src/service/entities/user.ts';
 import type { Transaction } from '../../src/warehouse/database.ts';
-import { writeCalls } from '../../src/warehouse/entities/calls.ts';
-import { writeThreads } from '../../src/warehouse/entities/conversations.ts';
-import { writeRecordings } from '../../src/warehouse/entities/recordings.ts';
-import { writeTranscripts } from '../../src/warehouse/entities/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/entities/users.ts';
+import { writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
+import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
+import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
+import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
+import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 

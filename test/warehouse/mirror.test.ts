@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import type { Row } from '../../src/warehouse/columns.ts';
-import { calls } from '../../src/warehouse/entities/calls.ts';
-import { smsMessages } from '../../src/warehouse/entities/messages.ts';
-import { transcripts } from '../../src/warehouse/entities/transcripts.ts';
-import { users } from '../../src/warehouse/entities/users.ts';
+import { calls } from '../../src/warehouse/entities/calls/calls.ts';
+import { smsMessages } from '../../src/warehouse/entities/texts/messages.ts';
+import { transcripts } from '../../src/warehouse/entities/calls/transcripts.ts';
+import { users } from '../../src/warehouse/entities/directory/users.ts';
 import { upsert } from '../../src/warehouse/mirror.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { readNumber } from './reads.ts';

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { line } from '../../src/service/entities/line.ts';
 import { user } from '../../src/service/entities/user.ts';
-import { writeLines } from '../../src/warehouse/entities/lines.ts';
-import { writeUsers } from '../../src/warehouse/entities/users.ts';
+import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
+import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 

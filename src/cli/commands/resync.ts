@@ -3,7 +3,7 @@ import { createContext, readySettings } from '../../context.ts';
 import { bumpTargets, type Target } from '../../inbox/targets.ts';
 import { createLog } from '../../log.ts';
 import { normalizeNumber } from '../../numbers.ts';
-import { threadKey, threadOf } from '../../warehouse/entities/conversations.ts';
+import { threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { CommandFailed } from '../exit.ts';
 
 /** Bumps one target, whether or not anything announced it. */

@@ -16,11 +16,14 @@ export const text: Field<string> = (value, reading, parent, key) => {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 };
 
+/** What identifies or classifies has some dozen characters; what is longer is something else, and no index takes it. */
+const longestName = 200;
+
 /** Text that identifies or points at something: empty text points at nothing. */
 export const name: Field<string> = (value, reading, parent, key) => {
   const read = text(value, reading, parent, key);
-  if (read !== '') return read;
-  reading.note('unknown_value', parent, key, 'empty');
+  if (read === undefined || (read !== '' && read.length <= longestName)) return read;
+  reading.note('unknown_value', parent, key, read === '' ? 'empty' : 'text');
   return undefined;
 };
 
@@ -32,7 +35,7 @@ export const callId: Field<string> = (value, reading, parent, key) => {
   if (typeof value !== 'string') reading.note('wrong_type', parent, key, jsonType(value));
   else if (/^\d{9,11}\.\d{1,12}$/.test(value)) return value;
   else reading.note('unknown_value', parent, key, value === '' ? 'empty' : 'text');
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return typeof value === 'string' && value !== '' && value.length <= longestName ? value : undefined;
 };
 
 /** An integer that a double holds exactly; numeric text becomes a number. */
@@ -95,7 +98,7 @@ export function word<const W extends string>(...words: W[]): Field<Word<W>> {
     if (typeof value !== 'string') reading.note('wrong_type', parent, key, jsonType(value));
     else if (known.has(value)) return value;
     else reading.note('unknown_value', parent, key, shownWord(value));
-    return typeof value === 'string' && value !== '' ? value : undefined;
+    return typeof value === 'string' && value !== '' && value.length <= longestName ? value : undefined;
   };
 }
 

@@ -71,13 +71,14 @@ function scopeOf(challenge: string | undefined): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-/** Adds the envelope's message: short, on one line, and without the credential or an address it might repeat. */
+/** Adds the envelope's message: short, on one line, and without the credential, an address or a number it may repeat. */
 function said(message: string, envelope: Refusal | undefined, credential: string): string {
   if (envelope === undefined || envelope.message === '') return message;
   const token = credential.replace(/^\S+\s+/, '');
   const quoted = envelope.message
     .replaceAll(token === '' ? credential : token, '[credential]')
     .replaceAll(/[a-z][a-z+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(/(?<![\d.])\+?\d{7,15}(?![\d.])/g, '[number]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .slice(0, 200);
   return `${message}: ${quoted}`;

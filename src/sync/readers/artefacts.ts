@@ -1,6 +1,7 @@
 import type { Bump, Claim } from '../../inbox/targets.ts';
-import type { ArtefactState } from '../../warehouse/entities/artefacts.ts';
-import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/held-call.ts';
+import type { Database } from '../../warehouse/database.ts';
+import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
+import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook } from '../looks.ts';
 
@@ -16,13 +17,14 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
   room.onAnswer('calls.recordings', answer);
   const { data: recordings, isComplete } = answer;
   const call = await heldCall(room.db, claim.key);
-  const { state, lookAgainSeconds } = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
+  const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
+  const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
   return {
     finding: {
       kind: 'recordings',
       read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
     },
-    followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state)],
+    followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
     lookAgainSeconds,
   };
 };
@@ -33,7 +35,8 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   room.onAnswer('calls.transcripts', answer);
   const { data: transcripts, isComplete } = answer;
   const call = await heldCall(room.db, claim.key);
-  const { state, lookAgainSeconds } = transcriptsStanding(transcripts.length, call, looksAhead(claim, call, room));
+  const standing = transcriptsStanding(transcripts.length, call, looksAhead(claim, call, room));
+  const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
   return {
     finding: {
       kind: 'transcripts',
@@ -45,15 +48,19 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
 };
 
 /** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
-export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): Reading {
+export async function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone', db: Database): Promise<Reading> {
+  const call = await heldCall(db, claim.key);
   const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
   return claim.kind === 'recordings'
     ? {
         finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
-        followUps: state === 'forbidden' ? [{ kind: 'transcripts', key: claim.key }] : [],
+        followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, 0)],
       }
-    : { finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } } };
+    : {
+        finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
+        followUps: unknownCall(claim, call),
+      };
 }
 
 /** The looks that are still ahead, in seconds from now: the first of the schedule, and the nearest. */
@@ -65,6 +72,11 @@ interface LooksAhead {
 function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
   return { first: nextLook(looks.slice(0, 1), endedAt, now()), next: nextLook(looks, endedAt, now()) };
+}
+
+/** An answer that may be partial proves no absence: what was held is still there. */
+function certain(standing: Standing, isComplete: boolean, held: ArtefactState | null | undefined): Standing {
+  return standing.state === 'gone' && !isComplete ? { state: held ?? 'pending' } : standing;
 }
 
 /** Where recordings stand after a look that listed so many. */
@@ -92,10 +104,14 @@ function unknownCall(claim: Claim, call: HeldCall | undefined): Bump[] {
   return call ? [] : [{ kind: 'call', key: claim.key }];
 }
 
-/** Transcripts are made from recordings, so they are first read when those are found, or will not be. */
-function transcriptsOwed(claim: Claim, call: HeldCall | undefined, state: ArtefactState): Bump[] {
+/**
+ * Transcripts are made from recordings, so they are read when those are found, or will not be; and again when there are
+ * more recordings than transcripts are held.
+ */
+function transcriptsOwed(claim: Claim, call: HeldCall | undefined, state: ArtefactState, recordings: number): Bump[] {
   const isSettled = call?.transcriptsState != null && call.transcriptsState !== 'pending';
-  return state === 'pending' || isSettled ? [] : [{ kind: 'transcripts', key: claim.key }];
+  const isShort = recordings > Math.max(call?.recordingCount ?? 0, call?.transcriptCount ?? 0);
+  return state === 'pending' || (isSettled && !isShort) ? [] : [{ kind: 'transcripts', key: claim.key }];
 }
 
 /** A transcript proves a recording: one that is still looked for is worth a look now. */

@@ -1,6 +1,6 @@
 import type { Bump } from '../../inbox/targets.ts';
 import type { Call } from '../../service/entities/call.ts';
-import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/held-call.ts';
+import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type TargetReader } from '../finding.ts';
 import { nextLook } from '../looks.ts';
 

@@ -2,8 +2,8 @@ import type { Bump } from '../../inbox/targets.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import type { Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';
-import { type Thread, threadKey, threadOf } from '../../warehouse/entities/conversations.ts';
-import { heldMessages, heldThread } from '../../warehouse/entities/held-thread.ts';
+import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
+import { heldThread, holdsAll, holdsOnly } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type TargetReader } from '../finding.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
@@ -21,14 +21,20 @@ export function createThreadReader(pages: ThreadPages): TargetReader {
         room.onAnswer('conversations.read', answer);
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
-      isHeld: (ids) =>
-        held?.isThreadComplete ? heldMessages(room.db, held.conversationId, ids) : Promise.resolve(false),
+      isHeld: async (ids) => held?.isThreadComplete === true && (await holdsAll(room.db, held.conversationId, ids)),
+      holdsOnly: async (ids) => held?.isThreadComplete === true && (await holdsOnly(room.db, held.conversationId, ids)),
     });
     const { own, others } = splitGroups(thread, messages);
     return {
       finding: {
         kind: 'thread',
-        read: { thread, messages: own, isComplete: end === 'complete', read: provenance(claim, 'conversations.read') },
+        read: {
+          thread,
+          messages: own,
+          isComplete: end === 'complete',
+          hasGap: end === 'unsettled',
+          read: provenance(claim, 'conversations.read'),
+        },
       },
       followUps: await newGroups(room.db, others),
       lookAgainSeconds: end === 'unsettled' ? retryPartialSeconds : undefined,

@@ -1,9 +1,9 @@
-import type { Recording } from '../../service/entities/recording.ts';
-import { mirrorTable } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { keepDocuments } from '../documents.ts';
-import { upsert } from '../mirror.ts';
-import { type ArtefactRead, recordArtefactReads } from './artefacts.ts';
+import type { Recording } from '../../../service/entities/recording.ts';
+import { mirrorTable } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { keepDocuments } from '../../documents.ts';
+import { upsert } from '../../mirror.ts';
+import { type ArtefactRead, currentArtefactReads, recordArtefactReads } from './artefacts.ts';
 import { pairTranscripts } from './pairing.ts';
 
 export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'unique_id'], {
@@ -23,7 +23,8 @@ export interface RecordingsRead extends ArtefactRead {
 }
 
 /** Mirrors recordings, their links apart, and pairs the calls' transcripts again. */
-export async function writeRecordings(tx: Transaction, reads: readonly RecordingsRead[]): Promise<void> {
+export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
+  const reads = await currentArtefactReads(tx, 'recordings', all);
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, recordings, read }) => recordings.map((each) => ({ callId, each, read })));
   await upsert(

@@ -1,8 +1,8 @@
-import type { Message } from '../../service/entities/message.ts';
-import { mirrorTable, type Row } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { keepDocuments } from '../documents.ts';
-import { upsert } from '../mirror.ts';
+import type { Message } from '../../../service/entities/message.ts';
+import { mirrorTable, type Row } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { keepDocuments } from '../../documents.ts';
+import { upsert } from '../../mirror.ts';
 import type { Thread, ThreadRead } from './conversations.ts';
 
 export const smsMessages = mirrorTable('warehouse.sms_messages', ['conversation_id', 'message_id'], {
@@ -83,7 +83,8 @@ async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[
   await query(
     tx,
     `update warehouse.sms_messages m
-     set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now()
+     set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now(),
+       fetch_seq = r.fetch_seq
      from unnest($1::bigint[], $2::bigint[]) as r (conversation_id, fetch_seq)
      where m.conversation_id = r.conversation_id and m.fetch_seq < r.fetch_seq and m.deleted_at is null`,
     [complete.map(({ conversationId }) => conversationId), complete.map(({ read }) => read.fetchSeq)],

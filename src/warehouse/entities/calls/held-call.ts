@@ -1,4 +1,4 @@
-import { type Database, query } from '../database.ts';
+import { type Database, query } from '../../database.ts';
 import type { ArtefactState } from './artefacts.ts';
 
 /** What the mirror holds of a call that decides what else to read of it. */

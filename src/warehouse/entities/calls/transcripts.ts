@@ -1,10 +1,10 @@
-import type { Segment, Transcript } from '../../service/entities/transcript.ts';
-import { storableJson, storableText } from '../../storable.ts';
-import { mirrorTable, type Provenance, type Row } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { keepDocuments } from '../documents.ts';
-import { upsert } from '../mirror.ts';
-import { type ArtefactRead, recordArtefactReads } from './artefacts.ts';
+import type { Segment, Transcript } from '../../../service/entities/transcript.ts';
+import { storableJson } from '../../../storable.ts';
+import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { keepDocuments } from '../../documents.ts';
+import { upsert } from '../../mirror.ts';
+import { type ArtefactRead, currentArtefactReads, recordArtefactReads } from './artefacts.ts';
 import { pairTranscripts } from './pairing.ts';
 
 export const transcripts = mirrorTable('warehouse.transcripts', ['transcript_id'], {
@@ -42,7 +42,8 @@ interface Listed {
 }
 
 /** Mirrors transcripts, what was said apart, and pairs them with the recorded legs held. */
-export async function writeTranscripts(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<void> {
+export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
+  const reads = await currentArtefactReads(tx, 'transcripts', all);
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
   await upsert(
@@ -124,11 +125,11 @@ async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<v
      order by 1, fetch_seq desc
      on conflict (transcript_id) do update
        set segments = excluded.segments, full_text = excluded.full_text, fetch_seq = excluded.fetch_seq
-     where t.fetch_seq <= excluded.fetch_seq and t.segments is distinct from excluded.segments`,
+     where t.fetch_seq <= excluded.fetch_seq`,
     [
       bodies.map(({ each }) => each.id),
       bodies.map(({ each }) => storableJson((each.segments ?? []).map(spoken))),
-      bodies.map(({ each }) => storableText((each.segments ?? []).map((segment) => segment.text ?? '').join('\n'))),
+      bodies.map(({ each }) => (each.segments ?? []).map((segment) => segment.text ?? '').join('\n')),
       bodies.map(({ read }) => read.fetchSeq),
     ],
   );
@@ -138,24 +139,31 @@ async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<v
 async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
   if (scored.length === 0) return;
-  const kpis = scored.flatMap(({ each }) =>
-    (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })),
+  const replaced = await query<{ transcript_id: string; fetch_seq: string }>(
+    tx,
+    `with newest as (
+       select t.transcript_id, t.fetch_seq from warehouse.transcripts t
+       join unnest($1::bigint[], $2::bigint[]) as r (transcript_id, fetch_seq) using (transcript_id, fetch_seq)
+     ), removed as (
+       delete from warehouse.transcript_kpis k using newest where k.transcript_id = newest.transcript_id
+     )
+     select transcript_id, fetch_seq from newest`,
+    [scored.map(({ each }) => each.id), scored.map(({ read }) => read.fetchSeq)],
   );
-  await query(tx, 'delete from warehouse.transcript_kpis where transcript_id = any($1)', [
-    scored.map(({ each }) => each.id),
-  ]);
+  const newest = new Map(replaced.map((row) => [row.transcript_id, row.fetch_seq]));
+  const kpis = scored
+    .filter(({ each, read }) => newest.get(String(each.id)) === read.fetchSeq)
+    .flatMap(({ each }) => (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })));
   await query(
     tx,
     `insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
-     select distinct on (1, 2) * from unnest($1::bigint[], $2::smallint[], $3::text[], $4::integer[], $5::text[]) order by 1, 2
-     on conflict (transcript_id, ordinal) do update
-       set kpi_name = excluded.kpi_name, kpi_value = excluded.kpi_value, kpi_note = excluded.kpi_note`,
+     select distinct on (1, 2) * from unnest($1::bigint[], $2::smallint[], $3::text[], $4::integer[], $5::text[]) order by 1, 2`,
     [
       kpis.map(({ id }) => id),
       kpis.map(({ ordinal }) => ordinal),
-      kpis.map(({ kpi }) => storableText(kpi.name ?? '')),
+      kpis.map(({ kpi }) => kpi.name ?? ''),
       kpis.map(({ kpi }) => kpi.value ?? null),
-      kpis.map(({ kpi }) => (kpi.note === undefined ? null : storableText(kpi.note))),
+      kpis.map(({ kpi }) => kpi.note ?? null),
     ],
   );
 }

@@ -1,7 +1,7 @@
-import type { Leg } from '../../service/entities/call.ts';
-import { mirrorTable, type Provenance, type Row } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { upsert } from '../mirror.ts';
+import type { Leg } from '../../../service/entities/call.ts';
+import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { upsert } from '../../mirror.ts';
 
 export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
   call_id: 'text',
@@ -32,41 +32,50 @@ export interface LegsRead {
   readonly read: Provenance;
 }
 
-/** Mirrors the legs of calls; a leg that is no longer listed is marked deleted. */
+/** Mirrors the legs of calls whose row is this read's own; a leg that is no longer listed is marked deleted. */
 export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
   if (reads.length === 0) return;
+  const current = await currentReads(tx, reads);
   await upsert(
     tx,
     callLegs,
-    reads.flatMap(({ callId, legs, read }) => legRows(callId, legs).map((row) => ({ row, read }))),
+    current.flatMap(({ callId, legs, read }) => legRows(callId, legs).map((row) => ({ row, read }))),
+  );
+  const keys = [current.map(({ callId }) => callId), current.map(({ read }) => read.fetchSeq)];
+  await query(
+    tx,
+    `update warehouse.call_legs l
+     set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
+     from unnest($1::text[], $2::bigint[]) as r (call_id, fetch_seq)
+     where l.call_id = r.call_id and l.fetch_seq < r.fetch_seq and l.deleted_at is null`,
+    keys,
   );
   await query(
     tx,
-    `with read as (
-       select call_id, max(fetch_seq) as fetch_seq, max(fetched_at) as fetched_at
-       from unnest($1::text[], $2::bigint[], $3::timestamptz[]) as r (call_id, fetch_seq, fetched_at) group by call_id
-     ), absent as (
-       update warehouse.call_legs l set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now()
-       from read where l.call_id = read.call_id and l.fetch_seq < read.fetch_seq and l.deleted_at is null
-     )
-     update warehouse.calls c set
-       legs_fetched_at = greatest(c.legs_fetched_at, read.fetched_at),
-       leg_count = (select count(*) from warehouse.call_legs l where l.call_id = c.call_id and l.fetch_seq >= read.fetch_seq)
-     from read where c.call_id = read.call_id and c.fetch_seq <= read.fetch_seq`,
-    [
-      reads.map(({ callId }) => callId),
-      reads.map(({ read }) => read.fetchSeq),
-      reads.map(({ read }) => read.fetchedAt),
-    ],
+    `update warehouse.calls c set legs_fetched_at = c.fetched_at,
+       leg_count = (select count(*) from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null)
+     from unnest($1::text[], $2::bigint[]) as r (call_id, fetch_seq) where c.call_id = r.call_id`,
+    keys,
   );
+}
+
+/** The reads that their call's row was written by: a newer one knows the legs better. */
+async function currentReads(tx: Transaction, reads: readonly LegsRead[]): Promise<LegsRead[]> {
+  const rows = await query<{ call_id: string; fetch_seq: string }>(
+    tx,
+    'select call_id, fetch_seq from warehouse.calls where call_id = any($1)',
+    [reads.map(({ callId }) => callId)],
+  );
+  const newest = new Map(rows.map((row) => [row.call_id, row.fetch_seq]));
+  return reads.filter(({ callId, read }) => newest.get(callId) === read.fetchSeq);
 }
 
 /** A leg is keyed by its uniqueId; one without, or with one that stands twice, by its position. */
 function legRows(callId: string, legs: readonly Leg[]): Row<typeof callLegs.columns>[] {
   const taken = new Set<string>();
   return legs.map((leg, at) => {
-    const isKeyed = leg.uniqueId !== undefined && !taken.has(leg.uniqueId);
-    const key = isKeyed ? (leg.uniqueId as string) : `#${at + 1}`;
+    const id = leg.uniqueId ?? '';
+    const key = id === '' || taken.has(id) ? `#${at + 1}` : id;
     taken.add(key);
     return {
       call_id: callId,

@@ -1,4 +1,4 @@
-import { type Database, query } from '../database.ts';
+import { type Database, query } from '../../database.ts';
 import type { Thread } from './conversations.ts';
 
 /** What the mirror holds of a thread that decides how far back it is read. */
@@ -18,7 +18,7 @@ export async function heldThread(db: Database, thread: Thread): Promise<HeldThre
 }
 
 /** Whether all these messages of a conversation are held and not deleted. */
-export async function heldMessages(
+export async function holdsAll(
   db: Database,
   conversationId: string,
   ids: readonly (number | string)[],
@@ -30,4 +30,19 @@ export async function heldMessages(
     [conversationId, ids],
   );
   return row?.held === ids.length;
+}
+
+/** Whether a conversation holds no message, but deleted ones, besides these. */
+export async function holdsOnly(
+  db: Database,
+  conversationId: string,
+  ids: readonly (number | string)[],
+): Promise<boolean> {
+  const [row] = await query<{ others: boolean }>(
+    db,
+    `select exists (select from warehouse.sms_messages
+       where conversation_id = $1 and message_id <> all($2::bigint[]) and deleted_at is null) as others`,
+    [conversationId, ids],
+  );
+  return row?.others === false;
 }

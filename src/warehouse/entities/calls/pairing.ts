@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../database.ts';
+import { query, type Transaction } from '../../database.ts';
 
 export type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
 
@@ -10,24 +10,41 @@ export interface Paired {
 
 /**
  * Finds the recorded leg of a transcript (section 2.11): its file name holds the leg's uniqueId without the dot. One
- * match at digit boundaries is exact, else one plain substring, else the only recording of the only transcript. Never
- * a guess.
+ * match between other characters than digits is exact; one that only follows digits is a substring, while one that goes
+ * on with digits is another leg's. A name that holds no id at all belongs to the only recording of the only transcript.
+ * Never a guess.
  */
 export function pairTranscript(file: string | null, uniqueIds: readonly string[], transcriptCount: number): Paired {
-  const name = file ?? '';
-  const plain = uniqueIds.filter((id) => name.includes(undotted(id)));
-  const exact = plain.filter((id) => new RegExp(`(?<![0-9])${undotted(id)}(?![0-9])`).test(name));
-  if (exact.length === 1) return { pairing: 'exact', uniqueId: exact[0] as string };
-  if (exact.length > 1) return { pairing: 'ambiguous', uniqueId: null };
-  if (plain.length === 1) return { pairing: 'substring', uniqueId: plain[0] as string };
-  if (plain.length > 1) return { pairing: 'ambiguous', uniqueId: null };
-  if (uniqueIds.length === 1 && transcriptCount === 1)
-    return { pairing: 'single_leg', uniqueId: uniqueIds[0] as string };
-  return { pairing: uniqueIds.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
+  const places = uniqueIds.map((id) => ({ id, place: placeOf(file ?? '', id.replace('.', '')) }));
+  for (const [pairing, place] of [
+    ['exact', 'alone'],
+    ['substring', 'after_digits'],
+  ] as const) {
+    const found = places.filter((each) => each.place === place);
+    if (found.length === 1) return { pairing, uniqueId: found[0]?.id ?? null };
+    if (found.length > 1) return { pairing: 'ambiguous', uniqueId: null };
+  }
+  const [only] = places;
+  if (places.length === 1 && transcriptCount === 1 && only?.place === 'absent') {
+    return { pairing: 'single_leg', uniqueId: only.id };
+  }
+  return { pairing: places.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
 }
 
-function undotted(uniqueId: string): string {
-  return uniqueId.replace('.', '');
+/** The best place at which a name holds an id's digits. */
+function placeOf(name: string, digits: string): 'alone' | 'after_digits' | 'before_digits' | 'absent' {
+  let best: 'after_digits' | 'before_digits' | 'absent' = 'absent';
+  for (let at = name.indexOf(digits); at >= 0 && digits !== ''; at = name.indexOf(digits, at + 1)) {
+    const isBeforeDigit = isDigit(name[at + digits.length]);
+    if (!isBeforeDigit && !isDigit(name[at - 1])) return 'alone';
+    if (!isBeforeDigit) best = 'after_digits';
+    else if (best === 'absent') best = 'before_digits';
+  }
+  return best;
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= '0' && character <= '9';
 }
 
 /** Pairs all transcripts of these calls with what recordings are held now; a leg that arrives later pairs them again. */

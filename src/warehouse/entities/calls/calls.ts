@@ -1,9 +1,9 @@
-import { normalizeNumber } from '../../numbers.ts';
-import type { Call, CallSummary } from '../../service/entities/call.ts';
-import { mirrorTable, type Provenance, type Row } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { keepDocuments } from '../documents.ts';
-import { upsert } from '../mirror.ts';
+import { normalizeNumber } from '../../../numbers.ts';
+import type { Call, CallSummary } from '../../../service/entities/call.ts';
+import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { keepDocuments } from '../../documents.ts';
+import { upsert } from '../../mirror.ts';
 import { writeLegs } from './legs.ts';
 
 export const calls = mirrorTable('warehouse.calls', ['call_id'], {
@@ -80,13 +80,21 @@ async function settleUnrecorded(tx: Transaction, callIds: readonly string[]): Pr
   );
 }
 
-/** Marks calls deleted that three spaced reads did not find (not found and not yours are the same answer). */
-export async function markCallsGone(tx: Transaction, callIds: readonly string[]): Promise<void> {
+/** A call that three spaced reads did not find (not found and not yours are the same answer). */
+export interface CallGone {
+  readonly callId: string;
+  readonly read: Provenance;
+}
+
+/** Marks calls deleted that three spaced reads did not find, unless a newer read did. */
+export async function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<void> {
   await query(
     tx,
-    `update warehouse.calls set deleted_at = now(), deleted_reason = 'not found by three spaced reads', changed_at = now()
-     where call_id = any($1) and deleted_at is null`,
-    [callIds],
+    `update warehouse.calls c set deleted_at = now(), deleted_reason = 'not found by three spaced reads',
+       changed_at = now(), fetch_seq = g.fetch_seq
+     from unnest($1::text[], $2::bigint[]) as g (call_id, fetch_seq)
+     where c.call_id = g.call_id and c.fetch_seq <= g.fetch_seq and c.deleted_at is null`,
+    [gone.map(({ callId }) => callId), gone.map(({ read }) => read.fetchSeq)],
   );
 }
 
@@ -145,9 +153,13 @@ function sides(
 
 // Extensions are shorter than any number that the public network dials.
 const shortestNumber = 7;
+/** E.164 allows fifteen digits; some carriers prefix a few. What is longer is no number. */
+const longestNumber = 24;
 
 function fullNumber(candidates: readonly (string | undefined)[]): string | undefined {
-  return candidates.map((each) => normalizeNumber(each ?? '')).find((digits) => digits.length >= shortestNumber);
+  return candidates
+    .map((each) => normalizeNumber(each ?? ''))
+    .find((digits) => digits.length >= shortestNumber && digits.length <= longestNumber);
 }
 
 function reachedPerson(call: CallSummary): boolean | undefined {

@@ -1,10 +1,10 @@
-import { normalizeNumber } from '../../numbers.ts';
-import type { Line } from '../../service/entities/line.ts';
-import { mirrorTable, type Provenance } from '../columns.ts';
-import { type Database, query, type Transaction } from '../database.ts';
-import { keepDocuments } from '../documents.ts';
-import { upsert } from '../mirror.ts';
-import { recordPeriods } from './periods.ts';
+import { normalizeNumber } from '../../../numbers.ts';
+import type { Line } from '../../../service/entities/line.ts';
+import { mirrorTable, type Provenance } from '../../columns.ts';
+import { type Database, query, type Transaction } from '../../database.ts';
+import { keepDocuments } from '../../documents.ts';
+import { upsert } from '../../mirror.ts';
+import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
 
 export const smsLines = mirrorTable('warehouse.sms_lines', ['line'], {
   line: 'text',
@@ -22,6 +22,8 @@ export interface LinesRead {
 
 /** Mirrors the SMS lines and whom they are assigned to; a line that a complete read no longer lists is marked deleted. */
 export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<void> {
+  if (!(await isCurrent(tx, 'warehouse.sms_lines', read.fetchSeq))) return;
+  const knownOwners = await heldOwners(tx, 'warehouse.sms_lines');
   const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
   await upsert(
     tx,
@@ -45,7 +47,8 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
   if (isComplete) {
     await query(
       tx,
-      `update warehouse.sms_lines set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now()
+      `update warehouse.sms_lines set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now(),
+         fetch_seq = $1
        where fetch_seq < $1 and deleted_at is null`,
       [read.fetchSeq],
     );
@@ -53,11 +56,11 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
   const known = listed.filter((line) => line.userIds !== undefined);
   await recordPeriods(tx, {
     table: 'warehouse.sms_line_users',
-    owner: 'line',
     columns: ['line', 'user_id'],
     listed: known.flatMap((line) => (line.userIds ?? []).map((userId) => [line.number, String(userId)])),
-    owners: known.map((line) => line.number),
-    isComplete,
+    scopes: known.map((line) => [line.number]),
+    knownOwners,
+    owners: isComplete ? listed.map((line) => line.number) : undefined,
   });
 }
 

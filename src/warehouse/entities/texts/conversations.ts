@@ -1,6 +1,6 @@
-import type { Message } from '../../service/entities/message.ts';
-import type { Provenance } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
+import type { Message } from '../../../service/entities/message.ts';
+import type { Provenance } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
 import { writeMessages } from './messages.ts';
 
 /** A conversation has no id at the service (section 2.5): line and number name it, and the participants of a group. */
@@ -17,6 +17,8 @@ export interface ThreadRead {
   readonly messages: readonly Message[];
   /** The read listed the thread to its end: what it lacks exists no more. */
   readonly isComplete: boolean;
+  /** The read may have missed messages in between: the mirror can no longer count on holding all. */
+  readonly hasGap?: boolean;
   readonly read: Provenance;
 }
 
@@ -36,36 +38,58 @@ export function threadOf(key: string): Thread {
  * lists nothing leaves no row, so that a hint alone cannot write data.
  */
 export async function writeThreads(tx: Transaction, reads: readonly ThreadRead[]): Promise<void> {
-  const ids = await conversationIds(tx, reads);
+  const conversations = await conversationsOf(tx, reads);
+  // A read that began before the newest one applied knows less than what is held.
   const held = reads.flatMap((read) => {
-    const conversationId = ids.get(threadKey(read.thread));
-    return conversationId === undefined ? [] : [{ ...read, conversationId }];
+    const conversation = conversations.get(threadKey(read.thread));
+    const isLate = conversation !== undefined && BigInt(conversation.fetchSeq) > BigInt(read.read.fetchSeq);
+    return conversation === undefined || isLate ? [] : [{ ...read, conversationId: conversation.id }];
   });
   if (held.length === 0) return;
   await writeMessages(tx, held);
   await summarize(tx, held);
 }
 
+/** A thread that three spaced reads did not find. */
+export interface ThreadGone {
+  readonly thread: Thread;
+  readonly read: Provenance;
+}
+
 /** Marks threads deleted, with their messages, that three spaced reads did not find. */
-export async function markThreadsGone(tx: Transaction, threads: readonly Thread[]): Promise<void> {
-  const ids = [...(await lockConversations(tx, threads)).values()];
-  const gone = `deleted_at = now(), deleted_reason = 'not found by three spaced reads', changed_at = now()`;
-  await query(tx, `update warehouse.sms_messages set ${gone} where conversation_id = any($1) and deleted_at is null`, [
-    ids,
-  ]);
-  await query(
+export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<void> {
+  const conversations = await lockConversations(
     tx,
-    `update warehouse.sms_conversations set ${gone}, message_count = 0 where conversation_id = any($1) and deleted_at is null`,
-    [ids],
+    gone.map(({ thread }) => thread),
   );
+  const held = gone.flatMap(({ thread, read }) => {
+    const conversation = conversations.get(threadKey(thread));
+    return conversation ? [{ id: conversation.id, fetchSeq: read.fetchSeq }] : [];
+  });
+  for (const table of ['sms_messages', 'sms_conversations']) {
+    await query(
+      tx,
+      `update warehouse.${table} t set deleted_at = now(), deleted_reason = 'not found by three spaced reads',
+         changed_at = now(), fetch_seq = g.fetch_seq
+       from unnest($1::bigint[], $2::bigint[]) as g (conversation_id, fetch_seq)
+       where t.conversation_id = g.conversation_id and t.fetch_seq <= g.fetch_seq and t.deleted_at is null`,
+      [held.map(({ id }) => id), held.map(({ fetchSeq }) => fetchSeq)],
+    );
+  }
+}
+
+interface Conversation {
+  readonly id: string;
+  /** Number of the newest read applied. */
+  readonly fetchSeq: string;
 }
 
 // Locks what it finds, so that two reads of one thread are written one after the other and its summary misses nothing.
-async function conversationIds(tx: Transaction, reads: readonly ThreadRead[]): Promise<Map<string, string>> {
+async function conversationsOf(tx: Transaction, reads: readonly ThreadRead[]): Promise<Map<string, Conversation>> {
   const threads = reads.map(({ thread }) => thread);
-  const ids = await lockConversations(tx, threads);
-  const missing = reads.filter(({ thread, messages }) => messages.length > 0 && !ids.has(threadKey(thread)));
-  if (missing.length === 0) return ids;
+  const held = await lockConversations(tx, threads);
+  const missing = reads.filter(({ thread, messages }) => messages.length > 0 && !held.has(threadKey(thread)));
+  if (missing.length === 0) return held;
   const added = [...new Map(missing.map(({ thread }) => [threadKey(thread), thread])).entries()].sort();
   await query(
     tx,
@@ -78,17 +102,17 @@ async function conversationIds(tx: Transaction, reads: readonly ThreadRead[]): P
   return lockConversations(tx, threads);
 }
 
-async function lockConversations(tx: Transaction, threads: readonly Thread[]): Promise<Map<string, string>> {
-  const rows = await query<{ conversation_id: string; line: string; number: string; participants: string[] }>(
+async function lockConversations(tx: Transaction, threads: readonly Thread[]): Promise<Map<string, Conversation>> {
+  const rows = await query<Thread & { conversation_id: string; fetch_seq: string }>(
     tx,
-    `select c.conversation_id, c.line, c.number, c.participants
+    `select c.conversation_id, c.line, c.number, c.participants, c.fetch_seq
      from warehouse.sms_conversations c
      join (select distinct * from unnest($1::text[], $2::text[], $3::text[]) as l (line, number, participants_key)) l
        using (line, number, participants_key)
      order by c.line, c.number, c.participants_key for update of c`,
     keyColumns(threads),
   );
-  return new Map(rows.map((row) => [threadKey(row), row.conversation_id]));
+  return new Map(rows.map((row) => [threadKey(row), { id: row.conversation_id, fetchSeq: row.fetch_seq }]));
 }
 
 function keyColumns(threads: readonly Thread[]): string[][] {
@@ -107,13 +131,14 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
        last_inbound_at = m.last_in_at, last_outbound_at = m.last_out_at, last_direction = m.last_direction,
        message_count = m.held, changed_at = coalesce(m.changed_at, c.changed_at),
        thread_fetched_at = greatest(c.thread_fetched_at, r.fetched_at), fetch_seq = greatest(c.fetch_seq, r.fetch_seq),
-       is_thread_complete = c.is_thread_complete or r.is_complete,
+       is_thread_complete = (c.is_thread_complete and not r.has_gap) or r.is_complete,
        deleted_at = case when m.held > 0 then null when r.is_complete then coalesce(c.deleted_at, now()) else c.deleted_at end,
        deleted_reason = case when m.held > 0 then null when r.is_complete then 'a complete read lists no message' else c.deleted_reason end
      from (
-       select conversation_id, max(fetch_seq) as fetch_seq, max(fetched_at) as fetched_at, bool_or(is_complete) as is_complete
-       from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[])
-         as u (conversation_id, fetch_seq, fetched_at, is_complete)
+       select conversation_id, max(fetch_seq) as fetch_seq, max(fetched_at) as fetched_at,
+         bool_or(is_complete) as is_complete, bool_or(has_gap) as has_gap
+       from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::boolean[])
+         as u (conversation_id, fetch_seq, fetched_at, is_complete, has_gap)
        group by conversation_id
      ) r
      cross join lateral (
@@ -133,6 +158,7 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
       held.map(({ read }) => read.fetchSeq),
       held.map(({ read }) => read.fetchedAt),
       held.map(({ isComplete }) => isComplete),
+      held.map(({ hasGap }) => hasGap ?? false),
     ],
   );
 }

@@ -1,7 +1,8 @@
-import type { Subscription } from '../../service/entities/subscription.ts';
-import { mirrorTable, type Provenance } from '../columns.ts';
-import { query, type Transaction } from '../database.ts';
-import { upsert } from '../mirror.ts';
+import type { Subscription } from '../../../service/entities/subscription.ts';
+import { mirrorTable, type Provenance } from '../../columns.ts';
+import { query, type Transaction } from '../../database.ts';
+import { upsert } from '../../mirror.ts';
+import { isCurrent } from './periods.ts';
 
 export const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
   subscription_id: 'bigint',
@@ -26,6 +27,7 @@ export interface SubscriptionsRead {
 /** Mirrors the account's subscriptions, their addresses apart. */
 export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRead): Promise<void> {
   const { subscriptions, isOurs, isComplete, read } = found;
+  if (!(await isCurrent(tx, 'warehouse.webhook_subscriptions', read.fetchSeq))) return;
   await upsert(
     tx,
     webhookSubscriptions,
@@ -56,7 +58,7 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
   await query(
     tx,
     `update warehouse.webhook_subscriptions set deleted_at = now(), deleted_reason = 'a complete read does not list it',
-       changed_at = now()
+       changed_at = now(), fetch_seq = $1
      where fetch_seq < $1 and deleted_at is null`,
     [read.fetchSeq],
   );
