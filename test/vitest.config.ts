@@ -8,5 +8,7 @@ export default defineConfig({
     globalSetup: ['test/stores/setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    // Much of a test is waiting for processes and stores, so that two at a time are worth it even on one core.
+    maxWorkers: 2,
   },
 });

@@ -9,13 +9,14 @@ export type BellHandler = (bell: Bell, signal: AbortSignal) => Promise<void>;
 
 export interface QueueWorker {
   /**
-   * Takes no more bells, waits for the running handlers, and frees the connections. After `deadlineMs` it aborts the
-   * handlers' signal and resolves, whether or not the store can be reached: another worker gets what was not finished.
+   * Takes no more bells, waits for the running handlers, and frees the connections. Shortly before `deadlineMs` it aborts
+   * the handlers' signal, and then resolves, whether or not the store can be reached: another worker gets what was not
+   * finished.
    */
   close(deadlineMs: number): Promise<void>;
 }
 
-/** How long cancelled handlers get to end. */
+/** How much of a deadline is left to cancelled handlers to end in. */
 const cancelMs = 1_000;
 
 export function createQueueWorker(
@@ -43,11 +44,12 @@ export function createQueueWorker(
   let closing: Promise<void> | undefined;
   async function close(deadlineMs: number): Promise<void> {
     const closed = worker.close().then(() => true);
-    if (await withPatience(deadlineMs, closed, () => false)) return;
+    const forCancelled = Math.min(cancelMs, deadlineMs / 2);
+    if (await withPatience(deadlineMs - forCancelled, closed, () => false)) return;
     log.warn({ queue }, 'a worker was still busy at its deadline; what it did not finish is taken over');
     worker.cancelAllJobs('the worker is closing');
     // A handler that ends now still gives its job back; one that does not is noticed by its lock.
-    if (await withPatience(cancelMs, closed, () => false)) return;
+    if (await withPatience(forCancelled, closed, () => false)) return;
     void worker.disconnect().catch(() => undefined);
   }
 

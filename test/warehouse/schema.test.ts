@@ -8,7 +8,9 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 const folder = new URL('../../src/warehouse/entities/', import.meta.url);
 const modules = await Promise.all(
-  (await readdir(folder)).map(async (file) => Object.values(await import(new URL(file, folder).href)) as unknown[]),
+  (await readdir(folder, { recursive: true }))
+    .filter((file) => file.endsWith('.ts'))
+    .map(async (file) => Object.values(await import(new URL(file, folder).href)) as unknown[]),
 );
 const tables = modules.flat().filter(isMirrorTable);
 

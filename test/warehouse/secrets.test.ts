@@ -8,12 +8,12 @@ import { transcript } from '../../src/service/entities/transcript.ts';
 import { user } from '../../src/service/entities/user.ts';
 import type { Transaction } from '../../src/warehouse/database.ts';
 import { writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
-import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
-import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
 import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
-import { writeSubscriptions } from '../../src/warehouse/entities/directory/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
+import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
+import { writeSubscriptions } from '../../src/warehouse/entities/directory/subscriptions.ts';
 import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
+import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
