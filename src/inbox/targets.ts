@@ -177,7 +177,8 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
 
 /**
  * Records reads that ended for good, in the transaction that mirrored what they found, and bumps what they point at.
- * Answers with the bells of targets that are dirty again.
+ * Answers with the bells of targets that are dirty again. Follow-ups are locked after the settled ones, so a delivery can
+ * meet it in the other order: both run again when Postgres ends one of them.
  */
 export async function settleTargets(
   tx: Transaction,
@@ -185,25 +186,22 @@ export async function settleTargets(
   followUps: readonly Bump[],
   pauses: Pauses,
 ): Promise<Ring[]> {
-  const both = [...settlements, ...followUps];
-  await query(
-    tx,
-    `select from ops.sync_targets t join unnest($1::text[], $2::text[]) as b (kind, key) using (kind, key)
-     order by t.kind, t.key for update of t`,
-    [both.map((target) => target.kind), both.map((target) => target.key)],
-  );
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
   const rows = await query<RingRow>(
     tx,
-    `with settled as (
+    `with s as (
+       select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[])
+         as s (kind, key, version, state, error, look_seconds)
+     ), locked as (
+       select kind, key from ops.sync_targets t join s using (kind, key) order by kind, key for update of t
+     ), settled as (
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
          due_at = ${again}, rung_at = ${rungFor(again)},
          attempts = 0, misses = 0, state = s.state, last_error = s.error
-       from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[])
-         as s (kind, key, version, state, error, look_seconds)
+       from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
        returning t.kind, t.key, t.due_at, t.rung_at, t.dirty_version > t.clean_version as is_dirty
      )

@@ -23,7 +23,7 @@ export function createThreadPages(): ThreadPages {
 export interface PageSource {
   read(page: { limit?: number; offset?: number }): Promise<{ messages: readonly Message[]; isComplete: boolean }>;
   /** Whether the mirror holds all of these messages, and the whole thread before them. */
-  isHeld(ids: readonly Message['id'][]): Promise<boolean>;
+  holdsAll(ids: readonly Message['id'][]): Promise<boolean>;
   /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
   holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
 }
@@ -72,7 +72,7 @@ async function readOnce(
     // A short page is the end, as a rule; it is proved only where something depends on it.
     const isShort = pages.limit !== undefined && messages.length < pages.limit;
     if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
-    if (isOlder(fresh, before) && (await source.isHeld(fresh.map(({ id }) => id)))) return 'partial';
+    if (isOlder(fresh, before) && (await source.holdsAll(fresh.map(({ id }) => id)))) return 'partial';
     before = messages;
     offset += Math.max(1, messages.length - 1);
   }

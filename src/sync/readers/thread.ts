@@ -3,7 +3,7 @@ import { normalizeNumber } from '../../numbers.ts';
 import type { Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
-import { heldThread, holdsAll, holdsOnly } from '../../warehouse/entities/texts/held-thread.ts';
+import { heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type TargetReader } from '../finding.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
@@ -14,15 +14,15 @@ const retryPartialSeconds = 60;
 export function createThreadReader(pages: ThreadPages): TargetReader {
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
-    const held = await heldThread(room.db, thread);
+    const held = heldThread(room.db, thread);
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
         const answer = await room.service.conversations.read(addressOf(thread), page, { signal });
         room.onAnswer('conversations.read', answer);
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
-      isHeld: async (ids) => held?.isThreadComplete === true && (await holdsAll(room.db, held.conversationId, ids)),
-      holdsOnly: async (ids) => held?.isThreadComplete === true && (await holdsOnly(room.db, held.conversationId, ids)),
+      holdsAll: held.holdsAll,
+      holdsOnly: held.holdsOnly,
     });
     const { own, others } = splitGroups(thread, messages);
     return {

@@ -1,6 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { type Running, startNode } from './processes.ts';
 
+/** As `npm run trunkline` starts them: a small young generation costs nothing and saves a third of the memory. */
+const asInProduction = ['--max-semi-space-size=3', 'src/main.ts'];
+
 export const secret = 'bench-secret-0123456789';
 
 export interface DaemonStores {
@@ -16,7 +19,7 @@ export interface SandboxAccess {
 /** `trunkline web`; ready is its address. */
 export async function startWeb(stores: DaemonStores, profileFolder?: string): Promise<Running<string>> {
   return startNode(
-    [...(await profiling(profileFolder, `web-${backendOf(stores)}`)), 'src/main.ts', 'web'],
+    [...(await profiling(profileFolder, `web-${backendOf(stores)}`)), ...asInProduction, 'web'],
     { ...environmentOf(stores), PORT: '0', HOST: '127.0.0.1', WEBHOOK_SECRET: secret },
     (line) => /"url":"([^"]+)"/.exec(line)?.[1],
   );
@@ -29,7 +32,7 @@ export async function startWorker(
   profileFolder?: string,
 ): Promise<Running<true>> {
   return startNode(
-    [...(await profiling(profileFolder, `worker-${backendOf(stores)}`)), 'src/main.ts', 'worker'],
+    [...(await profiling(profileFolder, `worker-${backendOf(stores)}`)), ...asInProduction, 'worker'],
     { ...environmentOf(stores), API_BASE_URL: url, API_KEY: apiKey },
     (line) => line.includes('The worker works') || undefined,
   );

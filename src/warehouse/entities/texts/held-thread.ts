@@ -1,48 +1,28 @@
 import { type Database, query } from '../../database.ts';
 import type { Thread } from './conversations.ts';
 
-/** What the mirror holds of a thread that decides how far back it is read. */
+/** What the mirror holds of a thread decides how far back it is read. */
 export interface HeldThread {
-  readonly conversationId: string;
-  readonly isThreadComplete: boolean;
+  /** Whether it holds the whole thread, these messages among it. */
+  holdsAll(ids: readonly (number | string)[]): Promise<boolean>;
+  /** Whether it holds the whole thread, and nothing, but deleted messages, besides these. */
+  holdsOnly(ids: readonly (number | string)[]): Promise<boolean>;
 }
 
-export async function heldThread(db: Database, thread: Thread): Promise<HeldThread | undefined> {
-  const [held] = await query<HeldThread>(
-    db,
-    `select conversation_id as "conversationId", is_thread_complete as "isThreadComplete"
-     from warehouse.sms_conversations where line = $1 and number = $2 and participants_key = $3`,
-    [thread.line, thread.number, thread.participants.join(',')],
-  );
-  return held;
-}
-
-/** Whether all these messages of a conversation are held and not deleted. */
-export async function holdsAll(
-  db: Database,
-  conversationId: string,
-  ids: readonly (number | string)[],
-): Promise<boolean> {
-  const [row] = await query<{ held: number }>(
-    db,
-    `select count(*)::integer as held from warehouse.sms_messages
-     where conversation_id = $1 and message_id = any($2::bigint[]) and deleted_at is null`,
-    [conversationId, ids],
-  );
-  return row?.held === ids.length;
-}
-
-/** Whether a conversation holds no message, but deleted ones, besides these. */
-export async function holdsOnly(
-  db: Database,
-  conversationId: string,
-  ids: readonly (number | string)[],
-): Promise<boolean> {
-  const [row] = await query<{ others: boolean }>(
-    db,
-    `select exists (select from warehouse.sms_messages
-       where conversation_id = $1 and message_id <> all($2::bigint[]) and deleted_at is null) as others`,
-    [conversationId, ids],
-  );
-  return row?.others === false;
+export function heldThread(db: Database, { line, number, participants }: Thread): HeldThread {
+  const isSo = async (what: string, ids: readonly (number | string)[]) => {
+    const [row] = await query<{ is_so: boolean }>(
+      db,
+      `select is_thread_complete and ${what} as is_so from warehouse.sms_conversations c
+       where line = $1 and number = $2 and participants_key = $3`,
+      [line, number, participants.join(','), ids],
+    );
+    return row?.is_so === true;
+  };
+  const messages = 'from warehouse.sms_messages m where m.conversation_id = c.conversation_id and deleted_at is null';
+  return {
+    holdsAll: (ids) =>
+      isSo(`(select count(*) ${messages} and message_id = any($4::bigint[])) = cardinality($4::bigint[])`, ids),
+    holdsOnly: (ids) => isSo(`not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
+  };
 }
