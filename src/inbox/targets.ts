@@ -1,5 +1,5 @@
-import type { Transaction } from '../warehouse/database.ts';
-import { type Database, query } from '../warehouse/database.ts';
+import { maskKey } from '../masking.ts';
+import { type Database, query, type Transaction } from '../warehouse/database.ts';
 
 /*
  * A target's life (ops.sync_targets):
@@ -21,7 +21,7 @@ export interface Target {
 
 /** A target as logs and pages may show it: of phone numbers only the last four digits. */
 export function shownTarget({ kind, key }: Target): string {
-  return `${kind} ${kind === 'thread' ? key.replace(/\d+(?=\d{4})/g, '…') : key}`;
+  return `${kind} ${maskKey(kind, key)}`;
 }
 
 /** A reason to read a target, at once or some seconds from now. */

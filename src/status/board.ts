@@ -3,8 +3,8 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
+import { maskTree } from '../masking.ts';
 import type { Queues } from '../queues/queues.ts';
-import { maskTree } from './masking.ts';
 
 /** Where the queue board stands. */
 export const boardPath = '/queues';

@@ -1,8 +1,8 @@
+import { maskNumbers } from '../../masking.ts';
 import type { Service } from '../../service/client.ts';
 import { ServiceError } from '../../service/client.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
 import { type Database, query } from '../../warehouse/database.ts';
-import { maskNumbers } from '../masking.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('API');

@@ -1,6 +1,6 @@
 import { type TargetKind, targetKinds } from '../../inbox/targets.ts';
+import { maskKey, maskNumbers } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
-import { maskKey, maskNumbers } from '../masking.ts';
 
 /** What is owed of one stream. */
 export interface Backlog {

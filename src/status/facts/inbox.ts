@@ -1,5 +1,5 @@
+import { maskKey } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
-import { maskKey } from '../masking.ts';
 
 /** What arrived; never what it said. */
 export interface InboxFacts {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskKey, maskNumbers, maskTree } from '../../src/status/masking.ts';
+import { maskKey, maskNumbers, maskTree } from '../src/masking.ts';
 
 test.each([
   ['18005550100/18455550123', '…0100/…0123'],
