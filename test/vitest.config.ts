@@ -5,6 +5,8 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.ts'],
+    // `npm run faults` runs those that take minutes too.
+    exclude: process.env.FAULTS === 'all' ? [] : ['test/faults/long/**'],
     globalSetup: ['test/stores/setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,

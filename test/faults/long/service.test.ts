@@ -1,9 +1,9 @@
 import { test, vi } from 'vitest';
-import { deployForSuite } from './deployment/suite.ts';
-import { startLoad } from './load/load.ts';
-import { createSender } from './load/sender.ts';
-import { expectNothingLost } from './oracle/oracle.ts';
-import { createRandom } from './random.ts';
+import { deployForSuite } from '../deployment/suite.ts';
+import { startLoad } from '../load/load.ts';
+import { createSender } from '../load/sender.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 const deployment = deployForSuite({ backend: 'redis' });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { backends } from '../stores/backends.ts';
-import { deploy } from './deployment/deployment.ts';
-import type { Part } from './deployment/part.ts';
-import { startLoad } from './load/load.ts';
-import { expectNothingLost } from './oracle/oracle.ts';
-import { createRandom } from './random.ts';
+import { backends } from '../../stores/backends.ts';
+import { deploy } from '../deployment/deployment.ts';
+import type { Part } from '../deployment/part.ts';
+import { startLoad } from '../load/load.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 /** A platform kills what still runs 30 s after it was told to stop; 5 s of them are kept in reserve. */
 const drainLimit = 25_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { backends } from '../stores/backends.ts';
-import { deploy, ourSubscriptions } from './deployment/deployment.ts';
-import { startLoad } from './load/load.ts';
-import { expectNothingLost } from './oracle/oracle.ts';
-import { createRandom } from './random.ts';
+import { backends } from '../../stores/backends.ts';
+import { deploy, ourSubscriptions } from '../deployment/deployment.ts';
+import { startLoad } from '../load/load.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 describe.concurrent.each(backends)(
   'on %s',
