@@ -16,7 +16,7 @@ export type { Answer } from './answers/envelope.ts';
 export type { Drift } from './answers/reading.ts';
 export { ServiceError } from './errors.ts';
 export { apiKey, type Credential } from './transport/authorization.ts';
-export type { AnswerMoment, CallOptions } from './transport/transport.ts';
+export type { AnswerMoment } from './transport/transport.ts';
 
 /** The API of one account. Every method rejects with `ServiceError` and nothing else. */
 export interface Service {

@@ -1,10 +1,8 @@
 import { type Entity, fields } from '../answers/fields.ts';
 import { flag, instant, integer, list, messageDirection, text } from '../answers/values.ts';
 
-const deliveryShape = { status: text, error: text, at: instant };
-
 /** A carrier's receipt (section 2.6): its words are the carrier's own. */
-export type Delivery = Entity<typeof deliveryShape>;
+const deliveryShape = { status: text, error: text, at: instant };
 
 const shape = {
   id: integer,

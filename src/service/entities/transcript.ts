@@ -7,8 +7,6 @@ const kpiShape = { name: text, value: count, note: text };
 /** One utterance; `start` and `end` are seconds from the beginning of the audio, with a fraction. */
 export type Segment = Entity<typeof segmentShape>;
 
-export type Kpi = Entity<typeof kpiShape>;
-
 const shape = {
   id: integer,
   callId,
