@@ -1,19 +1,5 @@
 /** The entities of the account as the sandbox keeps them; `resources/` renders them as the specification shows them. */
 
-export const scopes = [
-  'webhooks:read',
-  'webhooks:write',
-  'reports:read',
-  'users:read',
-  'sms:read',
-  'sms:write',
-  'sms:send',
-  'recordings:read',
-  'messages:read',
-  'messages:write',
-] as const;
-export type Scope = (typeof scopes)[number];
-
 export const eventTypes = [
   'AccountRealTimeCalls',
   'AccountEndedCalls',
@@ -22,12 +8,6 @@ export const eventTypes = [
   'AccountAITranscription',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
-
-export interface ApiKey {
-  key: string;
-  name: string;
-  scopes: Scope[];
-}
 
 /** Section 2.8, served as it is. */
 export interface User {

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { scopes } from './account.ts';
 import { assumptions } from './assumptions.ts';
 import type { Context } from './context.ts';
+import { scopes } from './entities/access.ts';
+import { defaultSettings } from './entities/settings.ts';
 import { createFaults, type FaultInput, faultSpec } from './faults.ts';
 import { createHistory, type DeliveryRecord, type RequestRecord } from './history.ts';
 import { createServer } from './http/server.ts';
 import { validate } from './http/validation.ts';
 import { createRandom, deriveSeed } from './random.ts';
 import { createLinks } from './resources/links.ts';
+import { rolesOf } from './seed/roles.ts';
 import { directoryOf, seedStore } from './seed/seed.ts';
 import { type Journal, type Origin, openJournal } from './store/journal.ts';
 import { createStore, type Store } from './store/store.ts';
@@ -97,6 +99,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   function fill(target: Store): void {
     seedStore(target, origin, directory);
     target.keys.load({ key: apiKey, name: 'default', scopes: [...scopes] });
+    target.settings.load({ ...defaultSettings });
+    for (const role of rolesOf(directory.users)) target.roles.load(role);
   }
 
   function begin(): void {
@@ -130,7 +134,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     journal?.close();
   }
 
-  const server = createServer(context);
+  const server = await createServer(context);
   try {
     url = await server.listen({ port: options.port ?? 0, host: options.host ?? '127.0.0.1' });
   } catch (error) {

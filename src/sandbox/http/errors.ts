@@ -1,14 +1,28 @@
-import type { Scope } from '../account.ts';
+import { z } from 'zod';
+import { type Scope, scopes } from '../entities/access.ts';
 
-export type ErrorType =
-  | 'invalid_request'
-  | 'unsupported'
-  | 'unauthenticated'
-  | 'insufficient_scope'
-  | 'permission_denied'
-  | 'not_found'
-  | 'rate_limited'
-  | 'internal_error';
+const errorTypes = [
+  'invalid_request',
+  'unsupported',
+  'unauthenticated',
+  'insufficient_scope',
+  'permission_denied',
+  'not_found',
+  'rate_limited',
+  'internal_error',
+] as const;
+export type ErrorType = (typeof errorTypes)[number];
+
+/** The envelope of section 7. */
+export const errorBody = z
+  .object({
+    error: z.object({
+      type: z.enum(errorTypes).describe('Branch on this, never on the message.'),
+      message: z.string(),
+      scope: z.enum(scopes).optional().describe('What to request, with insufficient_scope.'),
+    }),
+  })
+  .meta({ id: 'Error' });
 
 /** An answer of section 7: its status, and what goes into the envelope. */
 export class ApiError extends Error {
@@ -53,6 +67,6 @@ export function typeOfStatus(status: number): ErrorType {
   }
 }
 
-export function errorEnvelope(type: ErrorType, message: string, scope?: Scope): object {
+export function errorEnvelope(type: ErrorType, message: string, scope?: Scope): z.output<typeof errorBody> {
   return { error: scope === undefined ? { type, message } : { type, message, scope } };
 }

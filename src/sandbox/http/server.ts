@@ -1,21 +1,47 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { callRoutes } from '../routes/calls/calls.ts';
 import { callSearchRoutes } from '../routes/calls/search.ts';
+import { accountRoutes } from '../routes/control/account.ts';
 import { eventRoutes } from '../routes/control/events.ts';
 import { historyRoutes } from '../routes/control/history.ts';
 import { settingRoutes } from '../routes/control/settings.ts';
 import { fileRoutes } from '../routes/files.ts';
+import { oauthRoutes } from '../routes/oauth/oauth.ts';
+import { blockingRoutes } from '../routes/sms/blocking.ts';
 import { conversationRoutes } from '../routes/sms/conversations.ts';
+import { draftRoutes } from '../routes/sms/drafts.ts';
 import { lineRoutes } from '../routes/sms/lines.ts';
+import { sendRoutes } from '../routes/sms/send.ts';
+import { templateRoutes } from '../routes/sms/templates.ts';
+import { threadRoutes } from '../routes/sms/threads.ts';
+import { unreadRoutes } from '../routes/sms/unread.ts';
 import { userRoutes } from '../routes/users.ts';
 import { webhookRoutes } from '../routes/webhooks.ts';
-import { authenticate, requireScope, Unauthenticated } from './credentials.ts';
-import { ApiError, errorEnvelope, invalidRequest, typeOfStatus } from './errors.ts';
+import { describeCommon, guard, speakZod } from './api.ts';
+import { Unauthenticated } from './credentials.ts';
+import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
+import { serveOpenApi } from './openapi.ts';
+import { addRetryAfter, strike } from './strikes.ts';
 
-/** The HTTP side of the sandbox: the API, the files behind signed links, and the control routes. */
-export function createServer(context: Context): FastifyInstance {
+/** The routes under the prefix of the API, in the order of section 4. */
+const apiRoutes = [
+  lineRoutes,
+  sendRoutes,
+  threadRoutes,
+  conversationRoutes,
+  blockingRoutes,
+  unreadRoutes,
+  draftRoutes,
+  templateRoutes,
+  userRoutes,
+  callSearchRoutes,
+  callRoutes,
+  webhookRoutes,
+];
+
+/** The HTTP side of the sandbox: the API and its document, the files behind signed links, and the control routes. */
+export async function createServer(context: Context): Promise<FastifyInstance> {
   const server = Fastify({
     forceCloseConnections: true,
     // The largest send carries ten attachments of 5 MB in base64.
@@ -29,26 +55,27 @@ export function createServer(context: Context): FastifyInstance {
     answerError(new ApiError(404, 'not_found', `there is no ${request.method} ${pathOf(request)}`), reply),
   );
   acceptJson(server);
+  await serveOpenApi(server);
 
   server.register(
-    async (api) => {
-      recordRequests(api, context);
-      guard(api, context);
-      lineRoutes(api, context);
-      conversationRoutes(api, context);
-      userRoutes(api, context);
-      callSearchRoutes(api, context);
-      callRoutes(api, context);
-      webhookRoutes(api, context);
+    async (app) => {
+      recordRequests(app, context);
+      guard(app, context);
+      strike(app, context);
+      describeCommon(app);
+      const api = speakZod(app);
+      for (const routes of apiRoutes) routes(api, context);
     },
     { prefix: '/api/public/v1' },
   );
+  server.register(async (app) => oauthRoutes(speakZod(app), context));
   server.register(async (files) => fileRoutes(files, context));
   server.register(
     async (control) => {
       eventRoutes(control, context);
       historyRoutes(control, context);
       settingRoutes(control, context);
+      accountRoutes(speakZod(control), context);
     },
     { prefix: '/_sandbox' },
   );
@@ -82,38 +109,9 @@ function recordRequests(api: FastifyInstance, { history, now }: Context): void {
   });
 }
 
-/** Credential and scope first, then the faults, so that a fault never hides a wrong credential. */
-function guard(api: FastifyInstance, { store, faults }: Context): void {
-  const closing = new AbortController();
-  api.addHook('preClose', async () => closing.abort());
-
-  api.addHook('onRequest', async (request) => {
-    const { scope } = request.routeOptions.config;
-    if (scope !== undefined) {
-      request.credential = authenticate(store, request, scope);
-      requireScope(request.credential, scope);
-    }
-    const { latencyMs, errorRate, status, retryAfterSeconds } = faults.current();
-    if (latencyMs > 0) await sleep(latencyMs, undefined, { signal: closing.signal }).catch(() => undefined);
-    if (errorRate > 0 && faults.random.chance(errorRate)) throw new InjectedError(status, retryAfterSeconds);
-  });
-}
-
-class InjectedError extends ApiError {
-  readonly retryAfterSeconds: number | null;
-
-  constructor(status: number, retryAfterSeconds: number | null) {
-    super(status, typeOfStatus(status), 'injected by the sandbox');
-    this.name = 'InjectedError';
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
-
 function answerError(error: FastifyError | Error, reply: FastifyReply): FastifyReply {
   if (error instanceof Unauthenticated) reply.header('www-authenticate', error.challenge);
-  if (error instanceof InjectedError && error.retryAfterSeconds !== null) {
-    reply.header('retry-after', error.retryAfterSeconds);
-  }
+  addRetryAfter(error, reply);
   if (error instanceof ApiError) {
     return reply.code(error.status).send(errorEnvelope(error.type, error.message, error.scope));
   }

@@ -1,12 +1,14 @@
+import type { z } from 'zod';
 import type { Call, Transcript } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import { inventTranscript } from '../seed/transcripts.ts';
+import type { recordingSchema } from './call-schemas.ts';
 import { legCallId, uniqueIdOf } from './calls.ts';
 import type { Links } from './links.ts';
 import { rfc3339 } from './moments.ts';
 
 /** The recordings that are written by now, one per recorded leg (2.10). */
-export function recordingsOf(call: Call, now: number, links: Links): object[] {
+export function recordingsOf(call: Call, now: number, links: Links): z.output<typeof recordingSchema>[] {
   if (call.recordingsAt === null || call.recordingsAt > now) return [];
   return call.legs
     .filter((leg) => leg.recorded)

@@ -1,37 +1,13 @@
+import type { z } from 'zod';
 import type { Call, Leg } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
+import { type callSchema, callSummarySchema } from './call-schemas.ts';
 import { rfc3339 } from './moments.ts';
 
-/** The fields of a call summary (2.9), by which a search can also be sorted. */
-export const summaryFields = [
-  'id',
-  'direction',
-  'status',
-  'statusCode',
-  'callerType',
-  'callerName',
-  'callerNumber',
-  'calledType',
-  'calledName',
-  'calledNumber',
-  'dialledNumber',
-  'callerIdInternal',
-  'callerIdExternal',
-  'startTime',
-  'endTime',
-  'durationSeconds',
-  'talkTimeSeconds',
-  'transferred',
-  'abandoned',
-  'recorded',
-  'calledBack',
-  'repeated',
-] as const;
+/** By which fields a search can be sorted: those of a call summary (2.9). */
+export const summaryFields = callSummarySchema.keyof().options;
 
-type SummaryField = (typeof summaryFields)[number];
-
-/** What is undefined is absent in JSON. */
-type CallSummary = Record<SummaryField, string | number | boolean | undefined>;
+export type CallSummary = z.output<typeof callSummarySchema>;
 
 /** One literal of one shape: pages of 500 rows are rendered some hundred times a second. */
 export function callSummary(call: Call): CallSummary {
@@ -62,7 +38,7 @@ export function callSummary(call: Call): CallSummary {
   };
 }
 
-export function callWithLegs(call: Call): object {
+export function callWithLegs(call: Call): z.output<typeof callSchema> {
   return { ...callSummary(call), legs: call.legs.map((leg, index) => legResource(call, leg, index)) };
 }
 
@@ -77,7 +53,7 @@ export function legCallId(call: Call, leg: Leg): string {
   return transfer === undefined ? call.id : uniqueIdOf(call, transfer);
 }
 
-function legResource(call: Call, leg: Leg, index: number): object {
+function legResource(call: Call, leg: Leg, index: number): z.output<typeof callSchema>['legs'][number] {
   const begin = (call.start + leg.offset) * 1000;
   const before = call.legs[index - 1];
   return {

@@ -1,10 +1,42 @@
+import { z } from 'zod';
 import type { Message } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
+import type { Credential } from '../http/credentials.ts';
 import type { Links } from './links.ts';
 import { rfc3339 } from './moments.ts';
 
-/** A message as a thread read shows it (2.6). Nobody in particular asks with an API key: read by anyone is read. */
-export function messageResource(message: Message, now: number, links: Links): object {
+/** Section 2.6. */
+export const messageSchema = z
+  .object({
+    id: z.int(),
+    direction: z.enum(['in', 'out']),
+    from: z.string(),
+    to: z.string(),
+    text: z.string(),
+    media: z.array(z.string()).describe('Publicly readable; treat as secrets.'),
+    sentAt: z.string(),
+    read: z.boolean().describe('Whether the calling user has read it.'),
+    readBy: z.array(z.int()),
+    sentBy: z.int().optional().describe('Absent when an integration sent it.'),
+    delivery: z
+      .object({ status: z.string(), error: z.string(), at: z.string() })
+      .optional()
+      .describe('Carrier receipt; absent means not yet reported.'),
+    groupParticipants: z.array(z.string()).optional(),
+    scheduled: z.boolean().optional(),
+    scheduledAt: z.string().optional(),
+    blocked: z.boolean().optional().describe('Charged, and not delivered.'),
+    blockReason: z.string().optional(),
+  })
+  .meta({ id: 'Message' });
+
+/** A message as a thread read shows it to whoever asks. */
+export function messageResource(
+  message: Message,
+  viewer: Credential,
+  now: number,
+  links: Links,
+): z.output<typeof messageSchema> {
   const waiting = message.scheduledAt !== undefined && message.scheduledAt > now;
   const { delivery, participants } = message;
   return {
@@ -15,7 +47,7 @@ export function messageResource(message: Message, now: number, links: Links): ob
     text: message.text,
     media: message.media.map((file) => links.media(file)),
     sentAt: rfc3339(!waiting && message.scheduledAt !== undefined ? message.scheduledAt : message.sentAt),
-    read: message.readByAccount || message.readBy.length > 0,
+    read: isReadBy(message, viewer),
     readBy: message.readBy,
     sentBy: message.sentBy,
     delivery: delivery && { status: delivery.status, error: delivery.error, at: rfc3339(delivery.at) },
@@ -25,6 +57,12 @@ export function messageResource(message: Message, now: number, links: Links): ob
     blocked: message.blockReason === undefined ? undefined : true,
     blockReason: message.blockReason,
   };
+}
+
+/** An API key is nobody in particular: for it, read by anyone is read. */
+export function isReadBy(message: Message, viewer: Credential): boolean {
+  if (viewer.kind === 'user') return message.readBy.includes(viewer.user.id);
+  return message.readByAccount || message.readBy.length > 0;
 }
 
 /** Who a message went to: a group text goes to everyone but its sender. */

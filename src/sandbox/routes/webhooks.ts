@@ -1,18 +1,18 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { eventTypes, type Subscription } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
-import { ApiError, invalidRequest, notFound } from '../http/errors.ts';
-import { validate } from '../http/validation.ts';
-import { subscriptionResource } from '../resources/subscriptions.ts';
-
-interface SubscriptionPath {
-  Params: { id: string };
-}
+import type { Api } from '../http/api.ts';
+import { ApiError, notFound } from '../http/errors.ts';
+import { dataOf, idPath, nothing } from '../http/fields.ts';
+import { tag } from '../http/openapi.ts';
+import { subscriptionResource, subscriptionSchema } from '../resources/subscriptions.ts';
 
 const eventType = z.enum(eventTypes);
-const listQuery = z.object({ type: eventType.optional(), enabled: z.enum(['true', 'false']).optional() });
+const listQuery = z.object({
+  type: eventType.optional(),
+  enabled: z.enum(['true', 'false']).optional().describe('Only `true` is supported.'),
+});
 
 const fields = {
   name: z.string(),
@@ -29,68 +29,160 @@ const createBody = z.strictObject({
 });
 const changeBody = z.strictObject(fields).partial();
 
-/** Webhook subscriptions (4.7). Create, read one, enable, delete and the list of types are assumptions. */
-export function webhookRoutes(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  const { subscriptions } = store;
-  const read = { config: { scope: 'webhooks:read' as const } };
-  const write = { config: { scope: 'webhooks:write' as const } };
+const read = { scope: 'webhooks:read' } as const;
+const write = { scope: 'webhooks:write' } as const;
+const tags = tag('4.7');
+const one = dataOf(subscriptionSchema);
+const assumed = 'Assumed: the specification does not show it.';
 
-  function requireSubscription(id: string): Subscription {
-    if (!/^\d{1,15}$/.test(id))
-      throw invalidRequest(`the subscription id must be an integer, got ${JSON.stringify(id)}`);
-    const subscription = subscriptions.get(Number(id));
+/** Webhook subscriptions (4.7). Create, read one, enable, delete and the list of types are assumptions. */
+export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const { subscriptions } = store;
+
+  function requireSubscription(id: number): Subscription {
+    const subscription = subscriptions.get(id);
     if (subscription === undefined) throw notFound(`the subscription ${id}`);
     return subscription;
   }
 
-  function change(id: string, changes: z.output<typeof changeBody>): object {
+  function change(id: number, changes: z.output<typeof changeBody>): z.output<typeof one> {
     const subscription = requireSubscription(id);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     const changed = { ...subscription, ...given, updatedAt: now().getTime() };
     return { data: subscriptionResource(subscriptions.put(changed)) };
   }
 
-  app.get('/webhooks', read, ({ query }) => {
-    const { type, enabled } = validate(listQuery, query, 'query');
-    if (enabled === 'false') throw new ApiError(400, 'unsupported', 'only enabled=true is supported');
-    const listed = subscriptions
-      .values()
-      .filter((subscription) => type === undefined || subscription.type === type)
-      .filter((subscription) => enabled === undefined || subscription.enabled);
-    return { data: listed.map(subscriptionResource) };
-  });
-
-  app.get('/webhooks/types', read, () => ({ data: eventTypes }));
-
-  app.get<SubscriptionPath>('/webhooks/:id', read, ({ params }) => ({
-    data: subscriptionResource(requireSubscription(params.id)),
-  }));
-
-  app.post('/webhooks', write, ({ body }, reply) => {
-    const at = now().getTime();
-    const id = Math.max(900, subscriptions.highestKey()) + 1;
-    const created: Subscription = { id, ...validate(createBody, body), createdAt: at, updatedAt: at };
-    reply.code(201);
-    return { data: subscriptionResource(subscriptions.put(created)) };
-  });
-
-  app.route<SubscriptionPath>({
-    method: ['PUT', 'PATCH'],
-    url: '/webhooks/:id',
-    ...write,
-    handler: ({ params, body }) => {
-      requireSubscription(params.id);
-      return change(params.id, validate(changeBody, body ?? {}));
+  api.get(
+    '/webhooks',
+    {
+      config: read,
+      schema: {
+        operationId: 'listWebhooks',
+        summary: 'Subscriptions',
+        tags,
+        querystring: listQuery,
+        response: { 200: dataOf(z.array(subscriptionSchema)) },
+      },
     },
-  });
+    ({ query: { type, enabled } }) => {
+      if (enabled === 'false') throw new ApiError(400, 'unsupported', 'only enabled=true is supported');
+      const listed = subscriptions
+        .values()
+        .filter((subscription) => type === undefined || subscription.type === type)
+        .filter((subscription) => enabled === undefined || subscription.enabled);
+      return { data: listed.map(subscriptionResource) };
+    },
+  );
 
-  app.post<SubscriptionPath>('/webhooks/:id/disable', write, ({ params }) => change(params.id, { enabled: false }));
-  app.post<SubscriptionPath>('/webhooks/:id/enable', write, ({ params }) => change(params.id, { enabled: true }));
+  api.get(
+    '/webhooks/types',
+    {
+      config: read,
+      schema: {
+        operationId: 'listWebhookTypes',
+        summary: 'The live list of event types',
+        description: 'Assumed: its shape is not shown.',
+        tags,
+        response: { 200: dataOf(z.array(eventType)) },
+      },
+    },
+    () => ({ data: [...eventTypes] }),
+  );
 
-  app.delete<SubscriptionPath>('/webhooks/:id', write, ({ params }, reply) => {
-    subscriptions.delete(requireSubscription(params.id).id);
-    return reply.code(204).send();
-  });
+  api.get(
+    '/webhooks/:id',
+    {
+      config: read,
+      schema: {
+        operationId: 'getWebhook',
+        summary: 'One subscription',
+        description: assumed,
+        tags,
+        params: idPath,
+        response: { 200: one },
+      },
+    },
+    ({ params }) => ({ data: subscriptionResource(requireSubscription(params.id)) }),
+  );
+
+  api.post(
+    '/webhooks',
+    {
+      config: write,
+      schema: {
+        operationId: 'createWebhook',
+        summary: 'Subscribe to events of one type',
+        description: assumed,
+        tags,
+        body: createBody,
+        response: { 201: one },
+      },
+    },
+    ({ body }, reply) => {
+      const at = now().getTime();
+      const id = Math.max(900, subscriptions.highestKey()) + 1;
+      const created = subscriptions.put({ id, ...body, createdAt: at, updatedAt: at });
+      reply.code(201);
+      return { data: subscriptionResource(created) };
+    },
+  );
+
+  for (const method of ['PUT', 'PATCH'] as const) {
+    api.route({
+      method,
+      url: '/webhooks/:id',
+      config: write,
+      schema: {
+        operationId: method === 'PUT' ? 'updateWebhook' : 'patchWebhook',
+        summary: 'Merge changes into a subscription',
+        tags,
+        params: idPath,
+        body: changeBody,
+        response: { 200: one },
+      },
+      handler: ({ params, body }) => change(params.id, body),
+    });
+  }
+
+  for (const [verb, enabled] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const) {
+    api.post(
+      `/webhooks/:id/${verb}`,
+      {
+        config: write,
+        schema: {
+          operationId: `${verb}Webhook`,
+          summary: enabled ? 'Deliver events again' : 'Keep the subscription, deliver nothing',
+          ...(enabled && { description: assumed }),
+          tags,
+          params: idPath,
+          response: { 200: one },
+        },
+      },
+      ({ params }) => change(params.id, { enabled }),
+    );
+  }
+
+  api.delete(
+    '/webhooks/:id',
+    {
+      config: write,
+      schema: {
+        operationId: 'deleteWebhook',
+        summary: 'Unsubscribe',
+        description: assumed,
+        tags,
+        params: idPath,
+        response: { 204: nothing },
+      },
+    },
+    ({ params }, reply) => {
+      subscriptions.delete(requireSubscription(params.id).id);
+      reply.code(204).send();
+    },
+  );
 }
 
 function isHttpUrl(text: string): boolean {

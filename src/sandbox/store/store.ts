@@ -1,29 +1,72 @@
-import type { ApiKey, Line, Subscription, User } from '../account.ts';
+import type { Line, Subscription, User } from '../account.ts';
+import type { AccessToken, ApiKey, AuthorizationCode, OAuthClient, RefreshToken, Role } from '../entities/access.ts';
+import type { AccountSettings } from '../entities/settings.ts';
+import type {
+  BlockedSender,
+  Charge,
+  ConversationState,
+  Draft,
+  HostedFile,
+  OptOut,
+  Template,
+} from '../entities/texting.ts';
 import { type CallTable, createCallTable } from './calls.ts';
 import { createMessageTable, type MessageTable } from './messages.ts';
 import { type Change, createTable, type RecordChange, type Table } from './table.ts';
 
 /** The state of the account, in memory. One table per entity; a new entity is a new table here. */
 export interface Store {
+  settings: Table<'account', AccountSettings>;
   keys: Table<string, ApiKey>;
   users: Table<number, User>;
+  roles: Table<number, Role>;
   lines: Table<string, Line>;
   messages: MessageTable;
+  /** By `pairKey`, as the two after it. */
+  conversations: Table<string, ConversationState>;
+  blocked: Table<string, BlockedSender>;
+  optOuts: Table<string, OptOut>;
+  drafts: Table<string, Draft>;
+  templates: Table<number, Template>;
+  files: Table<string, HostedFile>;
+  charges: Table<number, Charge>;
   calls: CallTable;
   subscriptions: Table<number, Subscription>;
+  clients: Table<string, OAuthClient>;
+  codes: Table<string, AuthorizationCode>;
+  accessTokens: Table<string, AccessToken>;
+  refreshTokens: Table<string, RefreshToken>;
   /** Applies a change from the journal without recording it again. */
   apply(change: Change): void;
   clear(): void;
 }
 
+/** The key of what belongs to a line and another party's number, both normalized. */
+export function pairKey(pair: { line: string; number: string }): string {
+  return `${pair.line}/${pair.number}`;
+}
+
 export function createStore(record: RecordChange): Store {
   const tables = {
-    keys: createTable<string, ApiKey>('key', (key) => key.key, record),
-    users: createTable<number, User>('user', (user) => user.id, record),
-    lines: createTable<string, Line>('line', (line) => line.number, record),
+    settings: createTable<'account', AccountSettings>('settings', ({ id }) => id, record),
+    keys: createTable<string, ApiKey>('key', ({ key }) => key, record),
+    users: createTable<number, User>('user', ({ id }) => id, record),
+    roles: createTable<number, Role>('role', ({ userId }) => userId, record),
+    lines: createTable<string, Line>('line', ({ number }) => number, record),
     messages: createMessageTable(record),
+    conversations: createTable<string, ConversationState>('conversation', pairKey, record),
+    blocked: createTable<string, BlockedSender>('blocked', pairKey, record),
+    optOuts: createTable<string, OptOut>('opt-out', pairKey, record),
+    drafts: createTable<string, Draft>('draft', ({ draftId }) => draftId, record),
+    templates: createTable<number, Template>('template', ({ id }) => id, record),
+    files: createTable<string, HostedFile>('file', ({ file }) => file, record),
+    charges: createTable<number, Charge>('charge', ({ id }) => id, record),
     calls: createCallTable(record),
-    subscriptions: createTable<number, Subscription>('subscription', (subscription) => subscription.id, record),
+    subscriptions: createTable<number, Subscription>('subscription', ({ id }) => id, record),
+    clients: createTable<string, OAuthClient>('client', ({ clientId }) => clientId, record),
+    codes: createTable<string, AuthorizationCode>('code', ({ code }) => code, record),
+    accessTokens: createTable<string, AccessToken>('access-token', ({ token }) => token, record),
+    refreshTokens: createTable<string, RefreshToken>('refresh-token', ({ token }) => token, record),
   };
   // The journal knows keys and entities only as JSON, so this map gives up their types.
   const byKind = new Map(Object.values(tables).map((table) => [table.kind, table as unknown as Table<never, never>]));

@@ -1,15 +1,34 @@
-import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { Call } from '../../account.ts';
 import type { Context } from '../../context.ts';
-import { validate } from '../../http/validation.ts';
+import type { Api } from '../../http/api.ts';
+import { dataOf } from '../../http/fields.ts';
+import { tag } from '../../http/openapi.ts';
+import { callSummarySchema } from '../../resources/call-schemas.ts';
 import { callSummary } from '../../resources/calls.ts';
 import { callTests } from './filters.ts';
 import { type SearchRequest, searchRequest } from './search-request.ts';
 
+const page = z
+  .object({
+    total: z.int().describe('Across all pages.'),
+    limit: z.int().describe('As applied.'),
+    offset: z.int(),
+    calls: z.array(callSummarySchema),
+  })
+  .meta({ id: 'CallPage' });
+
 /** POST /calls/search (4.6): the calls of a window, newest first unless told otherwise. */
-export function callSearchRoutes(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  app.post('/calls/search', { config: { scope: 'reports:read' } }, ({ body }) => {
-    const request = validate(searchRequest, body);
+export function callSearchRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const schema = {
+    operationId: 'searchCalls',
+    summary: 'Call history',
+    tags: tag('4.6'),
+    body: searchRequest,
+    response: { 200: dataOf(page) },
+  };
+  api.post('/calls/search', { config: { scope: 'reports:read', permission: 'callReports' }, schema }, ({ body }) => {
+    const request = body;
     const { start, end, limit, offset, sort } = request;
     const tests = callTests(request, store.users, now().getTime());
     if (tests.length === 0 && (sort === undefined || sort.field === 'startTime')) {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { scopes } from '../../account.ts';
 import type { Context } from '../../context.ts';
+import { scopes } from '../../entities/access.ts';
 import { faultSpec } from '../../faults.ts';
 import { invalidRequest } from '../../http/errors.ts';
 import { validate } from '../../http/validation.ts';
