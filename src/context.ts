@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
+import { defaultPauses, type Pauses } from './inbox/bumps.ts';
 import { createRinger, type Ringer } from './inbox/ringer.ts';
-import { defaultPauses, type Pauses } from './inbox/targets.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createQueues, type Queues } from './queues/queues.ts';

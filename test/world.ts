@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type QueueName, queueNames } from '../config/queues.ts';
 import { readSettings } from '../config/settings.ts';
 import { type Context, createContext } from '../src/context.ts';
-import type { Pauses } from '../src/inbox/targets.ts';
+import type { Pauses } from '../src/inbox/bumps.ts';
 import type { Log } from '../src/log.ts';
 import { createReceiver, type Receiver } from '../src/receiver/receiver.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/sandbox.ts';
@@ -55,7 +55,7 @@ export const shortLooks = [0.4, 0.8, 1.6];
 const eager: Pauses = { activeMs: 20, refusedMs: 20 };
 const quick: WorkerOptions = {
   looks: shortLooks,
-  sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000 },
+  sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000, mostHistoryWaiting: 100 },
 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */

@@ -1,8 +1,9 @@
 import { type QueueName, queueNames } from '../config/queues.ts';
 import type { Context } from '../src/context.ts';
+import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
-import { bumpTargets, type Target } from '../src/inbox/targets.ts';
+import type { Target } from '../src/inbox/target.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';

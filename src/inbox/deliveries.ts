@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { createBatch } from '../batch.ts';
 import { retryDeadlock } from '../warehouse/database.ts';
-import { bumpStatement, type Pauses, type Ring, ringsOf, type Target, type TargetKind } from './targets.ts';
+import { bumpStatement, type Pauses, ringsOf } from './bumps.ts';
+import { priorities, type Ring, type Target, type TargetKind } from './target.ts';
 
 /** One webhook request, as it is kept. */
 export interface Delivery {
@@ -104,7 +105,7 @@ function insertStatement(pauses: Pauses): string {
         string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean
       from received
     ), hinted as (
-      select kind, key, after_seconds::float8 from unnest(
+      select kind, key, after_seconds::float8, ${priorities.live} as priority from unnest(
         string_to_array($10, ';'), string_to_array($11, ';'), string_to_array($12, ';')) as h (kind, key, after_seconds)
     ), ${bumpStatement(pauses)}`;
 }

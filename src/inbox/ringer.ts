@@ -1,6 +1,7 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
-import type { Ring, Target, TargetKind } from './targets.ts';
+import type { Bell } from '../queues/bell.ts';
+import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
 
 /** The queue whose workers read a kind of target. */
 export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
@@ -21,12 +22,12 @@ export interface Ringer {
   close(): Promise<void>;
 }
 
-type Waiting = Map<string, Target>;
+type Waiting = Map<string, Bell>;
 
 const mostAtOnce = 500;
 
 export function createRinger(
-  queues: { ring(queue: QueueName, bells: readonly Target[]): Promise<void> },
+  queues: { ring(queue: QueueName, bells: readonly Bell[]): Promise<void> },
   log: Log,
 ): Ringer {
   const waiting = new Map<QueueName, Waiting>();
@@ -34,11 +35,15 @@ export function createRinger(
   const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isSilent = false;
 
-  function enqueue(target: Target): void {
+  function enqueue(target: Target, priority: Priority = priorities.live): void {
     const queue = queueOf[target.kind];
-    const targets = waiting.get(queue) ?? new Map<string, Target>();
+    const targets = waiting.get(queue) ?? new Map<string, Bell>();
     waiting.set(queue, targets);
-    targets.set(`${target.kind} ${target.key}`, { kind: target.kind, key: target.key });
+    targets.set(`${target.kind} ${target.key}`, {
+      kind: target.kind,
+      key: target.key,
+      ...(priority !== priorities.live && { isUrgent: false }),
+    });
     if (!ringing.has(queue)) ringing.set(queue, ringAll(queue, targets));
   }
 
@@ -66,9 +71,9 @@ export function createRinger(
 
   return {
     ring(rings) {
-      for (const { afterMs, ...target } of rings) {
+      for (const { afterMs, priority, ...target } of rings) {
         if (afterMs <= 0) {
-          enqueue(target);
+          enqueue(target, priority);
           continue;
         }
         const id = `${target.kind} ${target.key}`;
@@ -78,7 +83,7 @@ export function createRinger(
         clearTimeout(set?.timer);
         const timer = setTimeout(() => {
           timers.delete(id);
-          enqueue(target);
+          enqueue(target, priority);
         }, afterMs);
         timers.set(id, { at, timer });
       }

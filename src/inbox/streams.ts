@@ -1,5 +1,5 @@
 import { type Database, query } from '../warehouse/database.ts';
-import type { TargetKind } from './targets.ts';
+import type { TargetKind } from './target.ts';
 
 /** Why all reads of a kind wait: the credential was refused, or lacks a scope. */
 export interface Parking {

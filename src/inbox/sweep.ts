@@ -1,8 +1,9 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
+import { overdueTargets } from './claims.ts';
 import { queueOf, type Ringer } from './ringer.ts';
-import { overdueTargets, type TargetKind, targetKinds } from './targets.ts';
+import { type Priority, priorities, type TargetKind, targetKinds } from './target.ts';
 
 /** Rings again for what is due and unread: what the queue lost, and what has only now become due. */
 export interface Sweep {
@@ -18,9 +19,16 @@ export interface SweepPace {
   readonly lostAfterMs: number;
   /** The queue is topped up to so many waiting jobs, never beyond: a long backlog stays in Postgres. */
   readonly mostWaiting: number;
+  /** History is rung only while fewer bells than these wait: it goes on when there is nothing else to do. */
+  readonly mostHistoryWaiting: number;
 }
 
-export const defaultSweepPace: SweepPace = { everyMs: 1_000, lostAfterMs: 5_000, mostWaiting: 1_000 };
+export const defaultSweepPace: SweepPace = {
+  everyMs: 1_000,
+  lostAfterMs: 5_000,
+  mostWaiting: 1_000,
+  mostHistoryWaiting: 100,
+};
 
 export function createSweep(
   parts: {
@@ -39,13 +47,18 @@ export function createSweep(
   async function once(): Promise<number> {
     let rung = 0;
     for (const [queue, kinds] of kindsOfQueues) {
-      const room = pace.mostWaiting - (await queues.waiting(queue));
-      if (room <= 0) continue;
-      const overdue = await overdueTargets(db, kinds, room, pace.lostAfterMs);
-      ringer.ring(overdue.map((target) => ({ ...target, afterMs: 0 })));
-      rung += overdue.length;
+      const waiting = await queues.waiting(queue);
+      rung += await ringOverdue(kinds, priorities.live, pace.mostWaiting - waiting);
+      rung += await ringOverdue(kinds, priorities.history, pace.mostHistoryWaiting - waiting);
     }
     return rung;
+  }
+
+  async function ringOverdue(kinds: readonly TargetKind[], priority: Priority, most: number): Promise<number> {
+    if (most <= 0) return 0;
+    const overdue = await overdueTargets(db, { kinds, priority, most }, pace.lostAfterMs);
+    ringer.ring(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
+    return overdue.length;
   }
 
   async function round(): Promise<void> {

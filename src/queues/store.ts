@@ -1,9 +1,9 @@
 import type { Processor, Queue, Worker } from 'bullmq';
-import type { Bell } from './bell.ts';
+import type { BellData } from './bell.ts';
 
-export type BullQueue = Queue<Bell, void, string>;
-export type BullWorker = Worker<Bell, void, string>;
-export type BellProcessor = Processor<Bell, void, string>;
+export type BullQueue = Queue<BellData, void, string>;
+export type BullWorker = Worker<BellData, void, string>;
+export type BellProcessor = Processor<BellData, void, string>;
 
 export interface WorkerTuning {
   readonly concurrency: number;

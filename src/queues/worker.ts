@@ -1,11 +1,11 @@
 import type { Log } from '../log.ts';
-import type { Bell } from './bell.ts';
+import type { BellData } from './bell.ts';
 import { withPatience } from './patience.ts';
 import type { BullWorker, QueueStore, WorkerTuning } from './store.ts';
 import type { Trouble } from './trouble.ts';
 
 /** Looks at one target. The signal fires when the work is no longer ours: the lock was lost, or the deadline is over. */
-export type BellHandler = (bell: Bell, signal: AbortSignal) => Promise<void>;
+export type BellHandler = (bell: BellData, signal: AbortSignal) => Promise<void>;
 
 export interface QueueWorker {
   /**

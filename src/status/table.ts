@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { queueNames } from '../../config/queues.ts';
-import { targetKinds } from '../inbox/targets.ts';
+import { targetKinds } from '../inbox/target.ts';
 import { concernsOf, verdictOf } from './concerns.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 import { ago, quantity, span, streamNames } from './words.ts';

@@ -1,4 +1,4 @@
-import type { TargetKind } from '../inbox/targets.ts';
+import type { TargetKind } from '../inbox/target.ts';
 
 /** What people call the kinds of target. */
 export const streamNames: Readonly<Record<TargetKind, string>> = {

@@ -1,4 +1,5 @@
-import type { Bump, Claim } from '../inbox/targets.ts';
+import type { Bump } from '../inbox/bumps.ts';
+import type { Claim } from '../inbox/claims.ts';
 import type { Answer, Service } from '../service/client.ts';
 import type { Provenance } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';

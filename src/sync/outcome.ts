@@ -1,4 +1,4 @@
-import type { Claim } from '../inbox/targets.ts';
+import type { Claim } from '../inbox/claims.ts';
 import { ServiceError } from '../service/client.ts';
 
 /** What becomes of a target whose read failed. */

@@ -1,16 +1,8 @@
 import { createBatch } from '../batch.ts';
+import type { Pauses } from '../inbox/bumps.ts';
+import { type Claim, claimTargets, failTarget, type TargetState } from '../inbox/claims.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
-import {
-  type Claim,
-  claimTargets,
-  failTarget,
-  type Pauses,
-  type Ring,
-  shownTarget,
-  type Target,
-  type TargetKind,
-  type TargetState,
-} from '../inbox/targets.ts';
+import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
@@ -111,7 +103,9 @@ export function createSync(parts: SyncParts): Sync {
 
   function settle(claim: Claim, state: TargetState, reading: Partial<Reading>, error?: string): Promise<void> {
     const { finding, followUps = [], lookAgainSeconds } = reading;
-    return writer.write({ finding, followUps, settlement: { ...claim, state, error, lookAgainSeconds } });
+    const { priority } = claim;
+    const bumps = followUps.map((bump) => ({ priority, ...bump }));
+    return writer.write({ finding, followUps: bumps, settlement: { ...claim, state, error, lookAgainSeconds } });
   }
 
   return {

@@ -1,5 +1,7 @@
 import { createBatch } from '../batch.ts';
-import { type Bump, type Pauses, type Ring, type Settlement, settleTargets } from '../inbox/targets.ts';
+import type { Bump, Pauses } from '../inbox/bumps.ts';
+import { type Settlement, settleTargets } from '../inbox/claims.ts';
+import type { Ring } from '../inbox/target.ts';
 import { type Database, retryDeadlock, type Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
 import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { claimTargets, defaultPauses, settleTargets, type Target } from '../../src/inbox/targets.ts';
+import { defaultPauses } from '../../src/inbox/bumps.ts';
+import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
+import type { Target } from '../../src/inbox/target.ts';
 import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createDatabase } from '../../src/warehouse/database.ts';

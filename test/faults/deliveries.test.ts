@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { defaultPauses } from '../../src/inbox/targets.ts';
+import { defaultPauses } from '../../src/inbox/bumps.ts';
 import { deployForSuite } from './deployment/suite.ts';
 import { type DeliveredType, deliveryKey } from './load/keys.ts';
 import { startLoad } from './load/load.ts';

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
 import { createInbox, type Delivery, type DueTarget } from '../../src/inbox/deliveries.ts';
-import { bumpTargets, claimTargets, type Ring, settleTargets } from '../../src/inbox/targets.ts';
+import type { Ring } from '../../src/inbox/target.ts';
 import { storableText } from '../../src/storable.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createRinger } from '../../src/inbox/ringer.ts';
-import type { Target } from '../../src/inbox/targets.ts';
+import type { Target } from '../../src/inbox/target.ts';
 import { createLog } from '../../src/log.ts';
+import type { Bell } from '../../src/queues/bell.ts';
 import { captureLog } from '../world/log.ts';
 import { until } from '../world.ts';
 
@@ -10,7 +11,7 @@ const now = (target: Target) => ({ ...target, afterMs: 0 });
 
 /** A ringer at a queue that writes down what it is told, when `answer` lets it. */
 function openRinger(answer: (batch: number) => Promise<void> = async () => undefined) {
-  const batches: (readonly Target[])[] = [];
+  const batches: (readonly Bell[])[] = [];
   const ringer = createRinger({ ring: (_queue, bells) => answer(batches.push(bells)) }, createLog('silent'));
   return { ringer, batches };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { claimTargets } from '../../src/inbox/claims.ts';
 import { parkStream, resumeStreams } from '../../src/inbox/streams.ts';
-import { bumpTargets, claimTargets } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

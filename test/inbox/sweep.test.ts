@@ -1,7 +1,9 @@
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { QueueName } from '../../config/queues.ts';
+import { type Bump, bumpTargets } from '../../src/inbox/bumps.ts';
+import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
 import { createSweep, type SweepPace } from '../../src/inbox/sweep.ts';
-import { type Bump, bumpTargets, claimTargets, failTarget, type Ring } from '../../src/inbox/targets.ts';
+import { priorities, type Ring } from '../../src/inbox/target.ts';
 import { createLog } from '../../src/log.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -12,7 +14,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, mostWaiting: 100 };
+const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, mostWaiting: 100, mostHistoryWaiting: 10 };
 
 /** A sweep whose bells are written down; `waiting` is what the queues say they hold. */
 function openSweep(pace: Partial<SweepPace> = {}, waiting: Partial<Record<QueueName, number>> = {}) {
@@ -43,6 +45,26 @@ test('rings nothing that was rung a moment ago', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   expect(await sweep.once()).toBe(0);
+});
+
+test('rings history behind what happens now, and only while little waits', async () => {
+  const history = { priority: priorities.history } as const;
+  await bump({ ...call(1), ...history }, { ...call(2), ...history }, { ...call(3), ...history });
+  const busy = openSweep({ mostHistoryWaiting: 2 }, { calls: 2 });
+  expect(await busy.sweep.once()).toBe(0);
+  const { sweep, rung } = openSweep({ mostHistoryWaiting: 2 });
+  await bump(call(3));
+  await pass(6);
+  expect(await sweep.once()).toBe(3);
+  expect(rung).toEqual(['call 1700000001.3', 'call 1700000001.1', 'call 1700000001.2']);
+});
+
+test('a hint makes history urgent, and history makes nothing less urgent', async () => {
+  await bump({ ...call(1), priority: priorities.history });
+  expect(await bump(call(1))).toMatchObject([{ key: call(1).key }]);
+  await bump({ ...call(1), priority: priorities.history });
+  const [claim] = await claimTargets(db, [call(1)]);
+  expect(claim?.priority).toBe(priorities.live);
 });
 
 test('rings again what was not answered for long', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { targetKinds } from '../../src/inbox/targets.ts';
+import { targetKinds } from '../../src/inbox/target.ts';
 import { renderOutage, renderPage } from '../../src/status/page.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
 

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { bumpTargets, type Ring, type Target, type TargetKind } from '../../src/inbox/targets.ts';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
+import type { Ring, Target, TargetKind } from '../../src/inbox/target.ts';
 import { apiKey, createService } from '../../src/service/client.ts';
 import { createSync, type Turn } from '../../src/sync/sync.ts';
 import type { TestDatabase } from '../world/database.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/targets.ts';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
 import { migratedDatabase } from '../world/database.ts';
 import type { Reply } from '../world/service.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording } from './call-service.ts';

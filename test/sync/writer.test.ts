@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { bumpTargets, type Claim, claimTargets } from '../../src/inbox/targets.ts';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { type Claim, claimTargets } from '../../src/inbox/claims.ts';
 import { call } from '../../src/service/entities/call.ts';
 import { provenance } from '../../src/sync/finding.ts';
 import { createWriter, type Mirroring } from '../../src/sync/writer.ts';

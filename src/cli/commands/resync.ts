@@ -1,6 +1,7 @@
 import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
-import { bumpTargets, type Target } from '../../inbox/targets.ts';
+import { bumpTargets } from '../../inbox/bumps.ts';
+import type { Target } from '../../inbox/target.ts';
 import { createLog } from '../../log.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';

@@ -1,4 +1,4 @@
-import { type TargetKind, targetKinds } from '../../inbox/targets.ts';
+import { type TargetKind, targetKinds } from '../../inbox/target.ts';
 import { maskKey, maskNumbers } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 

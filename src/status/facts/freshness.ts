@@ -1,4 +1,4 @@
-import type { TargetKind } from '../../inbox/targets.ts';
+import type { TargetKind } from '../../inbox/target.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 
 /** How fresh the mirror of one stream is. Null where there is nothing yet. */

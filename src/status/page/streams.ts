@@ -1,4 +1,4 @@
-import { type TargetKind, targetKinds } from '../../inbox/targets.ts';
+import { type TargetKind, targetKinds } from '../../inbox/target.ts';
 import { lateSeconds } from '../concerns.ts';
 import type { Backlog } from '../facts/backlog.ts';
 import { known, type Snapshot } from '../snapshot.ts';

@@ -1,4 +1,5 @@
-import type { Bump, Claim } from '../../inbox/targets.ts';
+import type { Bump } from '../../inbox/bumps.ts';
+import type { Claim } from '../../inbox/claims.ts';
 import type { Database } from '../../warehouse/database.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
 import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';

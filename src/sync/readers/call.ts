@@ -1,4 +1,4 @@
-import type { Bump } from '../../inbox/targets.ts';
+import type { Bump } from '../../inbox/bumps.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type TargetReader } from '../finding.ts';

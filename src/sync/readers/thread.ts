@@ -1,4 +1,4 @@
-import type { Bump } from '../../inbox/targets.ts';
+import type { Bump } from '../../inbox/bumps.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import type { Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';

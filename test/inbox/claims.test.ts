@@ -1,13 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type Bump,
-  bumpTargets,
-  type Claim,
-  claimTargets,
-  failTarget,
-  type Pauses,
-  settleTargets,
-} from '../../src/inbox/targets.ts';
+import { type Bump, bumpTargets, type Pauses } from '../../src/inbox/bumps.ts';
+import { type Claim, claimTargets, failTarget, settleTargets } from '../../src/inbox/claims.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

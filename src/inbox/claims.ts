@@ -1,5 +1,6 @@
-import { maskKey } from '../masking.ts';
 import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Bump, bumpTargets, earliestRead, type Pauses, type RingRow, ringsOf, rungFor } from './bumps.ts';
+import type { Priority, Ring, Target, TargetKind } from './target.ts';
 
 /*
  * A target's life (ops.sync_targets):
@@ -8,31 +9,6 @@ import { type Database, query, type Transaction } from '../warehouse/database.ts
  *                 ▲                                └────▶ fail:   due later, still dirty
  *                 └── a hint during the read leaves dirty > v: settle makes it due again
  */
-
-/** The kinds of thing that are read, one stream each. */
-export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', 'users', 'lines'] as const;
-export type TargetKind = (typeof targetKinds)[number];
-
-/** A thing to read. */
-export interface Target {
-  readonly kind: TargetKind;
-  readonly key: string;
-}
-
-/** A target as logs and pages may show it: of phone numbers only the last four digits. */
-export function shownTarget({ kind, key }: Target): string {
-  return `${kind} ${maskKey(kind, key)}`;
-}
-
-/** A reason to read a target, at once or some seconds from now. */
-export interface Bump extends Target {
-  readonly afterSeconds?: number;
-}
-
-/** A target whose bell is to be rung `afterMs` from now. */
-export interface Ring extends Target {
-  readonly afterMs: number;
-}
 
 /** A target being read: the version that a settled read makes clean, and the read's number and begin. */
 export interface Claim extends Target {
@@ -43,6 +19,7 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads that did not find it, since one last did. */
   readonly misses: number;
+  readonly priority: Priority;
   /** Its stream was parked, and this read tries whether it may go on. */
   readonly isProbe: boolean;
 }
@@ -55,79 +32,6 @@ export interface Settlement extends Claim {
   readonly error: string | undefined;
   /** Owes the target another look so many seconds from now. */
   readonly lookAgainSeconds?: number | undefined;
-}
-
-/** The shortest time between two reads of one target: bursts coalesce, and a target that settled refused costs little. */
-export interface Pauses {
-  readonly activeMs: number;
-  readonly refusedMs: number;
-}
-
-export const defaultPauses: Pauses = { activeMs: 200, refusedMs: 60_000 };
-
-/** What is due later than this is left to the sweep; nearer bells are kept in the memory of the process. */
-const nearMs = 2_000;
-
-/** When a bell for something due at `due` counts as rung. Far ones never do, so that the sweep rings them when due. */
-function rungFor(due: string): string {
-  return `case when ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
-}
-
-function earliestRead(pauses: Pauses, state = 't.state'): string {
-  return `t.read_at + case ${state} when 'active' then interval '${pauses.activeMs} ms' else interval '${pauses.refusedMs} ms' end`;
-}
-
-/**
- * Bumps the targets of a relation `hinted(kind, key, after_seconds)` and answers with the bells to ring. A dirty target
- * has been rung already, so only the step from clean to dirty rings, or a due time that moves forward; a target that
- * fails keeps its back-off.
- *
- * A target that is owed a read which is due and has not begun is left alone: that read will see what the hint is about.
- * So a burst on one target neither writes its row again and again nor waits for the row's lock. The other rows are taken
- * in the order of their keys, so that concurrent batches cannot deadlock.
- */
-export function bumpStatement(pauses: Pauses): string {
-  const isClean = 't.dirty_version = t.clean_version';
-  const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
-  const asked = `now() + min(after_seconds) * interval '1 second'`;
-  const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
-  return `
-    unanswered as (
-      select h.kind, h.key, h.after_seconds from hinted h left join ops.sync_targets t using (kind, key)
-      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon})
-    ),
-    bumped as (
-      insert into ops.sync_targets as t (kind, key, due_at, rung_at)
-      select kind, key, ${asked}, ${rungFor(asked)} from unanswered group by kind, key order by kind, key
-      on conflict (kind, key) do update set
-        dirty_version = t.dirty_version + 1,
-        due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
-        rung_at = case when ${isClean} or (t.attempts = 0 and t.due_at > ${wanted}) then ${rungFor(wanted)} else t.rung_at end
-      returning kind, key, due_at, rung_at
-    )
-    select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-    from bumped where rung_at >= now()`;
-}
-
-interface RingRow {
-  kind: TargetKind;
-  key: string;
-  after_ms: number;
-}
-
-export function ringsOf(rows: readonly RingRow[]): Ring[] {
-  return rows.map((row) => ({ kind: row.kind, key: row.key, afterMs: row.after_ms }));
-}
-
-export async function bumpTargets(db: Database | Transaction, bumps: readonly Bump[], pauses: Pauses): Promise<Ring[]> {
-  if (bumps.length === 0) return [];
-  const rows = await query<RingRow>(
-    db,
-    `with hinted as (select * from unnest($1::text[], $2::text[], $3::float8[]) as h (kind, key, after_seconds)),
-     ${bumpStatement(pauses)}`,
-    [bumps.map((bump) => bump.kind), bumps.map((bump) => bump.key), bumps.map((bump) => bump.afterSeconds ?? 0)],
-  );
-  return ringsOf(rows);
 }
 
 /** Timers fire a little early against the database's clock. */
@@ -146,6 +50,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
     read_at: Date;
     attempts: number;
     misses: number;
+    priority: Priority;
     is_probe: boolean;
   }>(
     db,
@@ -159,7 +64,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
      )
      update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version from due
      where t.kind = due.kind and t.key = due.key
-     returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
+     returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses, t.priority,
        exists (select from ops.streams s where s.kind = t.kind) as is_probe`,
     [targets.map((target) => target.kind), targets.map((target) => target.key)],
   );
@@ -171,6 +76,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
     claimedAt: row.read_at,
     attempts: row.attempts,
     misses: row.misses,
+    priority: row.priority,
     isProbe: row.is_probe,
   }));
 }
@@ -199,7 +105,7 @@ export async function settleTargets(
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
-         due_at = ${again}, rung_at = ${rungFor(again)},
+         due_at = ${again}, rung_at = ${rungFor(again, 't.priority')},
          attempts = 0, misses = 0, state = s.state, last_error = s.error
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
@@ -242,18 +148,20 @@ export async function failTarget(
   );
 }
 
-/** Takes up to `most` dirty targets that are due and that the queue has lost or was never told of, oldest due first. */
+/**
+ * Takes up to `most` dirty targets of a priority that are due and that the queue has lost or was never told of, oldest
+ * due first.
+ */
 export async function overdueTargets(
   db: Database,
-  kinds: readonly TargetKind[],
-  most: number,
+  wanted: { readonly kinds: readonly TargetKind[]; readonly priority: Priority; readonly most: number },
   lostAfterMs: number,
 ): Promise<Target[]> {
   return query<Target>(
     db,
     `with overdue as (
        select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and due_at <= now() and kind = any($1)
+       where dirty_version > clean_version and priority = $4 and due_at <= now() and kind = any($1)
          and (rung_at < due_at or rung_at < now() - $3 * interval '1 ms')
          and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
        order by due_at limit $2 for update skip locked
@@ -261,6 +169,6 @@ export async function overdueTargets(
      update ops.sync_targets t set rung_at = now() from overdue
      where t.kind = overdue.kind and t.key = overdue.key
      returning t.kind, t.key`,
-    [kinds, most, lostAfterMs],
+    [wanted.kinds, wanted.most, lostAfterMs, wanted.priority],
   );
 }

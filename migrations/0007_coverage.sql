@@ -1,0 +1,91 @@
+create table ops.coverage (
+  stream text not null,
+  window_start timestamptz not null,
+  window_end timestamptz not null,
+  state text not null default 'waiting' check (state in ('waiting', 'proven', 'differs', 'failed')),
+  reported_count integer,
+  held_count integer,
+  unannounced_count integer,
+  due_at timestamptz not null,
+  claimed_until timestamptz not null default '-infinity',
+  attempts integer not null default 0,
+  checked_at timestamptz,
+  proven_at timestamptz,
+  last_error text,
+  primary key (stream, window_start)
+);
+create index coverage_due on ops.coverage (due_at) where due_at < 'infinity';
+
+comment on table ops.coverage is 'What was compared with the service, hour by hour: how many it reports, and how many of them are held.';
+comment on column ops.coverage.stream is 'What was compared: calls.';
+comment on column ops.coverage.window_start is 'Begin of the hour, UTC.';
+comment on column ops.coverage.window_end is 'End of the hour, exclusive.';
+comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly its own total, and all of it is held. differs: the last comparison left a difference. failed: it could not be made.';
+comment on column ops.coverage.reported_count is 'Distinct calls that the service listed for the hour.';
+comment on column ops.coverage.held_count is 'Calls of the hour that the mirror holds and that are not deleted.';
+comment on column ops.coverage.unannounced_count is 'Of the reported, those that no webhook had announced; NULL where webhooks were not expected yet.';
+comment on column ops.coverage.due_at is 'When the hour is compared next: minutes after its end, then again for late changes; infinity when that is over.';
+comment on column ops.coverage.claimed_until is 'Until when the process that compares it has the hour for itself.';
+comment on column ops.coverage.attempts is 'Comparisons in a row that proved nothing.';
+comment on column ops.coverage.checked_at is 'When the last comparison began.';
+comment on column ops.coverage.proven_at is 'When the newest comparison began that proved it.';
+comment on column ops.coverage.last_error is 'Why the last comparison proved nothing.';
+
+create table ops.backfills (
+  backfill_id bigint generated always as identity primary key,
+  stream text not null,
+  asked_from timestamptz not null,
+  asked_to timestamptz not null,
+  with_artefacts boolean not null,
+  done_until timestamptz not null,
+  mirrored_count bigint not null default 0,
+  started_at timestamptz not null default now(),
+  finished_at timestamptz
+);
+create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, with_artefacts) where finished_at is null;
+comment on table ops.backfills is 'History that was asked for with `trunkline backfill`. An unfinished one goes on where it stopped.';
+comment on column ops.backfills.backfill_id is 'Order of asking.';
+comment on column ops.backfills.stream is 'What is filled: calls.';
+comment on column ops.backfills.asked_from is 'Begin of the range.';
+comment on column ops.backfills.asked_to is 'End of the range, exclusive; in the past, so that it stands still.';
+comment on column ops.backfills.with_artefacts is 'Whether legs, recordings and transcripts are read too.';
+comment on column ops.backfills.done_until is 'Everything before it is mirrored and compared.';
+comment on column ops.backfills.mirrored_count is 'Calls mirrored so far.';
+comment on column ops.backfills.started_at is 'When it was asked for.';
+comment on column ops.backfills.finished_at is 'When it was through.';
+
+-- History waits behind what happens now.
+alter table ops.sync_targets add column priority smallint not null default 0;
+comment on column ops.sync_targets.priority is '0: something happened. 1: history that is filled in, read behind everything else.';
+drop index ops.sync_targets_due;
+create index sync_targets_due on ops.sync_targets (priority, due_at) where dirty_version > clean_version;
+
+create view reporting.completeness as
+select
+  stream,
+  (window_start at time zone 'UTC')::date as utc_date,
+  count(*)::integer as hour_count,
+  count(*) filter (where state = 'proven')::integer as proven_hour_count,
+  sum(reported_count)::integer as reported_count,
+  sum(held_count)::integer as held_count,
+  sum(unannounced_count)::integer as unannounced_count,
+  sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where unannounced_count is not null), 0) as unannounced_share,
+  bool_and(state = 'proven') and (count(*) = 24 or max(window_end) >= date_trunc('hour', now()))
+    and (min(window_start) = date_trunc('day', min(window_start), 'UTC')) as is_complete,
+  min(checked_at) as least_recently_checked_at,
+  min(last_error) as difference
+from ops.coverage
+group by stream, (window_start at time zone 'UTC')::date;
+
+comment on view reporting.completeness is 'Per UTC day: what the service reports against what is held. A day without a row was never compared.';
+comment on column reporting.completeness.stream is 'calls.';
+comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
+comment on column reporting.completeness.hour_count is 'Closed hours of the day that are looked at; 24 for a whole day.';
+comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything that the service lists is held.';
+comment on column reporting.completeness.reported_count is 'What the service listed; NULL when it was never asked.';
+comment on column reporting.completeness.held_count is 'What is held.';
+comment on column reporting.completeness.unannounced_count is 'Of the reported, what no webhook had announced; NULL for days before the webhooks.';
+comment on column reporting.completeness.unannounced_share is 'The same as a share of the reported, over the hours in which webhooks were expected.';
+comment on column reporting.completeness.is_complete is 'Whether every hour of the day is proven, or, for today, every closed one. False is an honest gap.';
+comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
+comment on column reporting.completeness.difference is 'Why an hour is not proven, where one is not.';
