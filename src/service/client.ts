@@ -1,7 +1,11 @@
 import type { Log } from '../log.ts';
 import { type Calls, createCalls } from './resources/calls.ts';
 import { type Conversations, createConversations } from './resources/conversations.ts';
+import { createDrafts, type Drafts } from './resources/drafts.ts';
 import { createLines, type Lines } from './resources/lines.ts';
+import { createMessages, type Messages } from './resources/messages.ts';
+import { createTemplates, type Templates } from './resources/templates.ts';
+import { createUnread, type Unread } from './resources/unread.ts';
 import { createUsers, type Users } from './resources/users.ts';
 import { createWebhooks, type Webhooks } from './resources/webhooks.ts';
 import { parseBase } from './transport/address.ts';
@@ -18,11 +22,18 @@ export { ServiceError } from './errors.ts';
 export { apiKey, type Credential } from './transport/authorization.ts';
 export type { AnswerMoment } from './transport/transport.ts';
 
-/** The API of one account. Every method rejects with `ServiceError` and nothing else. */
+/**
+ * The API of one account, sections 4.1 to 4.7 of the specification. Every method rejects with `ServiceError` and nothing
+ * else; what the service must refuse is refused with `invalid_request` before anything leaves.
+ */
 export interface Service {
   readonly lines: Lines;
-  readonly users: Users;
+  readonly messages: Messages;
   readonly conversations: Conversations;
+  readonly unread: Unread;
+  readonly drafts: Drafts;
+  readonly templates: Templates;
+  readonly users: Users;
   readonly calls: Calls;
   readonly webhooks: Webhooks;
   /** Whether calls are let through at present. */
@@ -64,8 +75,12 @@ export function createService(options: ServiceOptions): Service {
   });
   return {
     lines: createLines(transport),
-    users: createUsers(transport),
+    messages: createMessages(transport),
     conversations: createConversations(transport),
+    unread: createUnread(transport),
+    drafts: createDrafts(transport),
+    templates: createTemplates(transport),
+    users: createUsers(transport),
     calls: createCalls(transport),
     webhooks: createWebhooks(transport),
     circuit: { state: circuit.state },

@@ -23,7 +23,7 @@ export type ErrorCode =
  */
 export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_found' | 'refused';
 
-/** Whether the request can have changed anything at the service: `none` is proof, `unknown` is not. */
+/** Whether the call can have changed anything at the service: `none` is proof, `unknown` is not. */
 export type Effect = 'none' | 'unknown';
 
 const adviceFor: Record<ErrorCode, Advice> = {
@@ -82,4 +82,11 @@ export class ServiceError extends Error {
     this.scope = details.scope;
     this.retryAfterMs = details.retryAfterMs;
   }
+}
+
+/** The same error at the end of a call of which an earlier try may have changed something: it proves nothing now. */
+export function inDoubt(error: ServiceError): ServiceError {
+  const { code, message, operation, advice, status, scope, retryAfterMs, cause } = error;
+  const details = { operation, effect: 'unknown', advice, status, scope, retryAfterMs, cause } as const;
+  return new ServiceError(code, message.slice(operation.length + 2), details);
 }

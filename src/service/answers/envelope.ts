@@ -1,8 +1,8 @@
 import { parseJson } from '../../json.ts';
 import { createReading, type Drift, jsonType, type Reading, shownKey, UnreadableData } from './reading.ts';
 
-/** What an operation answered, and what is remarkable about the answer. */
-export interface Answer<T> {
+/** What the body of an answer holds, and what is remarkable about it. */
+export interface Content<T> {
   data: T;
   /** Unknown keys beside `data`: paging may have arrived (section 8). */
   siblings: readonly string[];
@@ -13,6 +13,18 @@ export interface Answer<T> {
   isComplete: boolean;
 }
 
+/** What an operation answered. */
+export interface Answer<T> extends Content<T> {
+  /** The status, always 2xx: of a send, 201 is sent and charged, 200 is skipped and free (section 7). */
+  status: number;
+}
+
+/** Makes an operation's result of the `data` that came; throws `UnreadableData` when it cannot. */
+export type Read<T> = (data: unknown, reading: Reading) => T;
+
+/** Reads the answer of an operation whose success is 204 without a body: whatever else a success holds is ignored. */
+export const nothing: Read<void> = () => undefined;
+
 /** The error of the envelope (section 7). */
 export interface Refusal {
   type: string;
@@ -21,12 +33,15 @@ export interface Refusal {
 }
 
 /**
- * Reads `{ "data": … }`. Throws `UnreadableData` when the text is no JSON, has no `data`, or `read` cannot use it.
+ * Reads `{ "data": … }`. Throws `UnreadableData` when the text is no JSON, has no `data`, or `read` cannot use it. With
+ * `nothing`, an empty body and an envelope without `data` will do too; a proxy's page still will not.
  */
-export function readAnswer<T>(body: string, read: (data: unknown, reading: Reading) => T): Answer<T> {
-  const envelope = parse(body);
+export function readAnswer<T>(body: string, read: Read<T>): Content<T> {
+  const isDataOptional = read === nothing;
+  const envelope = isDataOptional && body.trim() === '' ? {} : parse(body);
   if (!isRecord(envelope)) throw new UnreadableData(`JSON came, but ${jsonType(envelope)} instead of { data }`);
-  if (!Object.hasOwn(envelope, 'data')) throw new UnreadableData('JSON came, but without its `data`');
+  if (!isDataOptional && !Object.hasOwn(envelope, 'data'))
+    throw new UnreadableData('JSON came, but without its `data`');
   const siblings = Object.keys(envelope).filter((key) => key !== 'data');
   const reading = createReading();
   for (const key of siblings) reading.note('unknown_key', '', shownKey(key), jsonType(envelope[key]));

@@ -74,13 +74,18 @@ export const flag: Field<boolean> = (value, reading, parent, key) => {
 const rfc3339 =
   /^(?!000[01])\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,12})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
 
+/** Whether a text is an RFC 3339 instant, with any offset. */
+export function isInstant(text: string): boolean {
+  return rfc3339.test(text) && isDay(text);
+}
+
 /** An RFC 3339 instant, kept as the text that came, with any offset. */
 export const instant: Field<string> = (value, reading, parent, key) => {
   if (typeof value !== 'string') {
     reading.note('wrong_type', parent, key, jsonType(value));
     return undefined;
   }
-  if (rfc3339.test(value) && isDay(value)) return value;
+  if (isInstant(value)) return value;
   reading.note('unknown_value', parent, key, value === '' ? 'empty' : 'text');
   return undefined;
 };

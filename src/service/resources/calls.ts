@@ -5,6 +5,8 @@ import { integer } from '../answers/values.ts';
 import { type Call, type CallSummary, call, callSummary } from '../entities/call.ts';
 import { type Recording, recording } from '../entities/recording.ts';
 import { type Transcript, transcript } from '../entities/transcript.ts';
+import { callIdFault } from '../requests/identifiers.ts';
+import { searchFault } from '../requests/windows.ts';
 import { path } from '../transport/address.ts';
 import type { CallOptions, Transport } from '../transport/transport.ts';
 
@@ -62,13 +64,17 @@ export interface CallPage {
   calls: readonly CallSummary[];
 }
 
-/** Section 4.6: call history, its recordings and transcripts. */
+/**
+ * Section 4.6: call history, its recordings and transcripts. An OAuth user needs the permission Call reports, for
+ * recordings and transcripts with "allow recordings": `permission_denied` otherwise. Recordings are refused to everyone
+ * where the account verifies sensitive content again. A call id is text, and stays it (section 2.9).
+ */
 export interface Calls {
   /** `POST /calls/search`, scope reports:read; creates nothing and is safe to repeat. */
   search(query: CallSearch, call?: CallOptions): Promise<Answer<CallPage>>;
-  /** `GET /calls/{callid}`, scope reports:read. */
+  /** `GET /calls/{callid}`, scope reports:read. `not_found` when it is not the account's. */
   get(callId: string, call?: CallOptions): Promise<Answer<Call>>;
-  /** `GET /calls/{callid}/recordings`, scope recordings:read; none is normal. */
+  /** `GET /calls/{callid}/recordings`, scope recordings:read; none is normal. `not_found` when it is not the account's. */
   recordings(callId: string, call?: CallOptions): Promise<Answer<readonly Recording[]>>;
   /** `GET /calls/{callid}/transcripts`, scope recordings:read; none is normal. */
   transcripts(callId: string, call?: CallOptions): Promise<Answer<readonly Transcript[]>>;
@@ -78,7 +84,14 @@ export function createCalls(transport: Transport): Calls {
   return {
     search: (query, options) =>
       transport.repeatable(
-        { name: 'calls.search', method: 'POST', path: path`/calls/search`, body: query, read: readPage },
+        {
+          name: 'calls.search',
+          method: 'POST',
+          path: path`/calls/search`,
+          body: query,
+          fault: searchFault(query),
+          read: readPage,
+        },
         options,
       ),
     get: (callId, options) =>
@@ -87,6 +100,7 @@ export function createCalls(transport: Transport): Calls {
           name: 'calls.get',
           method: 'GET',
           path: path`/calls/${callId}`,
+          fault: callIdFault(callId),
           read: (data, reading) => requiredEntity(data, call, reading, 'call'),
         },
         options,
@@ -97,6 +111,7 @@ export function createCalls(transport: Transport): Calls {
           name: 'calls.recordings',
           method: 'GET',
           path: path`/calls/${callId}/recordings`,
+          fault: callIdFault(callId),
           read: (data, reading) => requiredRows(data, recording, reading, 'recordings'),
         },
         options,
@@ -107,6 +122,7 @@ export function createCalls(transport: Transport): Calls {
           name: 'calls.transcripts',
           method: 'GET',
           path: path`/calls/${callId}/transcripts`,
+          fault: callIdFault(callId),
           read: (data, reading) => requiredRows(data, transcript, reading, 'transcripts'),
         },
         options,

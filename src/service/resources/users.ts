@@ -6,7 +6,10 @@ import type { CallOptions, Transport } from '../transport/transport.ts';
 
 /** Section 4.5: the account's users. */
 export interface Users {
-  /** `GET /users`, scope users:read. An OAuth token sees only those its user may see. */
+  /**
+   * `GET /users`, scope users:read: sorted by lastName, firstName and id. An OAuth user needs the permission Users, and
+   * gets only those they may see.
+   */
   list(call?: CallOptions): Promise<Answer<readonly User[]>>;
 }
 

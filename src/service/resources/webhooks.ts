@@ -1,9 +1,10 @@
 import type { EventType } from '../../event-types.ts';
-import type { Answer } from '../answers/envelope.ts';
+import { type Answer, nothing, type Read } from '../answers/envelope.ts';
 import { requiredEntity, requiredRows } from '../answers/fields.ts';
-import type { Reading } from '../answers/reading.ts';
 import { type Field, name } from '../answers/values.ts';
 import { type Subscription, subscription } from '../entities/subscription.ts';
+import { idFault } from '../requests/identifiers.ts';
+import { urlFault } from '../requests/texts.ts';
 import { path } from '../transport/address.ts';
 import type { CallOptions, Operation, Transport } from '../transport/transport.ts';
 
@@ -32,16 +33,23 @@ export interface NewSubscription extends SubscriptionChanges {
 export interface Webhooks {
   /** `GET /webhooks`, scope webhooks:read. */
   list(filter?: SubscriptionFilter, call?: CallOptions): Promise<Answer<readonly Subscription[]>>;
-  /** `GET /webhooks/types`, the live list of event types. The answer's shape is not specified. */
+  /** `GET /webhooks/types`, scope webhooks:read: the live list of event types. The answer's shape is not specified. */
   types(call?: CallOptions): Promise<Answer<readonly string[]>>;
-  /** `POST /webhooks`: by convention, the specification does not show it. Never repeated. */
+  /** `GET /webhooks/{id}`, scope webhooks:read: by convention, the specification does not show it. */
+  get(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
+  /** `POST /webhooks`, scope webhooks:write: by convention, the specification does not show it. Never repeated. */
   create(subscription: NewSubscription, call?: CallOptions): Promise<Answer<Subscription>>;
   /** `PUT /webhooks/{id}`, scope webhooks:write: merges, and answers what is stored. */
   update(id: number, changes: SubscriptionChanges, call?: CallOptions): Promise<Answer<Subscription>>;
-  /** The update that enables: the operation of that name is not shown in the specification. */
+  /** The update that enables, scope webhooks:write: the operation of that name is not shown in the specification. */
   enable(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
-  /** `POST /webhooks/{id}/disable`, scope webhooks:write. */
+  /** `POST /webhooks/{id}/disable`, scope webhooks:write. `not_found` when it is not the account's. */
   disable(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
+  /**
+   * `DELETE /webhooks/{id}`, scope webhooks:write: by convention, the specification does not show it. `not_found` when
+   * there is none, unless an earlier try of this call may have deleted it.
+   */
+  remove(id: number, call?: CallOptions): Promise<Answer<void>>;
 }
 
 export function createWebhooks(transport: Transport): Webhooks {
@@ -67,28 +75,46 @@ export function createWebhooks(transport: Transport): Webhooks {
         },
         call,
       ),
+    get: (id, call) => transport.repeatable(one('webhooks.get', 'GET', id, readOne), call),
     create: (created, call) =>
       transport.once(
-        { name: 'webhooks.create', method: 'POST', path: path`/webhooks`, body: created, read: readOne },
+        {
+          name: 'webhooks.create',
+          method: 'POST',
+          path: path`/webhooks`,
+          body: created,
+          fault: urlFault(created.url),
+          read: readOne,
+        },
         call,
       ),
     update: (id, changes, call) => transport.repeatable(put('webhooks.update', id, changes), call),
     enable: (id, call) => transport.repeatable(put('webhooks.enable', id, { enabled: true }), call),
     disable: (id, call) =>
       transport.repeatable(
-        { name: 'webhooks.disable', method: 'POST', path: path`/webhooks/${id}/disable`, read: readOne },
+        {
+          name: 'webhooks.disable',
+          method: 'POST',
+          path: path`/webhooks/${id}/disable`,
+          fault: idFault('id', id),
+          read: readOne,
+        },
         call,
       ),
+    remove: (id, call) => transport.repeatable(one('webhooks.remove', 'DELETE', id, nothing), call),
   };
 }
 
 function put(operation: string, id: number, changes: SubscriptionChanges): Operation<Subscription> {
-  return { name: operation, method: 'PUT', path: path`/webhooks/${id}`, body: changes, read: readOne };
+  const fault = idFault('id', id) ?? urlFault(changes.url);
+  return { name: operation, method: 'PUT', path: path`/webhooks/${id}`, body: changes, fault, read: readOne };
 }
 
-function readOne(data: unknown, reading: Reading): Subscription {
-  return requiredEntity(data, subscription, reading, 'webhook');
+function one<T>(operation: string, method: 'GET' | 'DELETE', id: number, read: Read<T>): Operation<T> {
+  return { name: operation, method, path: path`/webhooks/${id}`, fault: idFault('id', id), read };
 }
+
+const readOne: Read<Subscription> = (data, reading) => requiredEntity(data, subscription, reading, 'webhook');
 
 /** A type is its name, or an object that carries its name. */
 const typeName: Field<string> = (value, reading, parent, key) => {

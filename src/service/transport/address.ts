@@ -1,5 +1,3 @@
-import { ServiceError } from '../errors.ts';
-
 /** A base address, split where undici wants it split. */
 export interface Base {
   origin: string;
@@ -38,11 +36,16 @@ export function path(literals: TemplateStringsArray, ...parameters: readonly (st
   return fault === undefined ? { text } : { text, fault };
 }
 
+/** One path below another. */
+export function below(upper: Path, lower: Path): Path {
+  const fault = upper.fault ?? lower.fault;
+  return { text: upper.text + lower.text, ...(fault !== undefined && { fault }) };
+}
+
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** The request target; throws `ServiceError` when a parameter cannot be part of one. */
-export function target(base: Base, path: Path, query: Query | undefined, operation: string): string {
-  if (path.fault !== undefined) throw new ServiceError('invalid_request', path.fault, { operation, effect: 'none' });
+/** The request target of a path without fault. */
+export function target(base: Base, path: Path, query: Query | undefined): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, String(value));
   return `${base.prefix}${path.text}${search.size === 0 ? '' : `?${search}`}`;

@@ -31,6 +31,10 @@ export interface Sent {
   path: string;
   headers: Record<string, string>;
   body?: string | undefined;
+  /** Milliseconds for the whole answer, instead of `headersMs` and `answerMs`. */
+  answerMs?: number | undefined;
+  /** A connection of its own: an idle one that the service is just closing would leave the effect in doubt. */
+  isAlone?: boolean;
 }
 
 export interface Received {
@@ -46,35 +50,41 @@ export interface Exchanger {
 }
 
 interface WatchedOptions extends Dispatcher.RequestOptions {
-  onSending: () => void;
+  /** Whether the request may be written. */
+  onSending: () => boolean;
 }
 
 export function createExchanger(origin: string, limits: Limits): Exchanger {
-  const agent = new Agent({
+  const options: Agent.Options = {
     connections: limits.connections,
     connect: { timeout: limits.connectMs },
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.answerMs,
     // One protocol, so that connections and timeouts mean one thing.
     allowH2: false,
-  });
-  const dispatcher = agent.compose(watchSending);
+  };
+  const sharing = new Agent(options);
+  const lonely = new Agent({ ...options, pipelining: 0 });
+  const [shared, alone] = [sharing.compose(watchSending), lonely.compose(watchSending)];
 
   async function exchange(sent: Sent, signal: AbortSignal | undefined): Promise<Received> {
-    const { operation, method, path, headers, body } = sent;
+    const { operation, method, path, headers, body, answerMs = limits.answerMs } = sent;
     const cut = new AbortController();
     let clock: NodeJS.Timeout | undefined;
     let isSent = false;
     let isLate = false;
     let status: number | undefined;
     const onAbort = (): void => cut.abort();
-    const onSending = (): void => {
+    const onSending = (): boolean => {
+      // Whatever the connection pool makes of a broken connection: no request is written twice.
+      if (isSent) return false;
       isSent = true;
       // Time in the queue for a connection is ours, not the service's.
       clock = setTimeout(() => {
         isLate = true;
         cut.abort();
-      }, limits.answerMs);
+      }, answerMs);
+      return true;
     };
     if (signal?.aborted) throw aborted(operation, signal, false);
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -86,9 +96,10 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
         headers: { 'accept-encoding': acceptedEncodings, ...headers },
         body: body ?? null,
         signal: cut.signal,
+        ...(sent.answerMs !== undefined && { headersTimeout: 0, bodyTimeout: 0 }),
         onSending,
       };
-      const answer = await dispatcher.request(options);
+      const answer = await (sent.isAlone ? alone : shared).request(options);
       status = answer.statusCode;
       const header = (name: string): string | undefined => {
         const value = answer.headers[name];
@@ -98,7 +109,7 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
       return { status, header, body: await decode(raw, header('content-encoding') ?? '', limits.bodyBytes) };
     } catch (error) {
       if (signal?.aborted) throw aborted(operation, signal, isSent);
-      const late = isLate ? limits.answerMs : undefined;
+      const late = isLate ? answerMs : undefined;
       throw failure(error, { operation, status, isSent, lateAfterMs: late });
     } finally {
       clearTimeout(clock);
@@ -106,7 +117,12 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
     }
   }
 
-  return { exchange, close: () => agent.close() };
+  return {
+    exchange,
+    async close() {
+      await Promise.all([sharing.close(), lonely.close()]);
+    },
+  };
 }
 
 function aborted(operation: string, signal: AbortSignal, isSent: boolean): ServiceError {
@@ -119,8 +135,9 @@ function watchSending(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
   return (options, handler) =>
     dispatch(options, {
       onRequestStart(controller, context) {
-        (options as WatchedOptions).onSending();
+        const isAllowed = (options as WatchedOptions).onSending();
         handler.onRequestStart?.(controller, context);
+        if (!isAllowed) controller.abort(new Error('it was about to be written twice'));
       },
       onRequestUpgrade: (...event) => handler.onRequestUpgrade?.(...event),
       onResponseStart: (...event) => handler.onResponseStart?.(...event),

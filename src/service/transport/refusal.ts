@@ -2,6 +2,7 @@ import { type Refusal, readRefusal } from '../answers/envelope.ts';
 import { type ErrorCode, type ErrorDetails, ServiceError } from '../errors.ts';
 import type { Received } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
+import type { Operation } from './transport.ts';
 
 const types: Record<string, ErrorCode> = {
   invalid_request: 'invalid_request',
@@ -24,30 +25,38 @@ const statuses: Record<number, ErrorCode> = {
 
 /**
  * Names an answer that is not 2xx (section 7). The error's `type` decides; without the envelope the answer came from
- * something in between, so a 404 is no proof of absence and a 403 no proof of a missing permission.
+ * something in between, so a 404 is no proof of absence and a 403 no proof of a missing permission. What section 7 lists
+ * as refused had no effect; a failure of the service had none where the operation `failsClean`.
  */
-export function refusal(operation: string, answer: Received, credential: string, now: number): ServiceError {
+export function refusal(
+  { name: operation, failsClean }: Pick<Operation<unknown>, 'name' | 'failsClean'>,
+  answer: Received,
+  credential: string,
+  now: number,
+): ServiceError {
   const { status } = answer;
   const envelope = readRefusal(answer.body);
   const challenge = answer.header('www-authenticate');
   const details: ErrorDetails = {
     operation,
     status,
-    effect: envelope === undefined ? 'unknown' : 'none',
+    effect: 'unknown',
     retryAfterMs: retryAfterMs(answer.header('retry-after'), answer.header('date'), now),
   };
   if (status < 400) {
     const message = `a redirect came (${status}) and was not followed; check the base address`;
     return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an odd status came');
   }
-  if (status >= 500)
+  if (status >= 500) {
+    if (failsClean && envelope?.type === 'internal_error') details.effect = 'none';
     return new ServiceError('server', said(`the service failed (${status})`, envelope, credential), details);
-  if (status === 429) return new ServiceError('rate_limited', 'the service asks for a pause (429)', details);
-  if (envelope === undefined) {
-    if (status !== 401 || challenge === undefined)
-      return unexpected(details, 'an answer came without the error envelope');
-    details.effect = 'none';
   }
+  if (status === 429) {
+    if (envelope !== undefined) details.effect = 'none';
+    return new ServiceError('rate_limited', 'the service asks for a pause (429)', details);
+  }
+  if (envelope === undefined && (status !== 401 || challenge === undefined))
+    return unexpected(details, 'an answer came without the error envelope');
   const code = (envelope && types[envelope.type]) ?? statuses[status];
   if (code === undefined) {
     const isPassing = status === 408 || status === 425;
@@ -56,6 +65,7 @@ export function refusal(operation: string, answer: Received, credential: string,
       said('an unknown error came', envelope, credential),
     );
   }
+  details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
   const message = said(`refused with ${code} (${status})`, envelope, credential);

@@ -1,9 +1,9 @@
 import pRetry from 'p-retry';
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Log } from '../../log.ts';
-import { type Answer, readAnswer } from '../answers/envelope.ts';
-import { type Reading, UnreadableData } from '../answers/reading.ts';
-import { type ErrorCode, ServiceError } from '../errors.ts';
+import { type Answer, type Read, readAnswer } from '../answers/envelope.ts';
+import { UnreadableData } from '../answers/reading.ts';
+import { type ErrorCode, inDoubt, ServiceError } from '../errors.ts';
 import { type Base, type Path, type Query, target } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { type Circuit, isHostFailure } from './circuit.ts';
@@ -16,6 +16,8 @@ import { type RetryPolicy, waitBeforeRetry } from './retry.ts';
 export interface CallOptions {
   /** Gives up: the call rejects with `aborted`, and nothing is counted against the service. */
   signal?: AbortSignal;
+  /** Milliseconds for each whole answer, from the first byte sent, instead of `headersMs` and `answerMs` of the limits. */
+  answerMs?: number;
 }
 
 /** One operation of the API: what is sent, and how its `data` is read. */
@@ -26,7 +28,12 @@ export interface Operation<T> {
   path: Path;
   query?: Query;
   body?: unknown;
-  read(data: unknown, reading: Reading): T;
+  /** Why the service must refuse it: then nothing leaves, and the call rejects with `invalid_request`. */
+  fault?: string | undefined;
+  /** A 500 of the service is proof that nothing happened. Section 7 promises it for sends alone. */
+  failsClean?: true;
+  /** How its `data` is read; `nothing` where 204 is documented. */
+  read: Read<T>;
 }
 
 /** One try that ended, for metrics. */
@@ -41,9 +48,12 @@ export interface AnswerMoment {
 }
 
 export interface Transport {
-  /** For what may be done twice, reads and idempotent writes: repeated in place by the retry policy. */
+  /**
+   * For what may be done twice, reads and idempotent writes: repeated in place by the retry policy. A DELETE that is not
+   * found after a try that may have worked has reached its aim, and answers as a success.
+   */
   repeatable<T>(operation: Operation<T>, call: CallOptions | undefined): Promise<Answer<T>>;
-  /** For what must not be done twice: one request leaves at most, whatever comes back. */
+  /** For what must not be done twice: one request leaves at most, whatever comes back, on a connection of its own. */
   once<T>(operation: Operation<T>, call: CallOptions | undefined): Promise<Answer<T>>;
 }
 
@@ -64,12 +74,15 @@ export function createTransport(parts: TransportParts): Transport {
   const { base, exchanger, authorization, circuit, retry, clock, log, onAnswer } = parts;
 
   async function repeatable<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
+    refuseFaulty(operation);
     const began = clock.now();
-    return pRetry((attempt) => renewing(operation, call.signal, attempt), {
+    let isInDoubt = false;
+    const answer = pRetry((attempt) => renewing(operation, call, attempt), {
       retries: retry.tries - 1,
       minTimeout: 0,
       onFailedAttempt: async ({ error, attemptNumber }) => {
         if (!(error instanceof ServiceError)) throw error;
+        isInDoubt ||= error.effect === 'unknown';
         const wait = waitBeforeRetry(error, attemptNumber, retry, clock.random);
         if (wait === undefined || clock.now() + wait - began > retry.withinMs) throw error;
         log.debug({ operation: operation.name, code: error.code, attempt: attemptNumber, wait }, 'trying once more');
@@ -82,27 +95,30 @@ export function createTransport(parts: TransportParts): Transport {
         });
       },
     });
+    return answer.catch((error: unknown) => {
+      if (!isInDoubt || !(error instanceof ServiceError)) throw error;
+      if (operation.method === 'DELETE' && error.code === 'not_found')
+        return read(operation, { status: 204, body: '' });
+      throw error.effect === 'none' ? inDoubt(error) : error;
+    });
   }
 
-  async function renewing<T>(
-    operation: Operation<T>,
-    signal: AbortSignal | undefined,
-    attempt: number,
-  ): Promise<Answer<T>> {
+  async function renewing<T>(operation: Operation<T>, call: CallOptions, attempt: number): Promise<Answer<T>> {
     const credential = await authorization.current(operation.name);
     try {
-      return await tryOnce(operation, signal, attempt, credential);
+      return await tryOnce(operation, call, attempt, credential);
     } catch (error) {
       const replacement = await replacementAfter(error, credential, operation.name);
       if (replacement === undefined) throw error;
-      return tryOnce(operation, signal, attempt, replacement);
+      return tryOnce(operation, call, attempt, replacement);
     }
   }
 
   async function once<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
+    refuseFaulty(operation);
     const credential = await authorization.current(operation.name);
     try {
-      return await tryOnce(operation, call.signal, 1, credential);
+      return await tryOnce(operation, call, 1, credential, true);
     } catch (error) {
       const replacement = await replacementAfter(error, credential, operation.name);
       if (replacement === undefined) throw error;
@@ -119,11 +135,12 @@ export function createTransport(parts: TransportParts): Transport {
 
   async function tryOnce<T>(
     operation: Operation<T>,
-    signal: AbortSignal | undefined,
+    { signal, answerMs }: CallOptions,
     attempt: number,
     credential: string,
+    isAlone = false,
   ): Promise<Answer<T>> {
-    const request = toRequest(operation, credential);
+    const request = { ...toRequest(operation, credential), answerMs, isAlone };
     const permit = circuit.enter();
     if ('retryAfterMs' in permit) {
       const details = { operation: operation.name, effect: 'none', retryAfterMs: permit.retryAfterMs } as const;
@@ -142,7 +159,7 @@ export function createTransport(parts: TransportParts): Transport {
     try {
       const received = await exchanger.exchange(request, signal);
       status = received.status;
-      if (status < 200 || status > 299) throw refusal(operation.name, received, credential, clock.now());
+      if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
       const answer = read(operation, received);
       permit.succeeded();
       tell('ok');
@@ -169,19 +186,23 @@ export function createTransport(parts: TransportParts): Transport {
     };
     const body = operation.body === undefined ? undefined : JSON.stringify(operation.body);
     if (body !== undefined) headers['content-type'] = 'application/json';
-    const path = target(base, operation.path, operation.query, operation.name);
+    const path = target(base, operation.path, operation.query);
     return { operation: operation.name, method: operation.method, path, headers, body };
   }
 
   return { repeatable, once };
 }
 
-function read<T>(operation: Operation<T>, received: Received): Answer<T> {
+function refuseFaulty<T>({ name, path, fault = path.fault }: Operation<T>): void {
+  if (fault !== undefined) throw new ServiceError('invalid_request', fault, { operation: name, effect: 'none' });
+}
+
+function read<T>(operation: Operation<T>, { status, body }: Pick<Received, 'status' | 'body'>): Answer<T> {
   try {
-    return readAnswer(received.body, operation.read);
+    return { status, ...readAnswer(body, operation.read) };
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error;
-    const details = { operation: operation.name, status: received.status, effect: 'unknown' } as const;
-    throw new ServiceError('unreadable', `${error.message}, with status ${received.status}`, details);
+    const details = { operation: operation.name, status, effect: 'unknown' } as const;
+    throw new ServiceError('unreadable', `${error.message}, with status ${status}`, details);
   }
 }

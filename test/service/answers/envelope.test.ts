@@ -40,7 +40,48 @@ test('a call, a page of calls or a thread without its inner list or id is unread
   const { calls, conversations } = open(url);
   expect(await refusalOf(calls.get('1.1'))).toMatchObject({ code: 'unreadable' });
   expect(await refusalOf(calls.search({ start: 1, end: 2 }))).toMatchObject({ code: 'unreadable' });
-  expect(await refusalOf(conversations.read({ line: '1', number: '2' }))).toMatchObject({ code: 'unreadable' });
+  expect(await refusalOf(conversations.read({ line: '18457511133', number: '18455008085' }))).toMatchObject({
+    code: 'unreadable',
+  });
+});
+
+test.each([
+  [204, ''],
+  [200, ''],
+  [200, '{}'],
+  [200, '{"data":null}'],
+  [200, '{"data":{"deleted":true}}'],
+])('%i with the body %j is the success of an operation that answers nothing', async (status, body) => {
+  const { url } = await listen((response) => response.writeHead(status).end(body));
+  const answer = await open(url).drafts.delete('key');
+  expect(answer).toEqual({ status, data: undefined, siblings: [], drift: [], omitted: 0, isComplete: true });
+});
+
+test.each([
+  ['a page of HTML', '<html>18455008085</html>', /a page of HTML/],
+  ['JSON that was cut off', '{"data":', /cut off/],
+  ['a list', '[]', /array instead of/],
+])('%s is not the success of an operation that answers nothing', async (_, body, expected) => {
+  const { url } = await listen((response) => response.end(body));
+  const error = await refusalOf(open(url).drafts.delete('key'));
+  expect(error).toMatchObject({ code: 'unreadable', status: 200, effect: 'unknown' });
+  expect(error.message).toMatch(expected);
+});
+
+test('204 where data is expected is unreadable', async () => {
+  const { url } = await listen((response) => response.writeHead(204).end());
+  const { lines, unread, calls } = open(url);
+  for (const call of [lines.list(), unread.counts(), calls.get('1783385492.1')]) {
+    const error = await refusalOf(call);
+    expect(error).toMatchObject({ code: 'unreadable', status: 204 });
+    expect(error.message).toContain('an empty body came, with status 204');
+  }
+});
+
+test('keys beside data are reported by every operation, and the status with them', async () => {
+  const { url } = await listen((response) => json(response, 201, { data: { draftId: 'k', message: '' }, next: 'abc' }));
+  const answer = await open(url).drafts.put('k', '');
+  expect(answer).toMatchObject({ status: 201, siblings: ['next'], isComplete: false, data: { draftId: 'k' } });
 });
 
 test('the same drift in many rows is one entry with its count, and a new word is shown only when it is a word', () => {

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Field } from '../../../src/service/answers/values.ts';
+import { blockedSender } from '../../../src/service/entities/blocked-sender.ts';
 import { call, callSummary } from '../../../src/service/entities/call.ts';
+import { conversationState } from '../../../src/service/entities/conversation.ts';
 import { line } from '../../../src/service/entities/line.ts';
 import { message } from '../../../src/service/entities/message.ts';
 import { recording } from '../../../src/service/entities/recording.ts';
+import { draft, template } from '../../../src/service/entities/saved-text.ts';
+import { sent } from '../../../src/service/entities/sent.ts';
 import { subscription } from '../../../src/service/entities/subscription.ts';
 import { transcript } from '../../../src/service/entities/transcript.ts';
+import { unreadCounts } from '../../../src/service/entities/unread.ts';
 import { user } from '../../../src/service/entities/user.ts';
 import { type Json, type Row, readRow, typed } from '../row.ts';
 
@@ -35,7 +40,7 @@ const summary = {
   repeated: 2,
 };
 
-const samples: Record<string, { entity: Field<Row>; identity: string; full: Json }> = {
+const samples: Record<string, { entity: Field<Row>; identity?: string; full: Json }> = {
   line: {
     entity: line,
     identity: 'number',
@@ -120,6 +125,39 @@ const samples: Record<string, { entity: Field<Row>; identity: string; full: Json
       ...{ createdAt: at, updatedAt: at },
     },
   },
+  sent: {
+    entity: sent,
+    full: {
+      from: '18457511133',
+      billing: {
+        ...{ billed: true, currency: 'USD', type: 'mms', units: 1, totalPrice: 0.02 },
+        ...{ recipientCount: 2, skippedCount: 1 },
+      },
+      messages: [
+        {
+          ...{ id: 110167431, to: ['18455008085', '18455008086'], type: 'mms', status: 'sent' },
+          ...{ media: ['https://media.test/s'], units: 1, unitPrice: 0.02, price: 0.02 },
+        },
+      ],
+      skipped: [{ to: 'as supplied', reason: 'invalid' }],
+    },
+  },
+  conversationState: {
+    entity: conversationState,
+    full: { line: '18457511133', number: '18455008085', resolved: true, resolvedBy: 5, resolvedAt: at },
+  },
+  blockedSender: {
+    entity: blockedSender,
+    identity: 'number',
+    full: { line: '18457511133', number: '18455008085', reason: '', blockedAt: at },
+  },
+  unreadCounts: {
+    entity: unreadCounts,
+    identity: 'lines',
+    full: { total: 3, lines: [{ line: '18457511133', count: 3 }] },
+  },
+  draft: { entity: draft, identity: 'draftId', full: { draftId: 'k', message: '' } },
+  template: { entity: template, identity: 'id', full: { id: 9, title: 't', body: '' } },
 };
 
 function without(row: Json, key: string): Json {
@@ -157,7 +195,9 @@ describe.each(Object.entries(samples))('%s', (_, { entity, identity, full }) => 
     expect(JSON.stringify(drift)).not.toContain('secret');
   });
 
-  test.each([undefined, null, '', {}, []])('is left out and counted when its identity is %j', (id) => {
+  const unusable = [undefined, null, '', {}].flatMap((id) => (identity === undefined ? [] : [[identity, id] as const]));
+
+  test.each(unusable)('is left out and counted when its %s is %j', (identity, id) => {
     const { row, drift, omitted, isComplete } = readRow(entity, { ...full, [identity]: id });
     expect({ row, omitted, isComplete }).toEqual({ row: undefined, omitted: 1, isComplete: false });
     expect(drift.at(-1)).toMatchObject({ path: `rows[].${identity}`, what: 'missing_key' });
@@ -182,4 +222,19 @@ test('undocumented fields of a leg are kept without being called drift', () => {
   const { row, drift } = readRow(call, { id: '1783385492.1', legs: [{ queueWait: 5 }, 'x'] });
   expect(row?.legs).toMatchObject([{ raw: { queueWait: 5 }, unknownKeys: ['queueWait'] }]);
   expect(drift).toEqual([{ path: 'rows[].legs[]', what: 'wrong_type', sample: 'text', count: 1 }]);
+});
+
+test('a send without most of its answer is still a send', () => {
+  const { row, omitted } = readRow(sent, { messages: [{}, { id: null, status: 'queued' }], skipped: 'none' });
+  expect(row).toMatchObject({ messages: [{ id: undefined }, { id: undefined, status: 'queued' }], skipped: undefined });
+  expect(omitted).toBe(0);
+});
+
+test('an unread line that cannot be named makes the counts incomplete', () => {
+  const { row, omitted, isComplete } = readRow(unreadCounts, {
+    total: 3,
+    lines: [{ count: 1 }, { line: '1', count: 2 }],
+  });
+  expect(typed(row)).toEqual({ total: 3, lines: [{ line: '1', count: 2 }] });
+  expect({ omitted, isComplete }).toEqual({ omitted: 1, isComplete: false });
 });

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import type { ServiceError } from '../../../src/service/client.ts';
 import { json, listen, open, refusalOf, refuse } from '../endpoint.ts';
 
+const pair = { line: '18457511133', number: '18455008085' };
+
 type Row = [number, string, Partial<ServiceError>];
 
 test.each<Row>([
@@ -14,14 +16,23 @@ test.each<Row>([
   [404, 'not_found', { code: 'not_found', advice: 'not_found' }],
   [422, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
   [429, 'rate_limited', { code: 'rate_limited', advice: 'retry' }],
-  [500, 'internal_error', { code: 'server', advice: 'retry' }],
   [403, 'a_new_word', { code: 'permission_denied', advice: 'permission' }],
-  [409, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
-  [408, 'a_new_word', { code: 'unexpected_status', advice: 'retry' }],
 ])('%i %s is named for what the caller should do, and proves that nothing happened', async (status, type, expected) => {
   const { url } = await listen((response) => refuse(response, status, type));
   const error = await refusalOf(open(url, { retry: { tries: 1 } }).calls.get('1.1'));
   expect(error).toMatchObject({ ...expected, status, operation: 'calls.get', effect: 'none' });
+});
+
+test.each<Row>([
+  [500, 'internal_error', { code: 'server', advice: 'retry' }],
+  [503, 'internal_error', { code: 'server', advice: 'retry' }],
+  [409, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [408, 'a_new_word', { code: 'unexpected_status', advice: 'retry' }],
+  [307, 'a_new_word', { code: 'redirect', advice: 'retry' }],
+])('%i %s is named, and proves nothing: section 7 promises nothing about it', async (status, type, expected) => {
+  const { url } = await listen((response) => refuse(response, status, type));
+  const error = await refusalOf(open(url, { retry: { tries: 1 } }).conversations.reopen(pair));
+  expect(error).toMatchObject({ ...expected, status, operation: 'conversations.reopen', effect: 'unknown' });
 });
 
 test.each([400, 403, 404, 410])('a %i without the error envelope proves nothing', async (status) => {
@@ -52,6 +63,13 @@ test('the scope that is missing is found inside the error, beside it, or in the 
   const scopes = [];
   for (let i = 0; i < 3; i += 1) scopes.push((await refusalOf(calls.get('1.1'))).scope);
   expect(scopes).toEqual(['reports:read', 'users:read', 'sms:read messages:read']);
+});
+
+test('a 401 says which scope the endpoint wanted', async () => {
+  const challenge = { 'www-authenticate': 'Bearer realm="x", error="invalid_token", scope="reports:read"' };
+  const { url } = await listen((response) => refuse(response, 401, 'unauthenticated', {}, challenge));
+  const error = await refusalOf(open(url).calls.get('1.1'));
+  expect(error).toMatchObject({ code: 'unauthenticated', advice: 'credential', scope: 'reports:read' });
 });
 
 test('a bare 401 counts as the service only when it carries a challenge', async () => {

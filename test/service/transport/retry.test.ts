@@ -89,7 +89,7 @@ test('creating is never repeated; changing and disabling are', async () => {
   const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
   const { webhooks } = open(url, { circuit: { failures: 99 } });
   const created = { name: 'n', url: 'https://example.test', type: 'AccountSMS' } as const;
-  expect(await refusalOf(webhooks.create(created))).toMatchObject({ code: 'server', effect: 'none' });
+  expect(await refusalOf(webhooks.create(created))).toMatchObject({ code: 'server', effect: 'unknown' });
   expect(seen).toHaveLength(1);
   await refusalOf(webhooks.update(1, { enabled: true }));
   await refusalOf(webhooks.disable(1));
@@ -128,4 +128,39 @@ test('a port where nobody listens is a network failure in which nothing left', a
   closed.port = '1';
   const error = await refusalOf(open(closed.href).lines.list());
   expect(error).toMatchObject({ code: 'network', advice: 'retry', effect: 'none' });
+});
+
+test('an error after a try that may have worked proves nothing, whatever it is', async () => {
+  const { url } = await listen((response, _, number) =>
+    number === 1 ? response.destroy() : refuse(response, 403, 'permission_denied'),
+  );
+  const error = await refusalOf(open(url).drafts.put('key', 'text'));
+  expect(error).toMatchObject({ code: 'permission_denied', advice: 'permission', status: 403, effect: 'unknown' });
+  expect(error.message).toMatch(/^drafts\.put: refused with permission_denied/);
+});
+
+test('deleting what an earlier try of the same call may have deleted succeeds', async () => {
+  const { url, seen } = await listen((response, _, number) =>
+    number === 1 ? response.destroy() : refuse(response, 404, 'not_found'),
+  );
+  expect(await open(url).templates.delete(5)).toMatchObject({ status: 204, data: undefined });
+  expect(seen.map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);
+});
+
+test.each([
+  ['at once', 1],
+  ['after a pause that was asked for', 2],
+])('deleting what is not found %s is refused: no try can have deleted it', async (_, tries) => {
+  const { url, seen } = await listen((response, _request, number) =>
+    number < tries ? refuse(response, 429, 'rate_limited') : refuse(response, 404, 'not_found'),
+  );
+  expect(await refusalOf(open(url).templates.delete(5))).toMatchObject({ code: 'not_found', effect: 'none' });
+  expect(seen).toHaveLength(tries);
+});
+
+test('reading what is not found after a broken try is refused', async () => {
+  const { url } = await listen((response, _, number) =>
+    number === 1 ? response.destroy() : refuse(response, 404, 'not_found'),
+  );
+  expect(await refusalOf(open(url).calls.get('1.1'))).toMatchObject({ code: 'not_found' });
 });
