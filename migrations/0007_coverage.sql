@@ -6,6 +6,7 @@ create table ops.coverage (
   reported_count integer,
   held_count integer,
   unannounced_count integer,
+  is_watched boolean not null,
   due_at timestamptz not null,
   claimed_until timestamptz not null default '-infinity',
   attempts integer not null default 0,
@@ -24,6 +25,7 @@ comment on column ops.coverage.state is 'waiting: never compared. proven: the se
 comment on column ops.coverage.reported_count is 'Distinct calls that the service listed for the hour.';
 comment on column ops.coverage.held_count is 'Calls of the hour that the mirror holds and that are not deleted.';
 comment on column ops.coverage.unannounced_count is 'Of the reported, those that no webhook had announced; NULL where webhooks were not expected yet.';
+comment on column ops.coverage.is_watched is 'Whether webhooks were to announce what happened in the hour; false for history.';
 comment on column ops.coverage.due_at is 'When the hour is compared next: minutes after its end, then again for late changes; infinity when that is over.';
 comment on column ops.coverage.claimed_until is 'Until when the process that compares it has the hour for itself.';
 comment on column ops.coverage.attempts is 'Comparisons in a row that proved nothing.';
@@ -64,28 +66,29 @@ create view reporting.completeness as
 select
   stream,
   (window_start at time zone 'UTC')::date as utc_date,
-  count(*)::integer as hour_count,
+  least(24, floor(extract(epoch from now() - date_trunc('day', min(window_start), 'UTC')) / 3600))::integer as hour_count,
   count(*) filter (where state = 'proven')::integer as proven_hour_count,
   sum(reported_count)::integer as reported_count,
   sum(held_count)::integer as held_count,
   sum(unannounced_count)::integer as unannounced_count,
-  sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where unannounced_count is not null), 0) as unannounced_share,
-  bool_and(state = 'proven') and (count(*) = 24 or max(window_end) >= date_trunc('hour', now()))
-    and (min(window_start) = date_trunc('day', min(window_start), 'UTC')) as is_complete,
+  sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
+  count(*) filter (where state = 'proven')
+    = least(24, floor(extract(epoch from now() - date_trunc('day', min(window_start), 'UTC')) / 3600)) as is_complete,
   min(checked_at) as least_recently_checked_at,
-  min(last_error) as difference
+  min(last_error) filter (where state <> 'proven') as difference
 from ops.coverage
+where window_end <= now()
 group by stream, (window_start at time zone 'UTC')::date;
 
 comment on view reporting.completeness is 'Per UTC day: what the service reports against what is held. A day without a row was never compared.';
 comment on column reporting.completeness.stream is 'calls.';
 comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
-comment on column reporting.completeness.hour_count is 'Closed hours of the day that are looked at; 24 for a whole day.';
+comment on column reporting.completeness.hour_count is 'Hours of the day that are over: 24 for a whole day.';
 comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything that the service lists is held.';
 comment on column reporting.completeness.reported_count is 'What the service listed; NULL when it was never asked.';
 comment on column reporting.completeness.held_count is 'What is held.';
 comment on column reporting.completeness.unannounced_count is 'Of the reported, what no webhook had announced; NULL for days before the webhooks.';
-comment on column reporting.completeness.unannounced_share is 'The same as a share of the reported, over the hours in which webhooks were expected.';
-comment on column reporting.completeness.is_complete is 'Whether every hour of the day is proven, or, for today, every closed one. False is an honest gap.';
+comment on column reporting.completeness.unannounced_share is 'The same as a share of what was reported for the hours in which webhooks were expected.';
+comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven. False is an honest gap.';
 comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
 comment on column reporting.completeness.difference is 'Why an hour is not proven, where one is not.';

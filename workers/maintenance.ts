@@ -1,4 +1,5 @@
 import type { Log } from '../src/log.ts';
+import type { Reconciler } from '../src/sync/coverage/reconcile.ts';
 import { type Database, query } from '../src/warehouse/database.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
 
@@ -15,30 +16,44 @@ export function createMaintenance(parts: {
   db: Database;
   log: Log;
   drift: DriftLog;
+  reconciler: Reconciler;
+  /** Milliseconds between two looks for hours of call history that are due. */
+  reconcileEveryMs: number;
   retentionDays: number;
 }): Maintenance {
-  const { db, log, drift, retentionDays } = parts;
+  const { db, log, drift, reconciler, retentionDays } = parts;
   const doing = new Set<Promise<void>>();
+  const stopping = new AbortController();
 
+  /** Rounds of one kind never overlap: a long one is awaited by the next. */
   function every(ms: number, what: string, work: () => Promise<unknown>): NodeJS.Timeout {
+    let isBusy = false;
     const round = () => {
-      const done = work().then(
-        () => undefined,
-        (error: unknown) => log.warn({ err: error }, `${what} failed; it is tried again`),
-      );
+      if (isBusy) return;
+      isBusy = true;
+      const done = work()
+        .then(
+          () => undefined,
+          (error: unknown) => log.warn({ err: error }, `${what} failed; it is tried again`),
+        )
+        .finally(() => {
+          isBusy = false;
+          doing.delete(done);
+        });
       doing.add(done);
-      void done.finally(() => doing.delete(done));
     };
     return setInterval(round, ms);
   }
 
   const timers = [
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
+    every(parts.reconcileEveryMs, 'Comparing call history', () => reconciler.round(stopping.signal)),
     every(retentionEveryMs, 'Ending the retention of deliveries', () => forgetDeliveries(db, retentionDays)),
   ];
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer);
+      stopping.abort();
       await Promise.all(doing);
       await drift.flush().catch((error: unknown) => log.warn({ err: error }, 'The last drift could not be written'));
     },

@@ -4,6 +4,8 @@ import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
 import type { Target } from '../src/inbox/target.ts';
+import { createReconciler } from '../src/sync/coverage/reconcile.ts';
+import type { OnAnswer } from '../src/sync/finding.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
@@ -21,10 +23,12 @@ export interface WorkerOptions {
   readonly looks?: readonly number[];
   readonly directoryEverySeconds?: number;
   readonly sweepPace?: SweepPace;
+  readonly reconcileEveryMs?: number;
 }
 
 /** Users and lines change rarely; a hint for an unknown line does not wait for them. */
 const directoryEverySeconds = 600;
+const reconcileEveryMs = 10_000;
 
 /** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
@@ -33,6 +37,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { db } = database;
   await retryStreams(db);
   const drift = createDriftLog(db);
+  const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
   const sync = createSync({
     db,
     service,
@@ -41,7 +46,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     looks: options.looks ?? defaultLooks,
     directoryEverySeconds: options.directoryEverySeconds ?? directoryEverySeconds,
     now: () => new Date(),
-    onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+    onAnswer,
     onRings: ringer.ring,
     onTurn: metrics.targetTurned,
   });
@@ -51,7 +56,14 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     }),
   );
   const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
-  const maintenance = createMaintenance({ db, log, drift, retentionDays: context.settings.eventRetentionDays });
+  const maintenance = createMaintenance({
+    db,
+    log,
+    drift,
+    reconciler: createReconciler({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
+    reconcileEveryMs: options.reconcileEveryMs ?? reconcileEveryMs,
+    retentionDays: context.settings.eventRetentionDays,
+  });
   ringer.ring(
     await bumpTargets(
       db,

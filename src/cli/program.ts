@@ -3,6 +3,7 @@ import { type QueueName, queueNames } from '../../config/queues.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
 import { exitCodes, reporting } from './exit.ts';
+import { momentArgument } from './moments.ts';
 
 /** What the entry hands to the commands, since nothing in `src` knows the workers. */
 export interface Entry {
@@ -70,12 +71,41 @@ export function createProgram(entry: Entry): Command {
     .addArgument(new Argument('<kind>').choices(['thread', 'call', 'recordings', 'transcripts', 'users', 'lines']))
     .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
     .action((kind, key) => reporting(async () => (await import('./commands/resync.ts')).run(kind, key)));
+  addCompleteness(program);
   program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in the README.')
     .action(() => reporting(async () => (await import('./commands/settings.ts')).run()));
   addSubscriptions(program);
   return program;
+}
+
+function addCompleteness(program: Command): void {
+  const from = ['--from <moment>', 'a day such as 2026-11-01 (UTC), or an instant', momentArgument] as const;
+  const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
+  const fill = program.command('backfill').description('Fills in history from before the webhooks.');
+  fill
+    .command('calls')
+    .description('Call history, oldest first. Goes on where it was cut off; live work goes before it.')
+    .requiredOption(...from)
+    .option(...to)
+    .option('--artefacts', 'legs, recordings and transcripts too')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/backfill.ts')).runCalls(options)));
+  program
+    .command('reconcile')
+    .description('Compares call history with the service now, hour by hour, and mends what is missing.')
+    .option('--from <moment>', `${from[1]}; default: a day before the end`, momentArgument)
+    .option(...to)
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/reconcile.ts')).run(options)));
+  program
+    .command('coverage')
+    .description('For each day: is everything that the service reports held?')
+    .option('--from <moment>', `${from[1]}; default: two weeks before the end`, momentArgument)
+    .option(...to)
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/coverage.ts')).run(options)));
 }
 
 function addSubscriptions(program: Command): void {

@@ -31,6 +31,9 @@ export interface Reading {
   readonly lookAgainSeconds?: number | undefined;
 }
 
+/** Told of every answer, so that drift is counted. */
+export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
+
 /** What readers read with. */
 export interface ReadingRoom {
   readonly service: Service;
@@ -40,8 +43,7 @@ export interface ReadingRoom {
   /** Seconds between two reads of users and lines. */
   readonly directoryEverySeconds: number;
   readonly now: () => Date;
-  /** Told of every answer, so that drift is counted. */
-  readonly onAnswer: (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
+  readonly onAnswer: OnAnswer;
 }
 
 /** Reads one target through the API. Rejects with a ServiceError, and writes nothing. */

@@ -4,6 +4,7 @@ import { type Service, ServiceError } from '../service/client.ts';
 import type { Subscription } from '../service/entities/subscription.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import { writeSubscriptions } from '../warehouse/entities/directory/subscriptions.ts';
+import { beginRead } from '../warehouse/reads.ts';
 
 /** The events that the daemon lives on. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
@@ -131,19 +132,14 @@ export async function mirrorSubscriptions(
   db: Database,
   isOurUrl: (url: string) => boolean,
 ): Promise<void> {
-  const [read] = await query<{ fetch_seq: string; fetched_at: Date }>(
-    db,
-    `select nextval('ops.fetch_seq') as fetch_seq, clock_timestamp() as fetched_at`,
-    [],
-  );
-  if (!read) return;
+  const read = await beginRead(db, 'webhooks.list');
   const { data, isComplete } = await service.webhooks.list();
   await db.transaction().execute((tx) =>
     writeSubscriptions(tx, {
       subscriptions: data,
       isOurs: ({ url }) => url !== undefined && isOurUrl(url),
       isComplete,
-      read: { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source: 'webhooks.list' },
+      read,
     }),
   );
 }

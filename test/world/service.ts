@@ -7,6 +7,7 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly body: string;
 }
 
 /** `data` in its envelope, an `error` in its own, or a `body` as it is. */
@@ -30,11 +31,13 @@ export async function startOddService(): Promise<OddService> {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '', 'http://service');
     const path = decodeURIComponent(url.pathname.slice(prefix.length));
-    const one = { method: request.method ?? '', path, query: url.searchParams };
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    const one = { method: request.method ?? '', path, query: url.searchParams, body };
     asked.push(one);
-    request.resume();
-    const { status, contentType, body } = written(await service.answer(one));
-    response.writeHead(status, { 'content-type': contentType }).end(body);
+    const reply = written(await service.answer(one));
+    response.writeHead(reply.status, { 'content-type': reply.contentType }).end(reply.body);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

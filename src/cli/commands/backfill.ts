@@ -1,0 +1,54 @@
+import { readSettings } from '../../../config/settings.ts';
+import { createContext, readySettings } from '../../context.ts';
+import { createLog } from '../../log.ts';
+import type { Service } from '../../service/client.ts';
+import { backfillCalls } from '../../sync/coverage/backfill.ts';
+import { createDriftLog } from '../../warehouse/drift.ts';
+import { CommandFailed } from '../exit.ts';
+import { secondsOf } from '../moments.ts';
+import { createProgress } from '../progress.ts';
+
+export interface BackfillFlags {
+  readonly from: Date;
+  readonly to?: Date;
+  readonly artefacts?: boolean;
+  readonly json?: boolean;
+}
+
+/** Fills in call history. Ctrl-C ends it at the next page; the same command goes on from there. */
+export async function runCalls({ from, to = new Date(), artefacts = false, json }: BackfillFlags): Promise<void> {
+  if (to <= from) throw new CommandFailed('--to must be after --from.');
+  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
+  const { db } = context.database;
+  const drift = createDriftLog(db);
+  const stopping = new AbortController();
+  process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
+  const progress = createProgress('calls');
+  const outcome = await backfillCalls(
+    {
+      service: context.service as Service,
+      db,
+      pauses: context.pauses,
+      onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+    },
+    { span: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
+    ({ share, mirrored }) => progress.show(share, mirrored),
+    stopping.signal,
+  ).finally(async () => {
+    progress.end();
+    await drift.flush();
+  });
+
+  const doneUntil = new Date(outcome.doneUntil * 1_000).toISOString();
+  if (json) console.log(JSON.stringify({ ...outcome, doneUntil }));
+  else {
+    const resumed = outcome.resumedFrom === undefined ? '' : ' (it went on where it was cut off)';
+    console.log(`${outcome.mirrored} calls mirrored, everything before ${doneUntil} is compared${resumed}.`);
+    for (const doubt of outcome.doubts) console.log(`Not proven: ${doubt}.`);
+    if (artefacts)
+      console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');
+  }
+  if (!outcome.isFinished) throw new CommandFailed('Stopped. The same command goes on from here.');
+}

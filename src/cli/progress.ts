@@ -1,0 +1,61 @@
+import { type Bar, Presets, SingleBar } from 'cli-progress';
+
+/** Shows how far a long command is: a bar with a rate and the time left on a terminal, a line now and then elsewhere. */
+export interface Progress {
+  /** `share` of the whole that is done, from 0 to 1; `count` of what was done in this run. */
+  show(share: number, count: number): void;
+  end(): void;
+}
+
+const lineEveryMs = 10_000;
+/** The bar counts in these: shares of the whole. */
+const steps = 10_000;
+
+/** Writes to standard error, so that standard output stays free for data. */
+export function createProgress(unit: string): Progress {
+  const began = performance.now();
+  return process.stderr.isTTY ? barProgress(unit, began) : lineProgress(unit, began);
+}
+
+function barProgress(unit: string, began: number): Progress {
+  const bar: Bar = new SingleBar(
+    {
+      format: `{bar} {percentage}%  {count} ${unit}  {rate}/s  {left} left`,
+      stream: process.stderr,
+      hideCursor: true,
+      etaBuffer: 50,
+    },
+    Presets.shades_classic,
+  );
+  const words = (share: number, count: number) => ({ count, rate: rateOf(count, began), left: leftOf(share, began) });
+  bar.start(steps, 0, words(0, 0));
+  return {
+    show: (share, count) => bar.update(Math.floor(share * steps), words(share, count)),
+    end: () => bar.stop(),
+  };
+}
+
+function lineProgress(unit: string, began: number): Progress {
+  let saidAt = began;
+  return {
+    show(share, count) {
+      if (performance.now() - saidAt < lineEveryMs) return;
+      saidAt = performance.now();
+      const percent = Math.floor(share * 100);
+      console.error(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, began)} left`);
+    },
+    end: () => undefined,
+  };
+}
+
+function rateOf(count: number, began: number): number {
+  return Math.round(count / Math.max(0.001, (performance.now() - began) / 1_000));
+}
+
+function leftOf(share: number, began: number): string {
+  if (share <= 0) return '?';
+  const seconds = Math.round(((performance.now() - began) / 1_000) * (1 / share - 1));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,169 @@
+import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import type { Span } from './spans.ts';
+
+/*
+ * The life of an hour in ops.coverage:
+ *
+ *   planned: waiting ──▶ due, claimed ──▶ listed ──▶ proven ──▶ due again for late changes, then never
+ *                             ▲              ├────▶ differs ─┐
+ *                             └──────────────┴────▶ failed ──┘ due again, later each time
+ */
+
+/** Seconds after its end at which an hour is compared: calls enter the history at their end, and some fields change late. */
+const passes = [120, 900, 86_400, 604_800] as const;
+/** How far back the first start looks, in hours. */
+const firstLookBack = 24;
+/** A process that compares hours has them for itself so long. */
+const claimMinutes = 5;
+
+/** The next pass after a comparison that began now, or never. */
+const nextPass = `(
+  select coalesce(min(p.at), 'infinity') from (select c.window_end + p * interval '1 second' as at from unnest(array[${passes}]) p) p
+  where p.at > now())`;
+/** A comparison that proved nothing is made again after one minute, then two, four, … up to an hour. */
+const nextTry = `now() + least(60, power(2, least(c.attempts, 6))) * interval '1 minute'`;
+
+/**
+ * Adds the hours since the last planned one, so that a downtime is planned at the next start; the first start looks back
+ * a day. Any number of processes may plan.
+ */
+export async function planHours(db: Database): Promise<void> {
+  await query(
+    db,
+    `insert into ops.coverage (stream, window_start, window_end, is_watched, due_at)
+     select 'calls', h, h + interval '1 hour', is_watched, h + interval '1 hour' + $1 * interval '1 second'
+     from (
+       select generate_series(coalesce(max(window_end), date_trunc('hour', now(), 'UTC')), now(), '1 hour') as h, true as is_watched
+       from ops.coverage where stream = 'calls' and is_watched
+       union all
+       select generate_series(date_trunc('hour', now(), 'UTC') - $2 * interval '1 hour', now() - interval '1 hour', '1 hour'), false
+       where not exists (select from ops.coverage where stream = 'calls' and is_watched)
+     ) planned
+     on conflict do nothing`,
+    [passes[0], firstLookBack],
+  );
+}
+
+/** An hour to compare. */
+export interface DueHour {
+  /** Unix seconds. */
+  readonly begin: number;
+  readonly isWatched: boolean;
+}
+
+/** Takes up to so many due hours, oldest first; nobody else gets them for some minutes. */
+export async function claimHours(db: Database, most: number): Promise<DueHour[]> {
+  return query<DueHour>(
+    db,
+    `with due as (
+       select stream, window_start from ops.coverage
+       where stream = 'calls' and due_at <= now() and claimed_until <= now() and window_end <= now()
+       order by window_start limit $1 for update skip locked
+     )
+     update ops.coverage c set claimed_until = now() + interval '${claimMinutes} minutes' from due
+     where c.stream = due.stream and c.window_start = due.window_start
+     returning extract(epoch from c.window_start)::integer as begin, c.is_watched as "isWatched"`,
+    [most],
+  );
+}
+
+/** Makes the closed hours that a span touches be compared at once, whether or not they were planned. */
+export async function askForHours(db: Database, span: Span): Promise<number> {
+  const rows = await query(
+    db,
+    `insert into ops.coverage as c (stream, window_start, window_end, is_watched, due_at)
+     select 'calls', h, h + interval '1 hour', false, now()
+     from generate_series(date_trunc('hour', to_timestamp($1), 'UTC'), least(to_timestamp($2), now()) - interval '1 second', '1 hour') h
+     where h + interval '1 hour' <= now()
+     on conflict (stream, window_start) do update set due_at = now(), claimed_until = '-infinity'
+     returning 1`,
+    [span.from, span.to],
+  );
+  return rows.length;
+}
+
+/** What a listing showed, by the second that each call began in. */
+export interface Compared {
+  readonly hours: readonly number[];
+  readonly calls: ReadonlyMap<string, number>;
+  readonly doubt: string | undefined;
+}
+
+/**
+ * Records a comparison whose calls are mirrored, and answers with the calls that are held and that the service no longer
+ * lists: a reason to read them, no proof that they are gone.
+ */
+export async function recordHours(tx: Transaction, { hours, calls, doubt }: Compared): Promise<string[]> {
+  const unlisted = await query<{ call_id: string; begin: number }>(
+    tx,
+    `with span as (select to_timestamp(min(h)) as first, to_timestamp(max(h)) + interval '1 hour' as last from unnest($1::bigint[]) h)
+     select call_id, extract(epoch from date_trunc('hour', coalesce(started_at, to_timestamp(call_epoch)), 'UTC'))::integer as begin
+     from warehouse.calls, span
+     where deleted_at is null and (started_at >= first and started_at < last
+         or started_at is null and to_timestamp(call_epoch) >= first and to_timestamp(call_epoch) < last)
+       and not (call_id = any($2))`,
+    [hours, [...calls.keys()]],
+  );
+  // History that is compared for the first time was never planned.
+  await query(
+    tx,
+    `insert into ops.coverage (stream, window_start, window_end, is_watched, due_at)
+     select 'calls', to_timestamp(h), to_timestamp(h) + interval '1 hour', false, now() from unnest($1::bigint[]) h
+     on conflict (stream, window_start) do nothing`,
+    [hours],
+  );
+  await query(
+    tx,
+    `with listed as (select floor(s / 3600)::bigint * 3600 as begin, count(*) as calls from unnest($2::bigint[]) s group by 1),
+     unlisted as (select u as begin, count(*) as calls from unnest($3::bigint[]) u group by 1),
+     compared as (
+       select h as begin, coalesce(l.calls, 0) as reported, coalesce(u.calls, 0) as unlisted,
+         coalesce($4::text, case when u.calls > 0 then u.calls || ' held calls are no longer listed; they are read one by one' end) as doubt
+       from unnest($1::bigint[]) h left join listed l on l.begin = h left join unlisted u on u.begin = h
+     )
+     update ops.coverage c set
+       reported_count = compared.reported, held_count = compared.reported + compared.unlisted,
+       state = case when doubt is null then 'proven' else 'differs' end,
+       attempts = case when doubt is null then 0 else c.attempts + 1 end,
+       due_at = case when doubt is null then ${nextPass} else ${nextTry} end,
+       proven_at = case when doubt is null then now() else c.proven_at end,
+       checked_at = now(), claimed_until = '-infinity', last_error = doubt
+     from compared
+     where c.stream = 'calls' and c.window_start = to_timestamp(compared.begin)`,
+    [hours, [...calls.values()], unlisted.map(({ begin }) => begin), doubt ?? null],
+  );
+  return unlisted.map(({ call_id }) => call_id);
+}
+
+/** Records that hours could not be compared. What was proven before stays so. */
+export async function failHours(db: Database, hours: readonly number[], reason: string): Promise<void> {
+  await query(
+    db,
+    `update ops.coverage c set state = case when state = 'waiting' then 'failed' else state end,
+       attempts = attempts + 1, due_at = ${nextTry}, checked_at = now(), claimed_until = '-infinity', last_error = $2
+     where stream = 'calls' and window_start = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
+    [hours, reason],
+  );
+}
+
+/** Gives hours back that were claimed and not compared. */
+export async function releaseHours(db: Database, hours: readonly number[]): Promise<void> {
+  await query(
+    db,
+    `update ops.coverage set claimed_until = '-infinity'
+     where stream = 'calls' and window_start = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
+    [hours],
+  );
+}
+
+/** Counts calls of watched hours that a comparison found and no webhook had announced. */
+export async function countUnannounced(tx: Transaction, seconds: readonly number[]): Promise<void> {
+  if (seconds.length === 0) return;
+  await query(
+    tx,
+    `update ops.coverage c set unannounced_count = coalesce(unannounced_count, 0) + found.calls
+     from (select floor(s / 3600)::bigint * 3600 as begin, count(*) as calls from unnest($1::bigint[]) s group by 1) found
+     where c.stream = 'calls' and c.is_watched and c.window_start = to_timestamp(found.begin)`,
+    [seconds],
+  );
+}

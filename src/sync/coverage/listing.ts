@@ -1,0 +1,135 @@
+import { type Answer, type Service, ServiceError } from '../../service/client.ts';
+import type { CallSummary } from '../../service/entities/call.ts';
+import type { CallPage } from '../../service/resources/calls.ts';
+import type { Provenance } from '../../warehouse/columns.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { beginRead } from '../../warehouse/reads.ts';
+import type { OnAnswer } from '../finding.ts';
+import { halves, type Span, secondOf } from './spans.ts';
+
+/*
+ * Call search pages by offset, newest first unless told otherwise, while calls arrive (section 4.6). A listing counts
+ * only when its distinct ids are as many as the service's own total; else it is made again, and then in smaller spans,
+ * down to what fits one page and cannot shift any more.
+ */
+
+/** What a span holds according to the service. */
+export interface Listing {
+  /** Distinct call ids with the second that each began in. */
+  readonly calls: ReadonlyMap<string, number>;
+  /** Why the listing proves nothing; undefined when it is exactly what the service says there is. */
+  readonly doubt: string | undefined;
+}
+
+/** Mirrors one page; a page can come again, and calls of a second outside the span with it. */
+export type OnPage = (calls: readonly CallSummary[], read: Provenance) => Promise<void>;
+
+export interface CallLister {
+  /** Lists a span whose end has passed. Rejects with `ServiceError`, and with what `onPage` rejects with. */
+  list(span: Span, onPage: OnPage, signal?: AbortSignal): Promise<Listing>;
+}
+
+export interface ListerParts {
+  readonly service: Service;
+  readonly db: Database;
+  readonly onAnswer: OnAnswer;
+}
+
+/** The service caps what is asked for, and says what it applied. */
+const pageSize = 500;
+/** More than this is listed in parts, so that memory stays flat and a listing that shifted costs little. */
+const mostAtOnce = 10_000;
+const triesOfOneSpan = 3;
+/** Whether the ends of a window belong to it is not specified: a second more on either side leaves nothing out. */
+const margin = 1;
+
+interface Pass {
+  readonly calls: Map<string, number>;
+  readonly total: number | undefined;
+  readonly pageCount: number;
+  readonly isWhole: boolean;
+}
+
+export function createCallLister({ service, db, onAnswer }: ListerParts): CallLister {
+  // Learnt from the first answer: the order of pages that do not shift may be refused.
+  let isSorted = true;
+
+  async function search(span: Span, offset: number, signal: AbortSignal | undefined): Promise<Answer<CallPage>> {
+    const window = { start: span.from - margin, end: span.to + margin - 1, limit: pageSize, offset };
+    const ask = (sorted: boolean) =>
+      service.calls.search(
+        sorted ? { ...window, sort: { field: 'startTime', direction: 'asc' } } : window,
+        signal && { signal },
+      );
+    if (!isSorted) return ask(false);
+    try {
+      return await ask(true);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'invalid_request') throw error;
+      const answer = await ask(false);
+      isSorted = false;
+      return answer;
+    }
+  }
+
+  async function passOver(span: Span, onPage: OnPage, signal: AbortSignal | undefined): Promise<Pass | 'too_many'> {
+    const calls = new Map<string, number>();
+    let total: number | undefined;
+    let isWhole = true;
+    let writing = Promise.resolve();
+    let pageCount = 0;
+    for (let offset = 0; ; ) {
+      const read = await beginRead(db, 'calls.search');
+      const answer = await search(span, offset, signal);
+      onAnswer('calls.search', answer);
+      const page = answer.data;
+      total = page.total;
+      if (offset === 0 && (total ?? 0) > mostAtOnce) return 'too_many';
+      if (page.calls.length > 0) pageCount += 1;
+      isWhole &&= answer.isComplete;
+      for (const call of page.calls) calls.set(call.id, secondOf(call));
+      // One page is written while the next is on its way.
+      await writing;
+      writing = page.calls.length > 0 ? onPage(page.calls, read) : Promise.resolve();
+      writing.catch(() => undefined);
+      offset += page.calls.length;
+      if (page.calls.length === 0 || (total !== undefined && offset >= total)) break;
+    }
+    await writing;
+    return { calls, total, pageCount, isWhole };
+  }
+
+  async function listInto(
+    found: Map<string, number>,
+    span: Span,
+    onPage: OnPage,
+    signal: AbortSignal | undefined,
+  ): Promise<string | undefined> {
+    let doubt = '';
+    for (let tries = 0; tries < triesOfOneSpan; tries += 1) {
+      const pass = await passOver(span, onPage, signal);
+      if (pass === 'too_many') break;
+      for (const [id, second] of pass.calls) found.set(id, second);
+      if (!pass.isWhole) return 'the answer may be partial: rows without an id, or unknown keys beside `data`';
+      if (pass.total === undefined) return 'the service does not say how many calls there are';
+      if (pass.calls.size === pass.total) return undefined;
+      doubt = `the service counts ${pass.total} calls and lists ${pass.calls.size}`;
+      // A single page cannot have shifted.
+      if (pass.pageCount <= 1 && tries > 0) return doubt;
+    }
+    const parts = halves(span);
+    if (!parts) return doubt || `more than ${mostAtOnce} calls in one second`;
+    const doubts: (string | undefined)[] = [];
+    for (const part of parts) doubts.push(await listInto(found, part, onPage, signal));
+    return doubts.find((each) => each !== undefined);
+  }
+
+  return {
+    async list(span, onPage, signal) {
+      const found = new Map<string, number>();
+      const doubt = await listInto(found, span, onPage, signal);
+      const within = [...found].filter(([, second]) => second >= span.from && second < span.to);
+      return { calls: new Map(within), doubt };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { type Bump, bumpTargets, type Pauses } from '../../inbox/bumps.ts';
+import type { Priority, Ring } from '../../inbox/target.ts';
+import type { CallSummary } from '../../service/entities/call.ts';
+import type { Provenance } from '../../warehouse/columns.ts';
+import { type Database, query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { writeCalls } from '../../warehouse/entities/calls/calls.ts';
+import { countUnannounced } from './coverage.ts';
+import { secondOf } from './spans.ts';
+
+/** What becomes of listed calls that are new or changed. */
+export interface Consequences {
+  /** Reads their legs, recordings and transcripts too, with this priority; undefined leaves it at the row. */
+  readonly readWith: Priority | undefined;
+  /** Counts those that no webhook announced. */
+  readonly isWatched: boolean;
+}
+
+/** Mirrors a page of call history and commits; answers with the bells to ring and how many calls were new or changed. */
+export function mirrorPage(
+  db: Database,
+  calls: readonly CallSummary[],
+  read: Provenance,
+  { readWith, isWatched, pauses }: Consequences & { readonly pauses: Pauses },
+): Promise<{ rings: Ring[]; changed: number }> {
+  return retryDeadlock(() =>
+    db.transaction().execute(async (tx) => {
+      if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
+      await writeCalls(
+        tx,
+        calls.map((call) => ({ call, read })),
+      );
+      const changed = await changedNow(tx, calls);
+      const bumps =
+        readWith === undefined ? [] : changed.map((key): Bump => ({ kind: 'call', key, priority: readWith }));
+      return { rings: await bumpTargets(tx, bumps, pauses), changed: changed.length };
+    }),
+  );
+}
+
+/** The seconds in which those began that nothing has pointed at so far. */
+async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Promise<number[]> {
+  const rows = await query<{ key: string }>(
+    tx,
+    `select key from ops.sync_targets where kind = 'call' and key = any($1)
+     union all select call_id from warehouse.calls where call_id = any($1)`,
+    [calls.map(({ id }) => id)],
+  );
+  const known = new Set(rows.map(({ key }) => key));
+  return calls.filter(({ id }) => !known.has(id)).map(secondOf);
+}
+
+/** Rows that this transaction inserted or changed: their `changed_at` is its own time. */
+async function changedNow(tx: Transaction, calls: readonly CallSummary[]): Promise<string[]> {
+  const rows = await query<{ call_id: string }>(
+    tx,
+    'select call_id from warehouse.calls where call_id = any($1) and changed_at = now()',
+    [calls.map(({ id }) => id)],
+  );
+  return rows.map(({ call_id }) => call_id);
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Service } from '../../../src/service/client.ts';
+import { backfillCalls } from '../../../src/sync/coverage/backfill.ts';
+import { backends } from '../../stores/backends.ts';
+import { createWorld } from '../../world.ts';
+
+const day = 86_400;
+
+describe.each(backends)('on %s', async (backend) => {
+  const world = await createWorld({ backend, sandbox: { calls: 600, threads: 0 } });
+  const { context } = world;
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    await world.settled();
+    await world.query('truncate ops.coverage, ops.backfills, ops.sync_targets, warehouse.calls, warehouse.call_legs');
+  });
+
+  const parts = {
+    service: context.service as Service,
+    db: context.database.db,
+    pauses: context.pauses,
+    onAnswer: () => undefined,
+  };
+  const now = Math.floor(Date.now() / 1_000);
+  const span = { from: now - 20 * day, to: now };
+  const never = new AbortController().signal;
+  const fill = (how: { withArtefacts?: boolean; signal?: AbortSignal; onProgress?: () => void } = {}) =>
+    backfillCalls(
+      parts,
+      { span, withArtefacts: how.withArtefacts ?? false },
+      how.onProgress ?? (() => undefined),
+      how.signal ?? never,
+    );
+  const held = () => world.value('select count(*)::integer from warehouse.calls where deleted_at is null');
+
+  test('all of the history is held and proven, and nothing else is read', async () => {
+    const outcome = await fill();
+    expect(outcome).toMatchObject({ share: 1, isFinished: true, doubts: [], resumedFrom: undefined });
+    expect(await held()).toBe(600);
+    const [coverage] = await world.query(
+      `select count(*)::integer as hours, sum(reported_count)::integer as reported, sum(held_count)::integer as held,
+         count(*) filter (where state <> 'proven')::integer as open from ops.coverage`,
+    );
+    expect(coverage).toEqual({ hours: 20 * 24, reported: 600, held: 600, open: 0 });
+    expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(0);
+  });
+
+  test('a run that is cut off goes on at its last span, and doubles nothing', async () => {
+    const stopping = new AbortController();
+    const cut = await fill({ signal: stopping.signal, onProgress: () => stopping.abort() });
+    expect(cut).toMatchObject({ isFinished: false });
+    expect(await held()).toBeLessThan(600);
+    const again = await fill();
+    expect(again).toMatchObject({ isFinished: true, resumedFrom: cut.doneUntil });
+    expect(await held()).toBe(600);
+    expect(await world.value('select count(*)::integer from ops.backfills')).toBe(1);
+  });
+
+  test('artefacts follow behind live work', async () => {
+    await fill({ withArtefacts: true });
+    expect(
+      await world.value(`select count(*)::integer from ops.sync_targets where kind = 'call' and priority = 1`),
+    ).toBe(600);
+    const { id } = await world.sandbox.emit.call({ status: 'missed' });
+    await world.settled();
+    expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
+    expect(await world.value(`select count(*)::integer from warehouse.calls where leg_count is null`)).toBe(0);
+    expect(await world.value('select count(*) > 100 from warehouse.transcripts')).toBe(true);
+  }, 60_000);
+});

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { createCallLister, type Listing } from '../../../src/sync/coverage/listing.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { callAt, createHistory, type History, type Search, serveHistory } from './history.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+const begin = 1_790_000_000;
+const span = { from: begin, to: begin + 3_600 };
+
+async function listed(history: History): Promise<{ listing: Listing; searches: Search[]; mirrored: Set<string> }> {
+  const { client, searches } = await serveHistory(history);
+  const mirrored = new Set<string>();
+  const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
+  const listing = await lister.list(span, async (calls) => {
+    for (const { id } of calls) mirrored.add(id);
+  });
+  return { listing, searches, mirrored };
+}
+
+function filled(count: number): History {
+  const history = createHistory();
+  for (let at = 0; at < count; at += 1) history.calls.push(callAt(begin + Math.floor((at * 3_600) / count), at + 1));
+  return history;
+}
+
+test('lists each call of the span once, whatever the cap on pages', async () => {
+  const history = filled(1_234);
+  history.cap = 100;
+  const { listing, searches, mirrored } = await listed(history);
+  expect(listing.doubt).toBeUndefined();
+  expect(listing.calls.size).toBe(1_234);
+  expect(mirrored.size).toBe(1_234);
+  expect(searches).toHaveLength(13);
+});
+
+test.each([true, false])(
+  'loses no call at the ends of the span, whether or not windows are closed: %s',
+  async (isClosed) => {
+    const history = createHistory();
+    history.isClosed = isClosed;
+    for (const [at, second] of [begin - 1, begin, begin + 3_599, begin + 3_600].entries())
+      history.calls.push(callAt(second, at));
+    const { listing } = await listed(history);
+    expect([...listing.calls.keys()]).toEqual([`${begin}.1`, `${begin + 3_599}.2`]);
+    expect(listing.doubt).toBeUndefined();
+  },
+);
+
+test('goes on without an order where none is taken', async () => {
+  const history = filled(700);
+  history.sorts = false;
+  const { listing, searches } = await listed(history);
+  expect(listing.calls.size).toBe(700);
+  expect(searches.filter(({ sort }) => sort !== undefined)).toHaveLength(1);
+});
+
+test('a call that slips in between two pages is found', async () => {
+  const history = filled(900);
+  history.sorts = false;
+  let isLate = true;
+  history.before = ({ offset }) => {
+    if (offset === 0 || !isLate) return;
+    isLate = false;
+    // Newest first: everything behind it moves by one.
+    history.calls.push(callAt(begin + 3_599, 99_999));
+  };
+  const { listing } = await listed(history);
+  expect(listing.doubt).toBeUndefined();
+  expect(listing.calls.size).toBe(901);
+  expect(listing.calls.has(`${begin + 3_599}.99999`)).toBe(true);
+});
+
+test('pages that never agree end in smaller spans, down to single pages', async () => {
+  const history = filled(1_100);
+  const honest = history.bend;
+  let turn = 0;
+  // Only a span that fits a page is answered as it is.
+  history.bend = (data) => {
+    turn += 1;
+    return (data.total ?? 0) > 500 && turn % 2 === 0 ? honest({ ...data, calls: data.calls.slice(1) }) : honest(data);
+  };
+  const { listing } = await listed(history);
+  expect(listing.doubt).toBeUndefined();
+  expect(listing.calls.size).toBe(1_100);
+});
+
+test('a total that is never met is a doubt, and asked for a bounded number of times', async () => {
+  const history = filled(40);
+  history.bend = (data) => ({ data: { ...data, total: 41 } });
+  const { listing, searches } = await listed(history);
+  expect(listing.doubt).toBe('the service counts 41 calls and lists 40');
+  expect(listing.calls.size).toBe(40);
+  expect(searches.length).toBeLessThan(10);
+});
+
+test('large totals are cut by time before they are paged', async () => {
+  const history = filled(10_500);
+  const { listing, searches } = await listed(history);
+  expect(listing.calls.size).toBe(10_500);
+  expect(listing.doubt).toBeUndefined();
+  expect(Math.max(...searches.map(({ offset }) => offset))).toBeLessThan(6_000);
+});
+
+test.each([
+  ['no total', (data: object) => ({ data: { ...data, total: undefined } }), 'does not say how many'],
+  [
+    'a row without an id',
+    (data: { calls: unknown[] }) => ({ data: { ...data, calls: [...data.calls, {}] } }),
+    'partial',
+  ],
+  ['keys beside data', (data: object) => ({ data, beside: { next: 'page' } }), 'partial'],
+] as const)('%s proves nothing', async (_what, bend, doubt) => {
+  const history = filled(3);
+  history.bend = bend as History['bend'];
+  const { listing } = await listed(history);
+  expect(listing.doubt).toContain(doubt);
+  expect(listing.calls.size).toBe(3);
+});
+
+test('a thousand seeds of paging under churn: proven means that everything old is there', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        seconds: fc.array(fc.integer({ min: 0, max: 3_599 }), { maxLength: 60 }),
+        cap: fc.integer({ min: 1, max: 20 }),
+        sorts: fc.boolean(),
+        isClosed: fc.boolean(),
+        arrivals: fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 3_599 })), {
+          maxLength: 5,
+        }),
+      }),
+      async ({ seconds, cap, sorts, isClosed, arrivals }) => {
+        const history = createHistory();
+        Object.assign(history, { cap, sorts, isClosed });
+        history.calls.push(...seconds.map((second, at) => callAt(begin + second, at)));
+        const old = history.calls.map(({ second, sequence }) => `${second}.${sequence}`);
+        let asked = 0;
+        history.before = () => {
+          for (const [when, second] of arrivals)
+            if (when === asked) history.calls.push(callAt(begin + second, 1_000 + asked));
+          asked += 1;
+        };
+        const { listing } = await listed(history);
+        if (listing.doubt === undefined) for (const id of old) expect(listing.calls.has(id)).toBe(true);
+        // Churn ends, so a doubt can only stay while it lasts.
+        expect(listing.doubt === undefined || arrivals.length > 0).toBe(true);
+      },
+    ),
+    { numRuns: Number(process.env.FAULTS === 'all' ? 1_000 : 60) },
+  );
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import type { Service } from '../../../src/service/client.ts';
+import { askForHours } from '../../../src/sync/coverage/coverage.ts';
+import { daysOfCoverage } from '../../../src/sync/coverage/days.ts';
+import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
+import { backends } from '../../stores/backends.ts';
+import { createWorld } from '../../world.ts';
+
+const hourMs = 3_600_000;
+
+describe.each(backends)('on %s', async (backend) => {
+  const world = await createWorld({ backend });
+  const { context, sandbox } = world;
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    await world.settled();
+    sandbox.faults({});
+    await sandbox.reset();
+    await world.query('truncate ops.coverage, ops.sync_targets, warehouse.calls, warehouse.call_legs');
+  });
+
+  const reconciler = createReconciler({
+    service: context.service as Service,
+    db: context.database.db,
+    log: createLog('silent'),
+    pauses: context.pauses,
+    onAnswer: () => undefined,
+    onRings: context.ringer.ring,
+  });
+  /** A time in an hour that is over. */
+  const hoursAgo = (hours: number) => new Date(Math.floor(Date.now() / hourMs) * hourMs - hours * hourMs + 600_000);
+  const unannounced = (hours: number) =>
+    sandbox.emit.call({ startTime: hoursAgo(hours).toISOString(), durationSeconds: 60, announce: false });
+  const held = () => world.value('select count(*)::integer from warehouse.calls where deleted_at is null');
+
+  test('calls that no webhook announced are held after a round, with their legs', async () => {
+    const { id } = await unannounced(2);
+    await unannounced(5);
+    const round = await reconciler.round();
+    expect(round).toMatchObject({ failed: 0 });
+    expect(round.compared).toBeGreaterThanOrEqual(23);
+    expect(await held()).toBe(2);
+    await world.settled();
+    expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
+    expect(await reconciler.round()).toEqual({ compared: 0, failed: 0 });
+  });
+
+  test('an hour in which webhooks were expected counts what they did not announce', async () => {
+    await reconciler.round();
+    await world.query(
+      `update ops.coverage set is_watched = true, due_at = now() where window_start = date_trunc('hour', now(), 'UTC') - interval '3 hours'`,
+    );
+    await unannounced(3);
+    const announced = await unannounced(3);
+    await world.deliver('AccountEndedCalls', { callId: announced.id });
+    await world.settled();
+    await reconciler.round();
+    const [row] = await world.query(
+      `select state, reported_count, held_count, unannounced_count from ops.coverage where is_watched and reported_count > 0`,
+    );
+    expect(row).toEqual({ state: 'proven', reported_count: 2, held_count: 2, unannounced_count: 1 });
+    expect(await world.value('select count(*)::integer from warehouse.calls where call_id = $1', announced.id)).toBe(1);
+  });
+
+  test('what is held and no longer listed is read, and gone only on proof', async () => {
+    const { id } = await unannounced(4);
+    await reconciler.round();
+    await world.settled();
+    const begin = Math.floor(Number(id.split('.')[0]) / 3_600) * 3_600;
+    await world.query(
+      `insert into warehouse.calls (call_id, started_at, content_hash, source, fetch_seq, fetched_at)
+       values ($1, to_timestamp($2), '', 'test', 1, now())`,
+      `${begin + 5}.77`,
+      begin + 5,
+    );
+    await askForHours(context.database.db, { from: begin, to: begin + 3_600 });
+    await reconciler.round();
+    const [row] = await world.query(
+      'select state, reported_count, held_count, last_error from ops.coverage where window_start = to_timestamp($1)',
+      begin,
+    );
+    expect(row).toMatchObject({ state: 'differs', reported_count: 1, held_count: 2 });
+    expect(row?.last_error).toContain('1 held calls are no longer listed');
+    const [target] = await world.query(`select kind from ops.sync_targets where key = $1`, `${begin + 5}.77`);
+    expect(target).toEqual({ kind: 'call' });
+  });
+
+  test('a service that fails leaves the hours due, later each time', async () => {
+    sandbox.faults({ errorRate: 1, status: 403 });
+    const round = await reconciler.round();
+    expect(round.compared).toBe(0);
+    expect(round.failed).toBeGreaterThanOrEqual(23);
+    const states = await world.query(
+      `select distinct state, attempts, due_at > now() as is_later, last_error is not null as says_why
+       from ops.coverage where window_end <= now() and checked_at is not null`,
+    );
+    expect(states).toEqual([{ state: 'failed', attempts: 1, is_later: true, says_why: true }]);
+    sandbox.faults({});
+    await world.query('update ops.coverage set due_at = now()');
+    expect((await reconciler.round()).failed).toBe(0);
+  });
+
+  test('a downtime is planned at the next start', async () => {
+    await reconciler.round();
+    const planned = `select count(*)::integer from ops.coverage where window_end <= now() and is_watched`;
+    await world.query(
+      `update ops.coverage set is_watched = true where window_start = date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
+    );
+    await world.query(
+      `delete from ops.coverage where window_start > date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
+    );
+    await unannounced(2);
+    await reconciler.round();
+    expect(await world.value(planned)).toBe(6);
+    expect(await held()).toBe(1);
+  });
+
+  test('each day is complete, or says why not', async () => {
+    await unannounced(1);
+    await reconciler.round();
+    const today = new Date();
+    const before = new Date(today.getTime() - 3 * 24 * hourMs);
+    const days = await daysOfCoverage(context.database.db, before, today);
+    expect(days).toHaveLength(4);
+    expect(days[0]).toMatchObject({ hours: 24, provenHours: 0, isComplete: false, reported: undefined });
+    expect(days[3]).toMatchObject({ isComplete: true });
+    await world.query(
+      `update ops.coverage set state = 'differs', last_error = 'because' where window_start = date_trunc('hour', now(), 'UTC') - interval '1 hour'`,
+    );
+    const [yesterday, last] = (await daysOfCoverage(context.database.db, before, today)).slice(-2);
+    expect([yesterday, last].some((day) => day?.difference === 'because' && !day.isComplete)).toBe(true);
+  });
+});
