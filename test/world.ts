@@ -7,7 +7,7 @@ import type { Log } from '../src/log.ts';
 import { createReceiver, type Receiver } from '../src/receiver/receiver.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/sandbox.ts';
 import { registerPages } from '../src/status/pages.ts';
-import { ensureSubscriptions } from '../src/sync/subscriptions.ts';
+import { ensureSubscriptions } from '../src/sync/subscriptions/ensure.ts';
 import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
 import { type Backend, redisUrlOf } from './stores/backends.ts';
 import { databaseForTest } from './stores/databases.ts';

@@ -1,40 +1,63 @@
 import type { Context } from '../context.ts';
-import { ensureSubscriptions } from '../sync/subscriptions.ts';
+import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 
 export interface Registration {
   stop(): Promise<void>;
 }
 
-/** A service that cannot be asked yet is asked again; with these pauses, in milliseconds. */
-const firstPause = 5_000;
-const longestPause = 60_000;
+/** Milliseconds between two looks at the subscriptions; and after a look that failed, which is soon after the start. */
+export interface WatchPace {
+  readonly everyMs: number;
+  readonly firstPauseMs: number;
+}
 
-/** Registers the webhooks of this receiver, for as long as it takes; the receiver serves meanwhile. */
-export function startRegistration(context: Context, publicUrl: string, secret: string): Registration {
+const defaultPace: WatchPace = { everyMs: 60_000, firstPauseMs: 5_000 };
+
+/**
+ * Registers the webhooks of this receiver and looks at them each minute from then on; what somebody changed at the
+ * service is repaired where that is allowed. The receiver serves meanwhile.
+ */
+export function startRegistration(
+  context: Context,
+  publicUrl: string,
+  secret: string,
+  pace: WatchPace = defaultPace,
+): Registration {
   const { service, database, log, settings } = context;
-  const stopping = new AbortController();
+  const { previousSecret } = settings.receiver;
+  let isStopping = false;
+  let isFailing = false;
+  let pause = pace.firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
-  let pause = firstPause;
 
-  async function attempt(): Promise<void> {
-    if (!service) return;
+  async function look(): Promise<number> {
+    if (!service) return pace.everyMs;
     try {
-      const { previousSecret } = settings.receiver;
       await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, previousSecret });
+      isFailing = false;
+      pause = pace.firstPauseMs;
+      return pace.everyMs;
     } catch (error) {
-      if (stopping.signal.aborted) return;
-      log.warn({ err: error }, 'The webhook subscriptions could not be looked at; it is tried again');
-      timer = setTimeout(() => {
-        current = attempt();
-      }, pause);
-      pause = Math.min(pause * 2, longestPause);
+      if (!isFailing) log.warn({ err: error }, 'The webhook subscriptions could not be looked at; it is tried again');
+      isFailing = true;
+      const wait = pause;
+      pause = Math.min(pause * 2, pace.everyMs);
+      return wait;
     }
   }
 
-  let current = attempt();
+  async function lookAndWait(): Promise<void> {
+    const wait = await look();
+    if (isStopping) return;
+    timer = setTimeout(() => {
+      current = lookAndWait();
+    }, wait);
+  }
+
+  let current = lookAndWait();
   return {
     async stop() {
-      stopping.abort();
+      isStopping = true;
       clearTimeout(timer);
       await current;
     },

@@ -7,7 +7,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../src/service/client.ts';
 import { examine } from '../../src/status/doctor/examine.ts';
 import type { Finding } from '../../src/status/doctor/finding.ts';
-import { ensureSubscriptions } from '../../src/sync/subscriptions.ts';
+import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
 import { query } from '../../src/warehouse/database.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';

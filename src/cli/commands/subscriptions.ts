@@ -3,7 +3,8 @@ import { readSettings } from '../../../config/settings.ts';
 import { type Context, createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import type { Service } from '../../service/client.ts';
-import { type Ensured, ensureSubscriptions, isOurAddress } from '../../sync/subscriptions.ts';
+import { isOurAddress } from '../../sync/subscriptions/addresses.ts';
+import { type Ensured, ensureSubscriptions } from '../../sync/subscriptions/ensure.ts';
 import { CommandFailed } from '../exit.ts';
 
 /** Lists all subscriptions, ours and other people's; addresses are secrets and are not shown. */

@@ -1,7 +1,8 @@
 import { request } from 'undici';
 import { isLoopback, type Settings } from '../../../config/settings.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
-import { hookUrl, wantedTypes } from '../../sync/subscriptions.ts';
+import { hookUrl } from '../../sync/subscriptions/addresses.ts';
+import { wantedTypes } from '../../sync/subscriptions/ensure.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('Receiver');

@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts';
 import { ServiceError } from '../../service/client.ts';
 import { retryDeadlock } from '../../warehouse/database.ts';
 import { claimHours, type DueHour, failHours, planHours, recordHours, releaseHours } from './coverage.ts';
+import { fillCallGaps } from './gaps.ts';
 import { type CallLister, createCallLister, type ListerParts } from './listing.ts';
 import { mirrorPage } from './mirroring.ts';
 import { hoursOf, joinHours, type Span } from './spans.ts';
@@ -54,6 +55,7 @@ export function createReconciler(parts: ReconcileParts): Reconciler {
   return {
     async round(signal) {
       await planHours(db);
+      await fillCallGaps(parts, lister, signal);
       const due = await claimHours(db, mostInRound);
       let compared = 0;
       for (const isWatched of [true, false]) {

@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { apiKey, createService } from '../../src/service/client.ts';
-import { ensureSubscriptions, hookUrl } from '../../src/sync/subscriptions.ts';
-import { migratedDatabase } from '../world/database.ts';
-import { captureLog } from '../world/log.ts';
+import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { apiKey, createService } from '../../../src/service/client.ts';
+import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
+import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { captureLog } from '../../world/log.ts';
 
 const database = await migratedDatabase();
 const sandbox = await createSandbox({ calls: 0, threads: 0 });

@@ -1,0 +1,194 @@
+import { type EventType, eventTypeOf } from '../../event-types.ts';
+import type { Log } from '../../log.ts';
+import { type Service, ServiceError } from '../../service/client.ts';
+import type { Subscription } from '../../service/entities/subscription.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
+import { beginRead } from '../../warehouse/reads.ts';
+import { hookUrl, isOurAddress, sameAddress } from './addresses.ts';
+import { knownSubscriptions, recordSubscriptions, type WatchedSubscription } from './watched.ts';
+
+/** The events that the daemon lives on. */
+export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
+
+/** What was wrong with a subscription that the daemon had; all but `duplicated` lose deliveries. */
+export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplicated';
+
+/** What became of one type's subscription. */
+export interface Ensured {
+  readonly type: EventType;
+  readonly url: string;
+  readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
+  readonly faults: readonly Fault[];
+  readonly subscriptionId?: number;
+  readonly reason?: string;
+}
+
+export interface SubscriptionParts {
+  readonly service: Service;
+  readonly db: Database;
+  readonly log: Log;
+  readonly publicUrl: string;
+  readonly secret: string;
+  /** A secret whose addresses are ours too, though no longer wanted. */
+  readonly previousSecret?: string | undefined;
+}
+
+/**
+ * Sees to it that each wanted event type is delivered to its own address (section 4.7): adopts a subscription by its
+ * address, enables and retypes it by PUT, and else creates one; one that was created here and points elsewhere gets its
+ * address back; several of ours for one address are reduced to one. Other people's subscriptions are never touched. What
+ * the service refuses is answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look
+ * is noted as a gap. Rejects when the service cannot be asked at present.
+ */
+export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
+  // Two receivers that look together must not both find an address missing.
+  return parts.db.connection().execute(async (db) => {
+    await query(db, `select pg_advisory_lock(hashtext('ensure subscriptions'))`, []);
+    try {
+      return await ensureAll(parts);
+    } finally {
+      await query(db, `select pg_advisory_unlock(hashtext('ensure subscriptions'))`, []);
+    }
+  });
+}
+
+async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
+  const { service, db, publicUrl, secret } = parts;
+  const known = await knownSubscriptions(db);
+  const { data: listed } = await service.webhooks.list();
+  const spelling = await spellings(service);
+  const ensured: Ensured[] = [];
+  for (const type of wantedTypes) {
+    const url = hookUrl(publicUrl, secret, type);
+    ensured.push(await ensureOne(service, listed, known.get(type), spelling(type), url));
+  }
+  const changed = ensured.filter(({ outcome }) => outcome !== 'in_place');
+  // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
+  if (changed.length > 0 || !(await isMirrored(db, listed))) {
+    await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
+  }
+  await recordSubscriptions(db, ensured);
+  for (const each of changed) tell(parts, each);
+  return ensured;
+}
+
+async function ensureOne(
+  service: Service,
+  listed: readonly Subscription[],
+  known: WatchedSubscription | undefined,
+  type: EventType,
+  url: string,
+): Promise<Ensured> {
+  const at = listed.filter((each) => each.url !== undefined && sameAddress(each.url, url));
+  const [adopted, ...spare] = at.sort((a, b) => rank(a, type) - rank(b, type));
+  const isStrayed = ({ id, name }: Subscription) =>
+    known?.isCreatedHere && known.subscriptionId === id && name === nameOf(type);
+  const strayed = adopted ? undefined : listed.find(isStrayed);
+  const faults: Fault[] = [];
+  try {
+    for (const each of spare.filter(({ enabled }) => enabled !== false)) {
+      await service.webhooks.disable(each.id);
+      faults.push('duplicated');
+    }
+    const ours = adopted ?? strayed;
+    if (ours === undefined) {
+      if (known?.subscriptionId !== undefined) faults.push('deleted');
+      const { data } = await service.webhooks.create({ name: nameOf(type), url, type, enabled: true });
+      return { type, url, outcome: 'created', faults, subscriptionId: data.id };
+    }
+    if (strayed) faults.push('redirected');
+    if (ours.enabled !== true) faults.push('disabled');
+    if (!isOfType(ours, type)) faults.push('retyped');
+    if (faults.length === 0) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
+    const changes = {
+      ...(strayed && { url }),
+      ...(ours.enabled !== true && { enabled: true }),
+      ...(!isOfType(ours, type) && { type }),
+    };
+    if (Object.keys(changes).length > 0) await service.webhooks.update(ours.id, changes);
+    return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || isPassing(error)) throw error;
+    return { type, url, outcome: 'to_create_by_hand', faults, reason: error.message };
+  }
+}
+
+function nameOf(type: EventType): string {
+  return `Trunkline ${type}`;
+}
+
+/** Section 4.7 refers to a live list of types without showing it; where there is one, it tells how types are spelled. */
+async function spellings(service: Service): Promise<(type: EventType) => EventType> {
+  const live = await service.webhooks.types().then(
+    ({ data }) => data,
+    () => [],
+  );
+  return (type) => (live.find((word) => eventTypeOf(word) === type) as EventType | undefined) ?? type;
+}
+
+/** A failure that says nothing about what the service allows. A path that is not there is no passing one. */
+function isPassing({ advice, code }: ServiceError): boolean {
+  return advice === 'retry' && code !== 'unexpected_status';
+}
+
+/** The one to keep: of the right type first, enabled before disabled. */
+function rank(subscription: Subscription, type: EventType): number {
+  return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === true ? 0 : 1);
+}
+
+function isOfType(subscription: Subscription, type: EventType): boolean {
+  return subscription.type !== undefined && eventTypeOf(subscription.type) === type;
+}
+
+/** Whether the mirror shows each listed subscription as it is, and none besides. */
+async function isMirrored(db: Database, listed: readonly Subscription[]): Promise<boolean> {
+  const held = await query<{ subscription_id: string; updated_at: Date | null; is_enabled: boolean | null }>(
+    db,
+    'select subscription_id, updated_at, is_enabled from warehouse.webhook_subscriptions where deleted_at is null',
+    [],
+  );
+  const shown = new Map(held.map((row) => [Number(row.subscription_id), row]));
+  return (
+    shown.size === listed.length &&
+    listed.every(({ id, updatedAt, enabled }) => {
+      const row = shown.get(id);
+      const isAsRecent = (row?.updated_at?.getTime() ?? 0) === (updatedAt === undefined ? 0 : Date.parse(updatedAt));
+      return row !== undefined && isAsRecent && row.is_enabled === (enabled ?? null);
+    })
+  );
+}
+
+/** Reads all subscriptions into the mirror. */
+export async function mirrorSubscriptions(
+  service: Service,
+  db: Database,
+  isOurUrl: (url: string) => boolean,
+): Promise<void> {
+  const read = await beginRead(db, 'webhooks.list');
+  const { data, isComplete } = await service.webhooks.list();
+  await db.transaction().execute((tx) =>
+    writeSubscriptions(tx, {
+      subscriptions: data,
+      isOurs: ({ url }) => url !== undefined && isOurUrl(url),
+      isComplete,
+      read,
+    }),
+  );
+}
+
+// The address holds the secret, so the log shows its place only.
+function tell({ log, publicUrl }: SubscriptionParts, { type, outcome, faults, subscriptionId, reason }: Ensured): void {
+  if (outcome === 'to_create_by_hand') {
+    const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
+    log.error(
+      { type, url, reason },
+      'The service lets nobody create this webhook but you: create it with this type and url',
+    );
+  } else if (faults.length > 0) {
+    log.warn(
+      { type, subscriptionId, faults },
+      `Webhook subscription ${outcome}: somebody had changed it at the service`,
+    );
+  } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome}`);
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import { startRegistration } from '../../../src/receiver/registration.ts';
+import type { Service } from '../../../src/service/client.ts';
+import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
+import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
+import { backends } from '../../stores/backends.ts';
+import { createWorld, secret, until } from '../../world.ts';
+
+describe.each(backends)('on %s', async (backend) => {
+  const world = await createWorld({ backend });
+  const { context, sandbox, receiver } = world;
+  const { webhooks } = context.service as Service;
+  const registration = startRegistration(context, receiver.url, secret, { everyMs: 100, firstPauseMs: 50 });
+  afterAll(async () => {
+    await registration.stop();
+    await world.close();
+  });
+  beforeEach(() => inPlace());
+
+  const url = hookUrl(receiver.url, secret, 'AccountEndedCalls');
+  const ours = async () => (await webhooks.list()).data.filter((each) => each.url === url && each.enabled);
+  const isGood = async () => {
+    const [first, ...more] = await ours();
+    return first?.type === 'AccountEndedCalls' && more.length === 0;
+  };
+  const id = async (): Promise<number> => (await ours())[0]?.id as number;
+  const gaps = () => world.value(`select count(*)::integer from ops.gaps where stream = 'calls'`);
+  const inPlace = () =>
+    until(
+      async () => (await isGood()) && (await world.value('select count(*)::integer from ops.subscription_watch')) === 3,
+    );
+
+  test.each([
+    ['disabled', async (): Promise<void> => void (await webhooks.disable(await id()))],
+    ['deleted', async (): Promise<void> => void (await webhooks.remove(await id()))],
+    [
+      'redirected',
+      async (): Promise<void> => void (await webhooks.update(await id(), { url: 'http://127.0.0.1:9/elsewhere' })),
+    ],
+    ['retyped', async (): Promise<void> => void (await webhooks.update(await id(), { type: 'UserEndedCalls' }))],
+  ] as const)('a subscription that was %s is in place again, and the gap is noted', async (fault, strike) => {
+    const before = (await gaps()) as number;
+    await strike();
+    await until(async () => (await gaps()) === before + 1);
+    await inPlace();
+    const [gap] = await world.query(
+      "select reason, from_at < noticed_at - interval '4 minutes' as overlaps from ops.gaps order by gap_id desc limit 1",
+    );
+    expect(gap).toEqual({ reason: `the webhook subscription of AccountEndedCalls was ${fault}`, overlaps: true });
+    expect(
+      await world.value('select last_fault from ops.subscription_watch where event_type = $1', 'AccountEndedCalls'),
+    ).toBe(fault);
+    expect(world.logged()).toContain('somebody had changed it');
+  });
+
+  test('one that stands twice is reduced, and nothing is missing', async () => {
+    const before = await gaps();
+    await webhooks.create({ name: 'again', url, type: 'AccountEndedCalls' });
+    await until(async () => (await webhooks.list()).data.some((each) => each.url === url && !each.enabled));
+    await inPlace();
+    expect(await gaps()).toBe(before);
+  });
+
+  test('what happened in the gap is held soon after', async () => {
+    await webhooks.disable(await id());
+    const { id: callId } = await sandbox.emit.call({ status: 'missed' });
+    await inPlace();
+    const reconciler = createReconciler({
+      service: context.service as Service,
+      db: context.database.db,
+      log: createLog('silent'),
+      pauses: context.pauses,
+      onAnswer: () => undefined,
+      onRings: context.ringer.ring,
+    });
+    await until(async () => {
+      await reconciler.round();
+      return (
+        (await world.value("select count(*)::integer from ops.gaps where stream = 'calls' and filled_at is null")) === 0
+      );
+    });
+    await world.settled();
+    expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', callId)).toBe(true);
+  });
+
+  test('other people’s subscriptions stay as they are', async () => {
+    const other = (await webhooks.create({ name: 'theirs', url: 'http://127.0.0.1:9/theirs', type: 'AccountSMS' }))
+      .data;
+    await webhooks.disable(other.id);
+    const before = (await webhooks.get(other.id)).data.raw;
+    await webhooks.disable(await id());
+    await inPlace();
+    expect((await webhooks.get(other.id)).data.raw).toEqual(before);
+  });
+});
