@@ -18,6 +18,85 @@ export const assumptions = {
    */
   groupSeparator: ',',
 
+  /**
+   * 4.2: only the thread read takes `groupParticipants`. Conversation state and the deleting of a whole conversation are
+   * those of the pair alone. One message is found by its id in any thread of the line that the number takes part in, since
+   * what a webhook tells can be used directly (6).
+   */
+  groupsWithoutParticipants: 'state and deletion of the pair, messages of both',
+
+  /** 3: a text that comes into a resolved conversation is no transition of the table. Only reopen reopens. */
+  reopens: 'by reopen alone',
+
+  /** 4.2: `resolvedBy` with an OAuth token is "API keys only", its answer is not stated. 400, so that nobody relies on it. */
+  resolvedByWithToken: 400,
+
+  /** 3: whether a repeated resolve keeps its comment is not stated. Nothing is re-stamped, but the note is stored. */
+  commentOnResolved: 'stored',
+
+  /**
+   * 4.2: marks for ids that are not in the conversation have no stated answer. 204, and nothing is marked: the message may
+   * just have been deleted. An empty list is a 400: it cannot be meant.
+   */
+  marksOfStrangers: 'ignored',
+
+  /** 4.2, 4.3: an API key has the account's read state: read by anyone is read, and it can only take back its own mark. */
+  accountReadState: 'read by anyone is read',
+
+  /** 4.2: deleting a conversation "destroys every message". Its state and notes stay; without messages it is 204 as well. */
+  deletedConversation: 'messages only',
+
+  /** 4.3: what a repeated block does with another reason is not stated. The first reason and time stand, as with resolve. */
+  repeatedBlock: 'first one stands',
+
+  /** 4.3: only messages that came in can be unread. Each line is listed, those with nothing unread too; an empty `lines` is 400. */
+  unreadCounts: 'inbound',
+
+  /** 4.3: `since` of a line's read mark is taken as that of the counts: what came after it is marked. Shown seconds compare. */
+  since: 'exclusive, in whole seconds',
+
+  /** 4.4: whose a draft is, is not stated, and its key is all there is to it: the account's, and no role is asked for (5.2). */
+  draftsBelongTo: 'the account',
+
+  /**
+   * 4.4: who may delete whose saved reply is not stated. A user their own, for others it does not exist; an API key any.
+   * Empty title and body are taken: only comments are said to be non-empty.
+   */
+  templatesBelongTo: 'the user who saved it',
+
+  /** 2.2: whether `from` gets a country code is not stated. It does not: 2.4 is for recipients, and lists show its exact form. */
+  fromNormalization: 'formatting only',
+
+  /** 2.2, 7: in which order a send is judged is not stated. Credential, body (400), line (403), recipients (200), rate (422). */
+  sendChecks: [401, 403, 400, 403, 200, 422],
+
+  /** 2.2, 8: "5 MB" is 5 × 1024 × 1024 bytes. Line breaks and missing padding are not standard base64; no file is empty. */
+  attachmentBytes: 5 * 1024 * 1024,
+
+  /** 2.2: an extension of none of the four types is not said to be rejected. It is shown as a file of an unknown kind. */
+  otherExtensions: 'application/octet-stream',
+
+  /** 2.3: the words of an opt-out beside STOP are not stated. Those that carriers honour; START takes it back, for that line. */
+  optOutWords: 'as carriers have them',
+
+  /**
+   * 2.3: which reason counts when two apply is not stated. The first of these; `type` of a send that skipped everyone is
+   * what it would have been.
+   */
+  skipReasons: ['invalid', 'opted_out', 'duplicate'],
+
+  /** 2.4: a character that costs two is never cut across two segments, as on real networks. */
+  segmentCuts: 'between characters',
+
+  /** 2.4: how rates are laid out is not shown. By the longest prefix of the number; a group costs the highest. */
+  rates: 'by prefix',
+
+  /** 2.6: a group with one blocked party is not described. It is blocked when all are; `status` in the answer stays `sent`. */
+  blockedGroups: 'when every party is',
+
+  /** 2.7: whether a blocked sender's own texts still arrive is not stated. They do: only delivery to them is described. */
+  textsOfBlocked: 'arrive',
+
   /** 2.6: words of `delivery.status` are the carrier's own. Two carriers with different habits, to keep clients honest. */
   deliveredWords: ['delivered', 'DELIVRD'],
   failedReceipts: [
@@ -61,6 +140,30 @@ export const assumptions = {
    */
   deliveryTimeoutMs: 5_000,
   deliveryRetriesMs: [1_000, 5_000, 30_000],
+
+  /** 5.3: how long a code lives is not stated. A minute: the program takes it at once, and a thief comes late. */
+  codeLifetimeMs: 60_000,
+
+  /** 5.3: the consent page is not shown. Whoever opens it chooses a user instead of signing in; it waits ten minutes. */
+  consentLifetimeMs: 600_000,
+
+  /**
+   * 5.3: the answer to a second use of a code is not stated. 400, and all that the code gave is revoked, as OAuth 2.1
+   * wants it. Of an old refresh token only "fails" is said: it does, and takes nothing with it.
+   */
+  secondUse: { code: 'revokes its grant', refreshToken: 'fails alone' },
+
+  /**
+   * 5.3, 7: the bodies of errors at the registration and token endpoints are not shown. `error` and `error_description`
+   * of RFC 6749 and RFC 7591 instead of the envelope: OAuth libraries read nothing else. All of them are 400.
+   */
+  oauthErrors: 'RFC 6749',
+
+  /** 5.2: whether a user without Phone numbers gets 403 or no lines is not stated. 403, as for other missing permissions. */
+  linesWithoutPermission: 403,
+
+  /** 5.3: whether `state` is required is not stated. It comes back when it was sent; PKCE alone protects without it. */
+  stateRequired: false,
 
   /** 6: deliveries carry local time with an offset, as captured; the zone of the account. */
   timeZone: 'America/New_York',

@@ -1,4 +1,5 @@
-import type { Faults } from './faults.ts';
+import type { Faults } from './faults/faults.ts';
+import type { Scripts } from './faults/scripts.ts';
 import type { History } from './history.ts';
 import type { Random } from './random.ts';
 import type { Links } from './resources/links.ts';
@@ -13,6 +14,7 @@ export interface Context {
   directory: Directory;
   links: Links;
   faults: Faults;
+  scripts: Scripts;
   history: History;
   timers: Timers;
   /** Chance for what happens from now on. */

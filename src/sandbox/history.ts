@@ -8,6 +8,8 @@ export interface RequestRecord {
   /** Name of the API key; null when the request had no valid credential. */
   key: string | null;
   durationMs: number;
+  /** What struck it. */
+  fault?: string;
 }
 
 interface DeliveryAttempt {
@@ -21,19 +23,24 @@ export interface DeliveryRecord {
   at: string;
   subscriptionId: number;
   type: EventType;
+  method: 'POST' | 'PUT' | 'GET';
   contentType: string;
+  /** Without what a fault fills it up with. */
   body: string;
   outcome: 'pending' | 'delivered' | 'failed' | 'dropped' | 'cut';
   attempts: DeliveryAttempt[];
+  /** What struck it. */
+  fault?: string;
 }
 
-/** One billed request to send, as the account's invoice would show it. */
-interface SendRecord {
+/** A POST of a send that was answered; what it cost is kept with the account. */
+interface SendAnswer {
   at: string;
-  key: string;
-  from: string;
-  to: string[];
-  totalPrice: number;
+  /** Name of the credential; null when there was no valid one. */
+  key: string | null;
+  status: number;
+  /** Null when nothing was charged. */
+  chargeId: number | null;
 }
 
 interface Ledger<Entry> {
@@ -47,14 +54,14 @@ interface Ledger<Entry> {
 export interface History {
   requests: Ledger<RequestRecord>;
   deliveries: Ledger<DeliveryRecord>;
-  sends: Ledger<SendRecord>;
+  sends: Ledger<SendAnswer>;
   clear(): void;
 }
 
 export function createHistory(capacity = 50_000): History {
   const requests = createLedger<RequestRecord>(capacity);
   const deliveries = createLedger<DeliveryRecord>(capacity);
-  const sends = createLedger<SendRecord>(capacity);
+  const sends = createLedger<SendAnswer>(capacity);
   return {
     requests,
     deliveries,

@@ -3,14 +3,20 @@ import { assumptions } from './assumptions.ts';
 import type { Context } from './context.ts';
 import { scopes } from './entities/access.ts';
 import { defaultSettings } from './entities/settings.ts';
-import { createFaults, type FaultInput, faultSpec } from './faults.ts';
+import type { ScriptName } from './faults/courses.ts';
+import { createFaults } from './faults/faults.ts';
+import { createScripts } from './faults/scripts.ts';
+import { type FaultInput, faultSpec } from './faults/spec.ts';
+import { type SubscriptionFaultInput, strikeSubscription, subscriptionFault } from './faults/subscriptions.ts';
 import { createHistory, type DeliveryRecord, type RequestRecord } from './history.ts';
 import { createServer } from './http/server.ts';
 import { validate } from './http/validation.ts';
 import { createRandom, deriveSeed } from './random.ts';
 import { createLinks } from './resources/links.ts';
+import { type SendRecord, sendRecords } from './resources/sends.ts';
 import { rolesOf } from './seed/roles.ts';
 import { directoryOf, seedStore } from './seed/seed.ts';
+import { loadOptOuts } from './sending/opt-outs.ts';
 import { type Journal, type Origin, openJournal } from './store/journal.ts';
 import { createStore, type Store } from './store/store.ts';
 import { createTimers } from './timers.ts';
@@ -40,6 +46,8 @@ export interface SandboxOptions {
   traffic?: boolean | { everyMs: number };
   /** Where the state survives a restart; without it, it lives in memory. */
   dataDir?: string;
+  /** Lets programs on this machine log in without TLS, which 5.3 does not allow. Default false. */
+  plainLoopbackRedirects?: boolean;
   now?: () => Date;
   /** Waiting time before each further try of a delivery. */
   deliveryRetriesMs?: readonly number[];
@@ -59,7 +67,13 @@ export interface Sandbox {
   };
   /** Replaces all faults; `{}` ends them. */
   faults(spec: FaultInput): void;
+  /** Begins a course of faults, which ends by itself after so many seconds; null ends the one that runs. */
+  script(name: ScriptName | null, seconds?: number): void;
+  /** Lets the service change a subscription by itself. */
+  strikeSubscription(id: number, fault: SubscriptionFaultInput): void;
   requests(limit?: number): RequestRecord[];
+  /** Every POST of a send that was answered, and every charge. */
+  sends(limit?: number): SendRecord[];
   deliveries(limit?: number): DeliveryRecord[];
   /** Stops traffic, cuts deliveries under way and connections, and listens no more. */
   close(): Promise<void>;
@@ -72,7 +86,7 @@ const usualIntervalMs = 1_500;
 
 /** Starts a runnable implementation of the service. Rejects when the port or the data folder cannot be had. */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { now = () => new Date(), traffic = false } = options;
+  const { now = () => new Date(), traffic = false, plainLoopbackRedirects = false } = options;
   const { origin, journal } = openState(options, now);
   const directory = directoryOf(origin);
   const store = createStore((change) => journal?.append(change));
@@ -91,15 +105,17 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     timeoutMs: assumptions.deliveryTimeoutMs,
     retriesMs: options.deliveryRetriesMs ?? assumptions.deliveryRetriesMs,
   };
-  const dispatcher = createDispatcher({ store, faults, history, now, timing });
+  const dispatcher = createDispatcher({ store, faults, history, timers, now, timing });
   const { announce, pending: pendingDeliveries } = dispatcher;
-  const parts = { store, directory, links, faults, history, timers, random, now };
+  const scripts = createScripts({ store, faults, timers, now });
+  const parts = { store, directory, links, faults, scripts, history, timers, random, now };
   const context: Context = { ...parts, announce, pendingDeliveries, reset };
 
   function fill(target: Store): void {
     seedStore(target, origin, directory);
+    loadOptOuts(target, target.messages.values());
     target.keys.load({ key: apiKey, name: 'default', scopes: [...scopes] });
-    target.settings.load({ ...defaultSettings });
+    target.settings.load({ ...defaultSettings, plainLoopbackRedirects });
     for (const role of rolesOf(directory.users)) target.roles.load(role);
   }
 
@@ -153,7 +169,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       transcript: async (event = {}) => provokeTranscript(context, validate(transcriptEvent, event, 'event')),
     },
     faults: (spec) => void faults.set(validate(faultSpec, spec, 'faults')),
+    script: (name, seconds) => (name === null ? scripts.stop() : void scripts.start(name, seconds)),
+    strikeSubscription: (id, fault) =>
+      void strikeSubscription(context, id, validate(subscriptionFault, fault, 'fault')),
     requests: (limit) => history.requests.list(limit),
+    sends: (limit) => sendRecords(store, history, limit),
     deliveries: (limit) => history.deliveries.list(limit),
     close() {
       closing ??= shutDown();

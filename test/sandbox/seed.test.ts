@@ -123,12 +123,32 @@ test('the same seed and moment tell the same story, another seed another', async
   expect(another.threads).not.toEqual(one.threads);
 });
 
+test('a history of many calls goes back as far as a company of that size needs', async () => {
+  const large = await createSandbox({ calls: 30_000, threads: 0, now });
+  try {
+    const search = caller(large);
+    const count = async (from: number, to: number) => {
+      const part = { start: startedAt / 1000 - from * 86_400, end: startedAt / 1000 - to * 86_400, limit: 1 };
+      return (await search('POST', '/calls/search', part)).body.data.total;
+    };
+    expect(await count(31, 0)).toBe(30_000);
+    for (const week of [1, 2, 3, 4]) {
+      const held = await count(week * 7, week * 7 - 7);
+      expect(held).toBeGreaterThan(5_000);
+      expect(held).toBeLessThan(9_000);
+    }
+  } finally {
+    await large.close();
+  }
+});
+
 test('200,000 calls take seconds, and a page of them no longer than before', async () => {
   const begin = performance.now();
   const large = await createSandbox({ calls: 200_000, threads: 10, now });
   try {
     expect(performance.now() - begin).toBeLessThan(20_000);
-    const { body } = await caller(large)('POST', '/calls/search', { ...window, offset: 150_000 });
+    const year = { start: startedAt / 1000 - 366 * 86_400, end: startedAt / 1000, limit: 500 };
+    const { body } = await caller(large)('POST', '/calls/search', { ...year, offset: 150_000 });
     expect(body.data).toMatchObject({ total: 200_000, limit: 500, calls: expect.any(Array) });
     expect(body.data.calls).toHaveLength(500);
   } finally {

@@ -40,8 +40,9 @@ export interface OAuthClient {
   createdAt: number;
 }
 
-/** What one user granted to one client. */
+/** What one user granted to one client; every token that follows from it carries its id, so that all can be revoked. */
 export interface Grant {
+  grantId: string;
   clientId: string;
   userId: number;
   scopes: Scope[];
@@ -53,6 +54,8 @@ export interface AuthorizationCode extends Grant {
   redirectUri: string;
   challenge: string;
   expiresAt: number;
+  /** It is kept after its use, so that a second one is noticed. */
+  isUsed: boolean;
 }
 
 export interface AccessToken extends Grant {

@@ -18,6 +18,8 @@ export interface AccountSettings {
   redirectHosts: string[];
   /** Lets redirect URIs on the loopback address do without TLS, against 5.3: for trying a login on one machine. */
   plainLoopbackRedirects: boolean;
+  /** How long new access tokens live (5.3). */
+  accessTokenSeconds: number;
 }
 
 export const defaultSettings: AccountSettings = {
@@ -30,4 +32,5 @@ export const defaultSettings: AccountSettings = {
   ],
   redirectHosts: ['localhost', '127.0.0.1', 'example.com', 'app.example.com'],
   plainLoopbackRedirects: false,
+  accessTokenSeconds: 3600,
 };

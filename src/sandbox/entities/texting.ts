@@ -26,7 +26,7 @@ export interface BlockedSender {
   blockedAt: number;
 }
 
-/** The number replied STOP to the line. */
+/** The number replied STOP to the line; it stands until the number replies START. */
 export interface OptOut {
   line: string;
   number: string;
@@ -46,7 +46,7 @@ export interface Template {
   body: string;
 }
 
-/** A file that went with a message; `file` is its name within the hosted media. */
+/** A file that went with a message; `file` is its name within the hosted media, and decides the content type (2.2). */
 export interface HostedFile {
   file: string;
   contentType: string;
@@ -54,9 +54,21 @@ export interface HostedFile {
   content: string;
 }
 
+/** How a customer, and the gateway that leads there, behaves when a text goes to it. The service knows nothing of it. */
+export interface CustomerHabit {
+  number: string;
+  /** Null: it answers nothing by itself. */
+  autoReply: string | null;
+  /** How long the answer takes, in milliseconds. */
+  afterMs: number;
+  /** Whether the gateway returns an id for a message (2.3). */
+  returnsId: boolean;
+}
+
 /** One request to send that the account was charged for, as its invoice would show it. */
 export interface Charge {
   id: number;
+  /** RFC 3339, to the millisecond. */
   at: string;
   /** Name of the credential. */
   key: string;
@@ -66,5 +78,6 @@ export interface Charge {
   units: number;
   /** Micro-dollars. */
   totalMicros: number;
+  /** The message in its thread, also when the gateway returned no id. */
   messageIds: number[];
 }

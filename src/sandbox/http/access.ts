@@ -4,19 +4,20 @@ import type { Store } from '../store/store.ts';
 import { type Credential, credentialOf } from './credentials.ts';
 import { invalidRequest, permissionDenied } from './errors.ts';
 
-/** Portal permissions that an endpoint asks of an OAuth user as a whole; lines are asked for one by one (5.2). */
-export type Permission = 'users' | 'callReports' | 'recordings';
+/** Portal permissions that an endpoint asks of an OAuth user as a whole (5.2). */
+export type Permission = 'users' | 'phoneNumbers' | 'callReports' | 'recordings';
 
 /** 403 when the user behind a token lacks the permission; no role applies to an API key (section 5). */
 export function requirePermission(credential: Credential, permission: Permission): void {
   if (credential.kind === 'key') return;
-  const { users, callReports, allowRecordings } = credential.role;
-  const granted = { users: users !== null, callReports, recordings: callReports && allowRecordings };
+  const { users, phoneNumbers, callReports, allowRecordings } = credential.role;
+  const granted = { users: users !== null, phoneNumbers, callReports, recordings: callReports && allowRecordings };
   if (!granted[permission]) throw permissionDenied(`the user's portal role lacks ${words[permission]}`);
 }
 
 const words: Record<Permission, string> = {
   users: 'Users',
+  phoneNumbers: 'Phone numbers',
   callReports: 'Call reports',
   recordings: 'Call reports, allow recordings',
 };
@@ -27,8 +28,10 @@ function mayUse(credential: Credential, line: Line): boolean {
   return credential.role.phoneNumbers && (line.userIds.length === 0 || line.userIds.includes(credential.user.id));
 }
 
+/** The lines that the credential may use; 403 when its user's role lacks Phone numbers. */
 export function usableLines(store: Pick<Store, 'lines'>, request: FastifyRequest): Line[] {
   const credential = credentialOf(request);
+  requirePermission(credential, 'phoneNumbers');
   return store.lines.values().filter((line) => mayUse(credential, line));
 }
 

@@ -43,7 +43,7 @@ export function speakZod(app: FastifyInstance): Api {
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart = '' }) => (value: unknown) => {
     try {
       // Where every field is optional, no body says as much as an empty one.
-      const given = value === undefined && httpPart === 'body' ? {} : value;
+      const given = httpPart === 'body' ? (value ?? {}) : value;
       return { value: validate(schema, given, parts[httpPart]) };
     } catch (error) {
       return { error: error as Error };

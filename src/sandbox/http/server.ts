@@ -3,10 +3,14 @@ import type { Context } from '../context.ts';
 import { callRoutes } from '../routes/calls/calls.ts';
 import { callSearchRoutes } from '../routes/calls/search.ts';
 import { accountRoutes } from '../routes/control/account.ts';
+import { credentialRoutes } from '../routes/control/credentials.ts';
+import { customerRoutes } from '../routes/control/customers.ts';
 import { eventRoutes } from '../routes/control/events.ts';
+import { faultRoutes } from '../routes/control/faults.ts';
 import { historyRoutes } from '../routes/control/history.ts';
 import { settingRoutes } from '../routes/control/settings.ts';
 import { fileRoutes } from '../routes/files.ts';
+import { landingRoutes } from '../routes/landing.ts';
 import { oauthRoutes } from '../routes/oauth/oauth.ts';
 import { blockingRoutes } from '../routes/sms/blocking.ts';
 import { conversationRoutes } from '../routes/sms/conversations.ts';
@@ -22,7 +26,8 @@ import { describeCommon, guard, speakZod } from './api.ts';
 import { Unauthenticated } from './credentials.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
 import { serveOpenApi } from './openapi.ts';
-import { addRetryAfter, strike } from './strikes.ts';
+import { recordRequests } from './recording.ts';
+import { strike } from './strikes/strikes.ts';
 
 /** The routes under the prefix of the API, in the order of section 4. */
 const apiRoutes = [
@@ -68,14 +73,23 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     },
     { prefix: '/api/public/v1' },
   );
-  server.register(async (app) => oauthRoutes(speakZod(app), context));
+  server.register(async (app) => {
+    recordRequests(app, context, { query: false });
+    strike(app, context);
+    oauthRoutes(speakZod(app), context);
+  });
   server.register(async (files) => fileRoutes(files, context));
+  server.register(async (pages) => landingRoutes(pages, context));
   server.register(
     async (control) => {
       eventRoutes(control, context);
       historyRoutes(control, context);
       settingRoutes(control, context);
-      accountRoutes(speakZod(control), context);
+      const api = speakZod(control);
+      accountRoutes(api, context);
+      credentialRoutes(api, context);
+      faultRoutes(api, context);
+      customerRoutes(api, context);
     },
     { prefix: '/_sandbox' },
   );
@@ -96,22 +110,8 @@ function acceptJson(server: FastifyInstance): void {
   });
 }
 
-function recordRequests(api: FastifyInstance, { history, now }: Context): void {
-  api.addHook('onResponse', async (request, reply) => {
-    history.requests.add({
-      at: now().toISOString(),
-      method: request.method,
-      path: request.url,
-      status: reply.statusCode,
-      key: request.credential?.name ?? null,
-      durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    });
-  });
-}
-
 function answerError(error: FastifyError | Error, reply: FastifyReply): FastifyReply {
   if (error instanceof Unauthenticated) reply.header('www-authenticate', error.challenge);
-  addRetryAfter(error, reply);
   if (error instanceof ApiError) {
     return reply.code(error.status).send(errorEnvelope(error.type, error.message, error.scope));
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Call, Transcript } from '../account.ts';
+import type { Call, Leg, Transcript } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import { inventTranscript } from '../seed/transcripts.ts';
 import type { recordingSchema } from './call-schemas.ts';
@@ -32,7 +32,9 @@ export function transcriptsOf(call: Call, now: number): Transcript[] {
 
 /** What the transcripts of a call will be, whether finished or not. */
 export function inventedTranscripts(call: Call): Transcript[] {
-  return call.legs
-    .filter((leg) => leg.recorded && leg.talkSeconds >= assumptions.shortestTranscriptSeconds)
-    .map((leg) => inventTranscript(call, leg, uniqueIdOf(call, leg)));
+  return transcribedLegs(call).map((leg) => inventTranscript(call, leg, uniqueIdOf(call, leg)));
+}
+
+export function transcribedLegs(call: Call): Leg[] {
+  return call.legs.filter((leg) => leg.recorded && leg.talkSeconds >= assumptions.shortestTranscriptSeconds);
 }

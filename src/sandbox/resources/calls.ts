@@ -75,7 +75,8 @@ function legResource(call: Call, leg: Leg, index: number): z.output<typeof callS
   };
 }
 
-function statusCode(call: Call): number {
+/** Section 2.9: above 1, so many people answered. */
+export function statusCode(call: Call): number {
   switch (call.status) {
     case 'missed':
       return -1;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Message } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
-import type { Credential } from '../http/credentials.ts';
+import { isReadBy, type Reader } from '../entities/reading.ts';
 import type { Links } from './links.ts';
 import { rfc3339 } from './moments.ts';
 
@@ -33,7 +33,7 @@ export const messageSchema = z
 /** A message as a thread read shows it to whoever asks. */
 export function messageResource(
   message: Message,
-  viewer: Credential,
+  reader: Reader,
   now: number,
   links: Links,
 ): z.output<typeof messageSchema> {
@@ -47,7 +47,7 @@ export function messageResource(
     text: message.text,
     media: message.media.map((file) => links.media(file)),
     sentAt: rfc3339(!waiting && message.scheduledAt !== undefined ? message.scheduledAt : message.sentAt),
-    read: isReadBy(message, viewer),
+    read: isReadBy(message, reader),
     readBy: message.readBy,
     sentBy: message.sentBy,
     delivery: delivery && { status: delivery.status, error: delivery.error, at: rfc3339(delivery.at) },
@@ -59,16 +59,15 @@ export function messageResource(
   };
 }
 
-/** An API key is nobody in particular: for it, read by anyone is read. */
-export function isReadBy(message: Message, viewer: Credential): boolean {
-  if (viewer.kind === 'user') return message.readBy.includes(viewer.user.id);
-  return message.readByAccount || message.readBy.length > 0;
-}
-
 /** Who a message went to: a group text goes to everyone but its sender. */
 export function recipientsOf(message: Message): string[] {
   if (message.direction === 'out') {
     return message.participants.length > 0 ? message.participants : [message.number];
   }
   return [message.line, ...message.participants.filter((party) => party !== message.from)];
+}
+
+/** Whether a message belongs to a conversation of the line that the number takes part in, alone or in a group. */
+export function isAmong(message: Message, { line, number }: { line: string; number: string }): boolean {
+  return message.line === line && (message.number === number || message.participants.includes(number));
 }

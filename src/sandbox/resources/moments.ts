@@ -12,12 +12,6 @@ export function localTime(milliseconds: number, timeZone: string): string {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`;
 }
 
-/** Minutes since midnight on the zone's wall clock. */
-export function minuteOfDay(milliseconds: number, timeZone: string): number {
-  const minutes = Math.floor((milliseconds + zoneOffset(milliseconds, timeZone)) / 60_000);
-  return ((minutes % 1440) + 1440) % 1440;
-}
-
 const quarter = 15 * 60_000;
 const offsets = new Map<string, Map<number, number>>();
 

@@ -8,7 +8,7 @@ interface FilePath {
 }
 
 /** The audio and pictures behind the signed links of 2.6 and 2.10: no credential, the link is the secret. */
-export function fileRoutes(app: FastifyInstance, { links }: Pick<Context, 'links'>): void {
+export function fileRoutes(app: FastifyInstance, { links, store }: Pick<Context, 'links' | 'store'>): void {
   const audio = silence(1);
 
   function requireSigned(request: FastifyRequest<FilePath>): void {
@@ -23,10 +23,13 @@ export function fileRoutes(app: FastifyInstance, { links }: Pick<Context, 'links
 
   app.get<FilePath>('/media/:file', (request, reply): FastifyReply => {
     requireSigned(request);
-    return reply.type('image/gif').send(pixel);
+    const hosted = store.files.get(request.params.file);
+    if (hosted === undefined) return reply.type('image/gif').send(pixel);
+    return reply.type(hosted.contentType).send(Buffer.from(hosted.content, 'base64'));
   });
 }
 
+/** What the pictures show that the sandbox invented. */
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 /** A WAV file of so many seconds in which nothing is heard: 8 kHz, mono, 8 bits. */

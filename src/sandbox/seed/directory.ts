@@ -94,6 +94,15 @@ export function fullName(user: User): string {
   return `${user.firstName} ${user.lastName}`;
 }
 
+const endpoints = new WeakMap<User, Endpoint>();
+
+/** The legs of all calls share a user's endpoint: there are many of them. */
 export function userEndpoint(user: User): Endpoint {
-  return { type: 'user', name: fullName(user), number: user.extensions[0] ?? user.extension, userId: user.id };
+  let endpoint = endpoints.get(user);
+  if (endpoint === undefined) {
+    const { id: userId, extension, extensions } = user;
+    endpoint = { type: 'user', name: fullName(user), number: extensions[0] ?? extension, userId };
+    endpoints.set(user, endpoint);
+  }
+  return endpoint;
 }

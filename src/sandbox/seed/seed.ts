@@ -3,13 +3,11 @@ import { assumptions } from '../assumptions.ts';
 import { createRandom, deriveSeed } from '../random.ts';
 import type { Origin } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
-import { drawMoments } from './calendar.ts';
+import { drawMoments, historyDays } from './calendar.ts';
 import { inventCall, outsideNumber, placeCall } from './calls.ts';
 import type { Customer } from './customers.ts';
 import { type Directory, inventDirectory } from './directory.ts';
 import { inventThreads } from './threads.ts';
-
-const historyDays = 14;
 
 /** The account's directory for an origin; the same origin always gives the same one. */
 export function directoryOf(origin: Origin): Directory {
@@ -33,7 +31,7 @@ function inventHistory(store: Store, origin: Origin, directory: Directory): Call
   const random = createRandom(deriveSeed(origin.seed, 'calls'));
   // The last hour stays quiet, so that whatever is told as history has ended by the start.
   const end = origin.startedAt - 3_600_000;
-  const moments = drawMoments(random, origin.calls, end, historyDays, assumptions.timeZone);
+  const moments = drawMoments(random, origin.calls, end, historyDays(origin.calls), assumptions.timeZone);
   const customerOf = new Map<string, Customer>(directory.customers.map((customer) => [customer.number, customer]));
   const waiting: { call: Call; notBefore: number }[] = [];
   const lastCalls = new Map<string, number[]>();

@@ -7,6 +7,11 @@ export function plotOf(call: Call): Plot {
   return plots[call.script % plots.length] as Plot;
 }
 
+/** Whether a leg's summary was made. It has a seed of its own, so that a search can ask it of many calls at little cost. */
+export function isSummarized(call: Call, leg: Leg): boolean {
+  return createRandom(deriveSeed(call.script, `summary ${leg.sequence}`)).chance(0.92);
+}
+
 /** What was said on one recorded leg; always the same for the same call. */
 export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transcript {
   const plot = plotOf(call);
@@ -14,7 +19,7 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
   const agent = leg.to.type === 'user' ? leg.to : leg.from;
   // Diarization numbers speakers in the order it hears them, which tells nothing about who they are.
   const agentSpeaker = random.int(0, 1);
-  const isSummarized = random.chance(0.92);
+  const hasSummary = isSummarized(call, leg);
   const isScored = random.chance(0.8);
   const isKnownAgent = random.chance(0.9);
   return {
@@ -22,9 +27,9 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
     callId: call.id,
     recording: recordingFile(leg, uniqueId),
     segments: random.chance(0.03) ? [] : conversation(random, plot, leg.talkSeconds, agentSpeaker),
-    ...(isSummarized ? { shortSummary: plot.summary } : {}),
-    bulletPoints: isSummarized ? [...plot.points] : [],
-    ...(isSummarized ? { callPurpose: plot.purpose, callSentiment: plot.sentiment } : {}),
+    ...(hasSummary ? { shortSummary: plot.summary } : {}),
+    bulletPoints: hasSummary ? [...plot.points] : [],
+    ...(hasSummary ? { callPurpose: plot.purpose, callSentiment: plot.sentiment } : {}),
     ...(isScored ? scores(random, plot) : {}),
     actionRequired: plot.action !== undefined,
     ...(plot.action === undefined ? {} : { actionRequiredNote: plot.action }),

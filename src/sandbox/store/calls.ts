@@ -1,25 +1,25 @@
 import type { Call } from '../account.ts';
+import { type Card, type Catalogue, createCatalogue } from '../search/cards.ts';
 import { createTable, type RecordChange, type Table } from './table.ts';
 
 export interface CallTable extends Table<string, Call> {
   /** Calls that started within both moments (unix seconds, inclusive), oldest first. */
   between(start: number, end: number): Call[];
-  /** One page of the calls that started within both moments; its cost does not depend on how many there are. */
-  page(start: number, end: number, page: CallPage): { total: number; calls: Call[] };
+  /** Their cards, in the same order. */
+  cardsBetween(start: number, end: number): Card[];
+  /** What the cards of now refer to. */
+  catalogue(): Catalogue;
   /** Reserves so many sequence numbers and returns the first. */
   reserve(count: number): number;
-}
-
-interface CallPage {
-  offset: number;
-  limit: number;
-  order: 'oldest first' | 'newest first';
 }
 
 /** Calls by id and in order of their start; a call that comes late finds its place. */
 export function createCallTable(record: RecordChange): CallTable {
   let sorted: Call[] = [];
+  /** Of the call at the same position. */
+  let cards: Card[] = [];
   let nextSequence = 100_001;
+  let catalogue = createCatalogue();
 
   /** First position whose call does not stand before (start, sequence). */
   function position(start: number, sequence: number): number {
@@ -37,16 +37,20 @@ export function createCallTable(record: RecordChange): CallTable {
   const table = createTable<string, Call>('call', (call) => call.id, record, {
     added(call, before) {
       const at = position(call.start, call.sequence);
-      if (before !== undefined) sorted[at] = call;
-      else if (at === sorted.length) sorted.push(call);
-      else sorted.splice(at, 0, call);
+      const replaced = before === undefined ? 0 : 1;
+      sorted.splice(at, replaced, call);
+      cards.splice(at, replaced, catalogue.cardOf(call));
       nextSequence = Math.max(nextSequence, call.sequence + call.legs.length);
     },
     removed(call) {
-      sorted.splice(position(call.start, call.sequence), 1);
+      const at = position(call.start, call.sequence);
+      sorted.splice(at, 1);
+      cards.splice(at, 1);
     },
     cleared() {
       sorted = [];
+      cards = [];
+      catalogue = createCatalogue();
       nextSequence = 100_001;
     },
   });
@@ -54,17 +58,8 @@ export function createCallTable(record: RecordChange): CallTable {
   return {
     ...table,
     between: (start, end) => sorted.slice(position(start, 0), position(end + 1, 0)),
-    page(start, end, { offset, limit, order }) {
-      const first = position(start, 0);
-      const past = position(end + 1, 0);
-      const total = Math.max(0, past - first);
-      if (order === 'oldest first') {
-        const from = first + offset;
-        return { total, calls: sorted.slice(Math.min(from, past), Math.min(from + limit, past)) };
-      }
-      const to = Math.max(first, past - offset);
-      return { total, calls: sorted.slice(Math.max(first, to - limit), to).reverse() };
-    },
+    cardsBetween: (start, end) => cards.slice(position(start, 0), position(end + 1, 0)),
+    catalogue: () => catalogue,
     reserve(count) {
       const first = nextSequence;
       nextSequence += count;

@@ -5,6 +5,7 @@ import type {
   BlockedSender,
   Charge,
   ConversationState,
+  CustomerHabit,
   Draft,
   HostedFile,
   OptOut,
@@ -30,6 +31,7 @@ export interface Store {
   templates: Table<number, Template>;
   files: Table<string, HostedFile>;
   charges: Table<number, Charge>;
+  habits: Table<string, CustomerHabit>;
   calls: CallTable;
   subscriptions: Table<number, Subscription>;
   clients: Table<string, OAuthClient>;
@@ -61,6 +63,7 @@ export function createStore(record: RecordChange): Store {
     templates: createTable<number, Template>('template', ({ id }) => id, record),
     files: createTable<string, HostedFile>('file', ({ file }) => file, record),
     charges: createTable<number, Charge>('charge', ({ id }) => id, record),
+    habits: createTable<string, CustomerHabit>('habit', ({ number }) => number, record),
     calls: createCallTable(record),
     subscriptions: createTable<number, Subscription>('subscription', ({ id }) => id, record),
     clients: createTable<string, OAuthClient>('client', ({ clientId }) => clientId, record),

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Message } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import { invalidRequest } from '../http/errors.ts';
 import { requireNumber } from '../phone-number.ts';
 import { openers, replies } from '../seed/dialogues.ts';
-import { receiptPayload, smsPayload } from '../webhooks/payloads.ts';
+import { type CarrierWorld, sendOut, takeIn } from '../sending/carrier.ts';
 
 /** A text to provoke; what is not given is invented. */
 export const smsEvent = z.strictObject({
@@ -36,11 +35,11 @@ export interface SmsMade {
   participants: string[];
 }
 
-type World = Pick<Context, 'store' | 'directory' | 'random' | 'now' | 'announce' | 'timers' | 'links'>;
+type World = CarrierWorld & Pick<Context, 'directory'>;
 
 /** Lets a text arrive or go out, tells the subscribers, and lets the carrier's receipt follow. */
 export function provokeSms(world: World, event: z.output<typeof smsEvent>): SmsMade {
-  const { store, directory, random, now, announce, links } = world;
+  const { store, directory, random, now } = world;
   const line = event.line === undefined ? random.pick(store.lines.values()).number : requireNumber(event.line, 'line');
   if (store.lines.get(line) === undefined) {
     throw invalidRequest(`line must be an SMS line of the account, got ${line}`);
@@ -66,26 +65,9 @@ export function provokeSms(world: World, event: z.output<typeof smsEvent>): SmsM
     readByAccount: false,
     ...(event.sentBy === undefined ? {} : { sentBy: event.sentBy }),
   };
-  store.messages.put(message);
-  if (event.announce) announce('AccountSMS', smsPayload(message, links));
-  if (event.direction === 'out' && event.delivery !== null) {
-    const word = event.delivery ?? random.pick(assumptions.deliveredWords);
-    awaitReceipt(world, message.id, word, event.announce);
-  }
+  if (event.direction === 'in') takeIn(world, message, { announced: event.announce });
+  else sendOut(world, message, { announced: event.announce, receipt: event.delivery });
   return { id: message.id, line, number: message.number, participants };
-}
-
-/** The carrier's receipt comes some time after the text (2.6). */
-function awaitReceipt(world: World, id: number, status: string, announced: boolean): void {
-  const { min, max } = assumptions.receiptAfterMs;
-  world.timers.after(world.random.int(min, max), () => {
-    const message = world.store.messages.get(id);
-    if (message === undefined) return;
-    const failure = assumptions.failedReceipts.find((receipt) => receipt.status === status);
-    const delivery = { status, error: failure?.error ?? '', at: world.now().getTime() };
-    const receipted = world.store.messages.put({ ...message, delivery }) as Message;
-    if (announced) world.announce('AccountSMS', receiptPayload(receipted, world.links));
-  });
 }
 
 /** A single participant is no group. */

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { EventType, Subscription } from '../account.ts';
-import type { Faults } from '../faults.ts';
-import type { DeliveryRecord, History } from '../history.ts';
-import type { Store } from '../store/store.ts';
+import type { Context } from '../context.ts';
+import { namesOf } from '../faults/lots.ts';
+import type { DeliveryRecord } from '../history.ts';
+import { type Departure, departureOf, outgoingBody } from './departure.ts';
+import { hideFor } from './early.ts';
 import { encodeBody } from './encoding.ts';
 import type { Payload } from './payloads.ts';
 
@@ -25,23 +27,17 @@ interface DeliveryTiming {
   retriesMs: readonly number[];
 }
 
-interface DispatcherParts {
-  store: Pick<Store, 'subscriptions'>;
-  faults: Faults;
-  history: Pick<History, 'deliveries'>;
-  now: () => Date;
-  timing: DeliveryTiming;
-}
+type DispatcherParts = Pick<Context, 'store' | 'faults' | 'history' | 'timers' | 'now'> & { timing: DeliveryTiming };
 
 const batchWindowMs = 200;
-/** Long enough that the events of the next second or two overtake. */
-const overtakenMs = { min: 300, max: 1500 };
+/** A body that comes by the byte has more time, so that it is the receiver who gives up. */
+const trickledTimeoutMs = 60_000;
 
 /**
  * A delivery's life: pending → delivered (2xx) | failed (no try left, or the subscription is gone) | dropped (a fault) |
  * cut (the sandbox closed or was reset). Nothing of it survives a restart.
  */
-export function createDispatcher({ store, faults, history, now, timing }: DispatcherParts): Dispatcher {
+export function createDispatcher({ store, faults, history, timers, now, timing }: DispatcherParts): Dispatcher {
   const agent = new Agent({ connections: 64, headersTimeout: timing.timeoutMs, bodyTimeout: timing.timeoutMs });
   const batches = new Map<number, Payload[]>();
   let round = new AbortController();
@@ -49,6 +45,8 @@ export function createDispatcher({ store, faults, history, now, timing }: Dispat
   let nextId = 1;
 
   function announce(type: EventType, payload: Payload): void {
+    const hiddenMs = faults.strikeEvent(type);
+    if (hiddenMs > 0) hideFor(hiddenMs, type, payload, { store, timers });
     for (const subscription of store.subscriptions.values()) {
       if (!subscription.enabled || subscription.type !== type) continue;
       const echoed = { ...payload, ...Object.fromEntries(new URL(subscription.url).searchParams) };
@@ -77,34 +75,45 @@ export function createDispatcher({ store, faults, history, now, timing }: Dispat
   }
 
   function ship(subscription: Subscription, payloads: readonly Payload[]): void {
-    const spec = faults.current();
-    const { random } = faults;
-    const copies = random.chance(spec.duplicate) ? 2 : 1;
-    const isDropped = random.chance(spec.drop);
-    const heldBackMs = random.chance(spec.reorder) ? random.int(overtakenMs.min, overtakenMs.max) : 0;
-    for (let copy = 0; copy < copies; copy++) {
+    const { id, type } = subscription;
+    const struck = faults.strikeDelivery(type);
+    const departure = departureOf(type, payloads, struck);
+    const encoded = encodeBody(
+      payloads,
+      struck.map(({ fault }) => fault),
+    );
+    const fault = namesOf(struck);
+    const isDropped = departure.waitsMs.length === 0;
+    for (const waitMs of isDropped ? [0] : departure.waitsMs) {
       const delivery: DeliveryRecord = {
         id: nextId++,
         at: now().toISOString(),
-        subscriptionId: subscription.id,
-        type: subscription.type,
-        ...encodeBody(payloads, spec),
+        subscriptionId: id,
+        type,
+        method: departure.method,
+        ...encoded,
         outcome: isDropped ? 'dropped' : 'pending',
         attempts: [],
+        ...(fault !== undefined && { fault }),
       };
       history.deliveries.add(delivery);
-      if (!isDropped) track(deliver(delivery, spec.delayMs + heldBackMs, round.signal));
+      if (!isDropped) track(deliver(delivery, departure, waitMs, round.signal));
     }
   }
 
   /** Tries until it is settled; rejects only when the round is cut. */
-  async function deliver(delivery: DeliveryRecord, waitMs: number, signal: AbortSignal): Promise<void> {
+  async function deliver(
+    delivery: DeliveryRecord,
+    departure: Departure,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       for (const delayMs of [waitMs, ...timing.retriesMs]) {
         if (delayMs > 0) await sleep(delayMs, undefined, { signal });
         const subscription = store.subscriptions.get(delivery.subscriptionId);
         if (!subscription?.enabled) break;
-        if (await attempt(delivery, subscription.url, signal)) {
+        if (await attempt(delivery, departure, subscription.url, signal)) {
           delivery.outcome = 'delivered';
           return;
         }
@@ -115,15 +124,24 @@ export function createDispatcher({ store, faults, history, now, timing }: Dispat
     }
   }
 
-  async function attempt(delivery: DeliveryRecord, url: string, signal: AbortSignal): Promise<boolean> {
+  async function attempt(
+    delivery: DeliveryRecord,
+    departure: Departure,
+    url: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const at = now().toISOString();
+    const isTrickled = departure.trickleMs !== null;
+    const timeout = AbortSignal.timeout(isTrickled ? trickledTimeoutMs : timing.timeoutMs);
+    const limit = AbortSignal.any([signal, timeout]);
     try {
-      const { statusCode, body } = await request(url, {
-        method: 'POST',
-        headers: { 'content-type': delivery.contentType },
-        body: delivery.body,
+      const { body: content, length } = outgoingBody(delivery.body, departure, limit);
+      const { statusCode, body } = await request(departure.addressOf(url), {
+        method: delivery.method,
+        headers: content === null ? {} : { 'content-type': delivery.contentType, 'content-length': String(length) },
+        body: content,
         dispatcher: agent,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timing.timeoutMs)]),
+        signal: limit,
       });
       delivery.attempts.push({ at, status: statusCode });
       await body.dump();

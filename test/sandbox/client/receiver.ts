@@ -3,9 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 interface Received {
+  method: string;
   path: string;
   contentType: string;
   text: string;
+  /** In how many pieces the body came. */
+  pieces: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
   json: any;
 }
@@ -31,8 +34,9 @@ export async function createReceiver(): Promise<Receiver> {
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
       const contentType = request.headers['content-type'] ?? '';
-      const json = contentType === 'application/json' ? JSON.parse(text) : undefined;
-      received.push({ path: request.url ?? '', contentType, text, json });
+      const json = contentType === 'application/json' ? parsed(text) : undefined;
+      const { method = '', url: path = '' } = request;
+      received.push({ method, path, contentType, text, pieces: chunks.length, json });
       response.writeHead(answers.shift() ?? 200).end();
       arrivals.dispatchEvent(new Event('arrival'));
     });
@@ -57,4 +61,13 @@ export async function createReceiver(): Promise<Receiver> {
       await once(server, 'close');
     },
   };
+}
+
+/** Undefined for what is no JSON: that is a fact about the delivery, to be looked at by the test. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { validate } from '../../http/validation.ts';
+import { sendRecords } from '../../resources/sends.ts';
 
 const historyQuery = z.object({
   limit: z.string().regex(/^\d+$/, 'must be an integer, 0 or more').transform(Number).default(100),
@@ -10,9 +11,10 @@ const historyQuery = z.object({
 /** GET /_sandbox/requests, sends, deliveries, state: what the sandbox saw, did and holds. */
 export function historyRoutes(app: FastifyInstance, context: Context): void {
   const { history, store, faults } = context;
-  for (const name of ['requests', 'sends', 'deliveries'] as const) {
-    app.get(`/${name}`, ({ query }) => ({ data: history[name].list(validate(historyQuery, query, 'query').limit) }));
-  }
+  const limitOf = (query: unknown) => validate(historyQuery, query, 'query').limit;
+  app.get('/requests', ({ query }) => ({ data: history.requests.list(limitOf(query)) }));
+  app.get('/sends', ({ query }) => ({ data: sendRecords(store, history, limitOf(query)) }));
+  app.get('/deliveries', ({ query }) => ({ data: history.deliveries.list(limitOf(query)) }));
 
   app.get('/state', () => ({
     data: {

@@ -1,0 +1,38 @@
+/**
+ * The alphabet of section 2.4 as the standard prints it (3GPP TS 23.038: 128 places in order, the escape at 27), with
+ * the four vowels that the specification adds.
+ */
+const places =
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ' +
+  ' !"#¤%&\'()*+,-./0123456789:;<=>?' +
+  '¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§' +
+  '¿abcdefghijklmnopqrstuvwxyzäöñüà';
+export const basicCharacters = `${places.replace('\x1b', '')}áíóú`;
+export const extensionCharacters = '[]{}\\^~|€\f';
+
+/** What section 2.4 says of segments: the message as it goes over the air, cut with scissors. */
+export function plainSegments(text: string): { encoding: string; units: number; segments: number } {
+  let encoded = '';
+  let isGsm7 = true;
+  for (const character of text) {
+    if (extensionCharacters.includes(character)) encoded += `\x1b${character}`;
+    else if (basicCharacters.includes(character)) encoded += character;
+    else isGsm7 = false;
+  }
+  if (!isGsm7) encoded = text;
+  const isTorn = isGsm7
+    ? (at: number) => encoded[at - 1] === '\x1b'
+    : (at: number) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(encoded.slice(at - 1, at + 1));
+
+  const pieces: string[] = [];
+  const [single, split] = isGsm7 ? [160, 153] : [70, 67];
+  if (encoded.length <= single) pieces.push(...(encoded === '' ? [] : [encoded]));
+  else {
+    for (let at = 0; at < encoded.length; ) {
+      const end = isTorn(at + split) ? at + split - 1 : at + split;
+      pieces.push(encoded.slice(at, end));
+      at = end;
+    }
+  }
+  return { encoding: isGsm7 ? 'gsm7' : 'ucs2', units: encoded.length, segments: pieces.length };
+}

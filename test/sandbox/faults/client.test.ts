@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import type { AnswerFault } from '../../../src/sandbox/faults/answers.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { apiKey, createService, type Service, ServiceError } from '../../../src/service/client.ts';
+
+type Fault = NonNullable<FaultInput['answers']>[number];
+
+let sandbox: Sandbox;
+let service: Service;
+let from: string;
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 5, threads: 0 });
+  service = createService({
+    baseUrl: sandbox.url,
+    credential: apiKey(sandbox.apiKey),
+    log: createLog('silent'),
+    retry: { tries: 1 },
+    limits: { headersMs: 300, answerMs: 600 },
+    circuit: { failures: 1_000 },
+  });
+  from = (await service.lines.list()).data[0]?.number ?? '';
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await service.close();
+  await sandbox.close();
+});
+
+const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
+
+async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
+  const outcome = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof ServiceError)) throw new Error(`${String(outcome)} is no ServiceError`);
+  return outcome;
+}
+
+test.each<[string, Fault, Partial<ServiceError>, number]>([
+  ['reset after it went out', { kind: 'reset', when: 'after' }, { code: 'network', effect: 'unknown' }, 1],
+  ['reset before', { kind: 'reset' }, { code: 'network', effect: 'unknown' }, 0],
+  ['reset midway', { kind: 'reset', when: 'midway' }, { code: 'network', effect: 'unknown' }, 1],
+  ['answered too late', { kind: 'slow', ms: 5_000 }, { code: 'timeout', effect: 'unknown' }, 1],
+  ['dripped out', { kind: 'drip', everyMs: 50 }, { code: 'timeout', effect: 'unknown' }, 1],
+  ['cut off', { kind: 'cutOff' }, { effect: 'unknown' }, 1],
+  ['answered by half', { kind: 'truncated' }, { code: 'unreadable', effect: 'unknown' }, 1],
+  ['answered by nothing', { kind: 'empty', when: 'after' }, { code: 'unreadable', effect: 'unknown' }, 1],
+  ['answered with a bomb', { kind: 'bomb' }, { code: 'too_large', effect: 'unknown' }, 1],
+  ['answered by a proxy', { kind: 'html', when: 'after' }, { code: 'server', status: 502, effect: 'unknown' }, 1],
+  ['refused by a proxy', { kind: 'bare' }, { code: 'unexpected_status', status: 403, effect: 'unknown' }, 0],
+  ['led elsewhere', { kind: 'redirect' }, { code: 'redirect', effect: 'unknown' }, 0],
+  ['refused by the service', { kind: 'error' }, { code: 'server', status: 500, effect: 'none' }, 0],
+  ['asked to wait', { kind: 'error', status: 429, retryAfterSeconds: 2 }, { code: 'rate_limited', effect: 'none' }, 0],
+])('a send that is %s is charged as often as can be known', async (_, fault, expected, charged) => {
+  sandbox.faults({ answers: [{ ...fault, operations: ['sendMessage'] } as AnswerFault] });
+  const error = await failureOf(service.messages.send({ from, to: ['12125550142'], message: 'hello' }));
+  expect(error).toMatchObject(expected);
+  expect(charges()).toBe(charged);
+  await expect.poll(() => sandbox.requests().map(({ fault }) => fault)).toEqual([fault.kind]);
+});
+
+test.each<[string, Fault, Partial<ServiceError>]>([
+  ['HTML that poses as a success', { kind: 'html', status: 200 }, { code: 'unreadable' }],
+  ['no data', { kind: 'noData' }, { code: 'unreadable' }],
+  ['a bomb', { kind: 'bomb' }, { code: 'too_large' }],
+  ['a drip', { kind: 'drip', everyMs: 100 }, { code: 'timeout' }],
+  ['a reset', { kind: 'reset', when: 'midway' }, { code: 'network' }],
+  ['a flapping 404', { kind: 'error', status: 404 }, { code: 'not_found' }],
+])('a read that is answered with %s fails with its name', async (_, fault, expected) => {
+  sandbox.faults({ answers: [fault] });
+  expect(await failureOf(service.users.list())).toMatchObject(expected);
+});
+
+test('drift is no failure: rows come, and what is new is told', async () => {
+  sandbox.faults({ answers: [{ kind: 'newKeys' }, { kind: 'siblings' }] });
+  const { data, drift, siblings, isComplete } = await service.users.list();
+  expect(data.length).toBeGreaterThan(0);
+  expect(drift.map(({ what }) => what)).toContain('unknown_key');
+  expect([siblings, isComplete]).toEqual([['paging'], false]);
+});

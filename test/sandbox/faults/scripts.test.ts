@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { courses, scriptNames } from '../../../src/sandbox/faults/courses.ts';
+import { faultSpec } from '../../../src/sandbox/faults/spec.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Ask, caller } from '../client/caller.ts';
+
+let sandbox: Sandbox;
+let ask: Ask;
+let control: Ask;
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 10, threads: 3 });
+  ask = caller(sandbox);
+  control = caller(sandbox, '/_sandbox');
+});
+beforeEach(() => sandbox.reset());
+afterAll(() => sandbox.close());
+
+const running = async () => (await control('GET', '/scripts')).body.data.running;
+const faults = async () => (await control('GET', '/faults')).body.data;
+
+test('every script is listed with a sentence, its length and its steps', async () => {
+  const { scripts } = (await control('GET', '/scripts')).body.data;
+  expect(scripts.map(({ name }: { name: string }) => name)).toEqual([...scriptNames]);
+  for (const script of scripts) {
+    expect(script).toMatchObject({ about: expect.stringMatching(/\.$/), seconds: expect.any(Number) });
+    expect(script.steps[0].fromSeconds).toBe(0);
+    expect(script.steps.at(-1).fromSeconds).toBeLessThan(script.seconds);
+  }
+});
+
+test.each(scriptNames)('each step of %s lets something go wrong', (name) => {
+  for (const step of courses[name].steps) expect(faultSpec.parse(step.faults)).not.toEqual(faultSpec.parse({}));
+});
+
+test.each(scriptNames)('%s goes through its steps in their order and ends clean', async (name) => {
+  const right = await faults();
+  const started = await control('POST', '/scripts', { name, seconds: 1.2 });
+  expect(started.body.data).toMatchObject({ name, step: courses[name].steps[0].about });
+  const seen: string[] = [];
+  for (let script = await running(); script !== null; script = await running()) {
+    if (seen.at(-1) !== script.step) seen.push(script.step);
+  }
+  expect(seen).toEqual(courses[name].steps.map(({ about }) => about));
+  expect(await faults()).toEqual(right);
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(started.body.data.endsAt) - 5);
+});
+
+test('an outage takes everything down, OAuth included', async () => {
+  sandbox.script('outage', 60);
+  const answers = await Promise.all(Array.from({ length: 30 }, () => ask('GET', '/users')));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 500]));
+  const discovery = Array.from({ length: 30 }, () => fetch(`${sandbox.url}/.well-known/oauth-authorization-server`));
+  expect(new Set((await Promise.all(discovery)).map(({ status }) => status))).toEqual(new Set([200, 500]));
+});
+
+test('a script is ended by DELETE, by an empty body, by null, by other faults and by a reset', async () => {
+  const ends = [
+    () => control('DELETE', '/scripts'),
+    () => control('POST', '/scripts', {}),
+    () => sandbox.script(null),
+    () => sandbox.faults({}),
+    () => sandbox.reset(),
+  ];
+  for (const end of ends) {
+    sandbox.script('slow', 60);
+    expect(await running()).not.toBeNull();
+    await end();
+    expect([await running(), (await faults()).latencyMs]).toEqual([null, 0]);
+  }
+});
+
+test('faults that replace those of a script stay when its next step would begin', async () => {
+  sandbox.script('slow', 0.4);
+  sandbox.faults({ drop: 0.25 });
+  await sleep(500); // past the end of what would have gone on
+  expect(await faults()).toMatchObject({ drop: 0.25, latencyMs: 0 });
+});
+
+test('a script that begins takes the place of the one that runs', async () => {
+  sandbox.script('slow', 0.5);
+  sandbox.script('drift', 60);
+  await sleep(600); // past the end of the first
+  expect(await running()).toMatchObject({ name: 'drift' });
+});
+
+test('the drift disables a subscription in its last step', async () => {
+  await ask('POST', '/webhooks', { type: 'AccountSMS', url: 'https://receiver.example.com/' });
+  sandbox.script('drift', 0.2);
+  await expect.poll(running).toBeNull();
+  expect((await ask('GET', '/webhooks')).body.data).toMatchObject([{ enabled: false }]);
+});
+
+test.each([
+  [{ name: 'apocalypse' }, 'name'],
+  [{ name: 'slow', seconds: -1 }, 'seconds'],
+  [{ seconds: 5 }, 'name is required'],
+])('POST /scripts refuses %j', async (body, named) => {
+  const refused = await control('POST', '/scripts', body);
+  expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining(named)]);
+});

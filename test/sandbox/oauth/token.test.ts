@@ -1,0 +1,183 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { caller } from '../client/caller.ts';
+import { approve, askToken, redeem, refresh, register } from './login.ts';
+
+const karen = 4128;
+let sandbox: Sandbox;
+let clientId: string;
+let late = 0;
+const now = () => new Date(Date.now() + late);
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 0, threads: 0, now });
+  clientId = (await register(sandbox.url)).body.client_id;
+});
+afterAll(() => sandbox.close());
+
+const newCode = () => approve(sandbox.url, clientId, karen, ['users:read', 'sms:read']);
+const newTokens = async () => (await redeem(sandbox.url, clientId, await newCode())).body;
+const statusWith = async (token: string) => (await caller(sandbox)('GET', '/users', undefined, token)).status;
+
+test('a code becomes an access token and a refresh token, which nothing keeps', async () => {
+  const { status, headers, body } = await redeem(sandbox.url, clientId, await newCode());
+  expect(status).toBe(200);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(body).toEqual({
+    access_token: expect.stringMatching(/^[\w-]{43}$/),
+    token_type: 'Bearer',
+    expires_in: 3600,
+    refresh_token: expect.stringMatching(/^[\w-]{43}$/),
+    scope: 'users:read sms:read',
+  });
+  expect(await statusWith(body.access_token)).toBe(200);
+  expect(await statusWith(body.refresh_token)).toBe(401);
+});
+
+test('a second use of a code is refused, and revokes what the first one gave and what followed from it', async () => {
+  const code = await newCode();
+  const { body: first } = await redeem(sandbox.url, clientId, code);
+  const { body: later } = await refresh(sandbox.url, clientId, first.refresh_token);
+  const others = await newTokens();
+  const { status, body } = await redeem(sandbox.url, clientId, code);
+  expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_grant' });
+  expect([await statusWith(first.access_token), await statusWith(later.access_token)]).toEqual([401, 401]);
+  expect((await refresh(sandbox.url, clientId, later.refresh_token)).status).toBe(400);
+  expect(await statusWith(others.access_token)).toBe(200);
+});
+
+test('a code expires after a minute', async () => {
+  const [inTime, tooLate] = [await newCode(), await newCode()];
+  late += 58_000;
+  expect((await redeem(sandbox.url, clientId, inTime)).status).toBe(200);
+  late += 2_000;
+  expect((await redeem(sandbox.url, clientId, tooLate)).body).toEqual({
+    error: 'invalid_grant',
+    error_description: 'the code is expired',
+  });
+});
+
+test.each([
+  ['a verifier that does not fit', { code_verifier: 'w'.repeat(43) }, 'invalid_grant'],
+  ['the challenge instead of the verifier', { code_verifier: 'too-short' }, 'invalid_grant'],
+  ['another redirect', { redirect_uri: 'https://app.example.com/other' }, 'invalid_grant'],
+  ['an unknown code', { code: 'made-up' }, 'invalid_grant'],
+  ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
+  ['an empty code', { code: '' }, 'invalid_request'],
+  ['an empty verifier', { code_verifier: '' }, 'invalid_request'],
+  ['another grant type', { grant_type: 'password' }, 'unsupported_grant_type'],
+])('an exchange with %s is a 400, and the code is still good', async (_, more, error) => {
+  const code = await newCode();
+  const { status, headers, body } = await redeem(sandbox.url, clientId, code, more);
+  expect({ status, body }).toEqual({ status: 400, body: { error, error_description: expect.any(String) } });
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect((await redeem(sandbox.url, clientId, code)).status).toBe(200);
+});
+
+test.each(['code', 'code_verifier', 'redirect_uri', 'client_id', 'grant_type'])(
+  'an exchange without %s is a 400 that names it',
+  async (field) => {
+    const fields: Record<string, string> = {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code: 'c',
+      code_verifier: 'v'.repeat(43),
+      redirect_uri: 'https://example.com',
+    };
+    delete fields[field];
+    const { status, body } = await askToken(sandbox.url, fields);
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 'invalid_request', error_description: expect.stringContaining(field) });
+  },
+);
+
+test("a code and a refresh token are their client's alone", async () => {
+  const other = (await register(sandbox.url)).body.client_id;
+  const code = await newCode();
+  expect((await redeem(sandbox.url, other, code)).body.error).toBe('invalid_grant');
+  const { body } = await redeem(sandbox.url, clientId, code);
+  expect((await refresh(sandbox.url, other, body.refresh_token)).body.error).toBe('invalid_grant');
+  expect((await refresh(sandbox.url, clientId, body.refresh_token)).status).toBe(200);
+});
+
+test('only a form is read, and each field of it once', async () => {
+  const address = `${sandbox.url}/api/v1/oauth/token`;
+  const fields = { grant_type: 'refresh_token', client_id: clientId, refresh_token: 'r' };
+  const headers = { 'content-type': 'application/json' };
+  const asJson = await fetch(address, { method: 'POST', headers, body: JSON.stringify(fields) });
+  const doubled = new URLSearchParams([...Object.entries(fields), ['refresh_token', 's']]);
+  for (const response of [asJson, await fetch(address, { method: 'POST', body: doubled })]) {
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: 'invalid_request' });
+  }
+});
+
+test('a refresh gives new tokens for the same scopes; the old refresh token fails, and harms nothing', async () => {
+  const first = await newTokens();
+  const { status, headers, body: second } = await refresh(sandbox.url, clientId, first.refresh_token);
+  expect({ status, cache: headers.get('cache-control') }).toEqual({ status: 200, cache: 'no-store' });
+  expect(second).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'users:read sms:read' });
+  expect(new Set([first.access_token, first.refresh_token, second.access_token, second.refresh_token]).size).toBe(4);
+
+  const again = await refresh(sandbox.url, clientId, first.refresh_token);
+  expect({ status: again.status, error: again.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
+  expect(await statusWith(second.access_token)).toBe(200);
+  expect((await refresh(sandbox.url, clientId, second.refresh_token)).status).toBe(200);
+});
+
+test('of many refreshes with one token, one succeeds', async () => {
+  const { refresh_token } = await newTokens();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(sandbox.url, clientId, refresh_token)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
+});
+
+test('an access token expires after its hour; the refresh token outlives it', async () => {
+  const { access_token, refresh_token } = await newTokens();
+  late += 3_590_000;
+  expect(await statusWith(access_token)).toBe(200);
+  late += 10_000;
+  const { status, headers } = await caller(sandbox)('GET', '/users', undefined, access_token);
+  expect(status).toBe(401);
+  expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token", scope="users:read"');
+  late += 90 * 86_400_000;
+  const renewed = await refresh(sandbox.url, clientId, refresh_token);
+  expect(await statusWith(renewed.body.access_token)).toBe(200);
+});
+
+test('clients, codes and tokens survive a restart, and so does what was used up', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  const options = { dataDir, calls: 0, threads: 0 };
+  const first = await createSandbox(options);
+  const id = (await register(first.url)).body.client_id;
+  const [used, open] = [
+    await approve(first.url, id, karen, ['users:read']),
+    await approve(first.url, id, karen, ['users:read']),
+  ];
+  const { body: tokens } = await redeem(first.url, id, used);
+  const { body: renewed } = await refresh(first.url, id, tokens.refresh_token);
+  await first.close();
+
+  const second = await createSandbox(options);
+  expect((await caller(second)('GET', '/users', undefined, renewed.access_token)).status).toBe(200);
+  expect((await refresh(second.url, id, tokens.refresh_token)).status).toBe(400);
+  expect((await redeem(second.url, id, open)).status).toBe(200);
+  expect((await redeem(second.url, id, used)).status).toBe(400);
+  expect((await refresh(second.url, id, renewed.refresh_token)).status).toBe(400);
+  await second.reset();
+  expect((await redeem(second.url, id, open)).body.error).toBe('invalid_client');
+  await second.close();
+  await rm(dataDir, { recursive: true });
+});
+
+test('requests are kept without what is secret in them', async () => {
+  const code = await newCode();
+  const { body } = await redeem(sandbox.url, clientId, code);
+  await caller(sandbox)('GET', '/users?last', undefined, body.access_token);
+  const kept = () => JSON.stringify(sandbox.requests());
+  await expect.poll(kept).toContain('/users?last');
+  expect(kept()).toContain('/api/v1/oauth/token');
+  for (const secret of [code, body.access_token, body.refresh_token, 'a+state']) expect(kept()).not.toContain(secret);
+});

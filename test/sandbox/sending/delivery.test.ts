@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Ask, caller } from '../client/caller.ts';
+import { createReceiver, type Receiver } from '../client/receiver.ts';
+
+let sandbox: Sandbox;
+let receiver: Receiver;
+let ask: Ask;
+let control: Ask;
+const line = '16465550100';
+const ann = '12125550142';
+const bob = '13125550143';
+
+beforeEach(async () => {
+  sandbox = await createSandbox({ calls: 0, threads: 0 });
+  receiver = await createReceiver();
+  ask = caller(sandbox);
+  control = caller(sandbox, '/_sandbox');
+  await ask('POST', '/webhooks', { type: 'AccountSMS', url: `${receiver.url}/hook` });
+});
+afterEach(async () => {
+  await sandbox.close();
+  await receiver[Symbol.asyncDispose]();
+});
+
+const send = (to: string[], message = 'hello') => ask('POST', '/sms/messages', { from: line, to, message });
+const thread = async (path: string) => (await ask('GET', `/sms/conversations/${line}/${path}`)).body.data.messages;
+
+test('subscribers hear of a send, and again of its receipt, which then stands in the thread', async () => {
+  const { body } = await send([ann]);
+  const { id } = body.data.messages[0];
+  expect((await thread(ann))[0]).not.toHaveProperty('delivery');
+  const [sent, receipt] = await receiver.until(2);
+  expect(sent?.json).toMatchObject({ id, direction: 'sent', fromNumber: line, toNumber: ann, message: 'hello' });
+  expect(receipt?.json).toMatchObject({ id, deliveryStatus: expect.stringMatching(/^deliv/i) });
+  expect((await thread(ann))[0].delivery).toMatchObject({ status: receipt?.json.deliveryStatus, error: '' });
+});
+
+test('a group is told of once, with all of its parties', async () => {
+  await send([bob, ann]);
+  const deliveries = await receiver.until(2);
+  expect(deliveries.map(({ json }) => json.toNumber)).toEqual([`${ann},${bob}`, `${ann},${bob}`]);
+});
+
+test('a text to a blocked sender exists and is charged, but is not delivered', async () => {
+  await ask('POST', `/sms/lines/${line}/blocked`, { number: ann, reason: 'abusive' });
+  await control('POST', `/customers/${ann}`, { autoReply: 'never', afterMs: 0 });
+  const { status, body } = await send([ann]);
+  expect(status).toBe(201);
+  expect(body.data.billing).toMatchObject({ totalPrice: 0.01, recipientCount: 1, skippedCount: 0 });
+  // Receipts come within three seconds: had the blocked text one, it would hardly be the last of seven.
+  for (let count = 0; count < 6; count++) await send([bob]);
+  const later = await receiver.until(6, ({ json }) => json.deliveryStatus !== undefined);
+  expect(later.map(({ json }) => json.toNumber)).toEqual(Array(6).fill(bob));
+  expect(receiver.received.filter(({ json }) => json.toNumber === ann)).toHaveLength(1);
+  const [message, ...others] = await thread(ann);
+  expect(message).toMatchObject({ id: body.data.messages[0].id, blocked: true, blockReason: 'abusive' });
+  expect(message).not.toHaveProperty('delivery');
+  expect(others).toEqual([]);
+  expect(sandbox.sends()[0]).toMatchObject({ status: 201, charge: { to: [ann], totalMicros: 10_000 } });
+});
+
+test('a block without a reason blocks, and holds for its line alone', async () => {
+  await ask('POST', `/sms/lines/${line}/blocked`, { number: ann });
+  await send([ann]);
+  expect((await thread(ann))[0]).toMatchObject({ blocked: true, blockReason: '' });
+  const elsewhere = '16465550101';
+  await ask('POST', '/sms/messages', { from: elsewhere, to: [ann], message: 'hello' });
+  const { body } = await ask('GET', `/sms/conversations/${elsewhere}/${ann}`);
+  expect(body.data.messages[0]).not.toHaveProperty('blocked');
+});
+
+test('a group is blocked when all of its parties are', async () => {
+  await ask('POST', `/sms/lines/${line}/blocked`, { number: ann, reason: 'abusive' });
+  await send([ann, bob], 'to one');
+  await ask('POST', `/sms/lines/${line}/blocked`, { number: bob, reason: 'rude' });
+  await send([ann, bob], 'to none');
+  const [none, one] = await thread(`${ann}?groupParticipants=${bob}`);
+  expect(none).toMatchObject({ text: 'to none', blocked: true });
+  expect(one).toMatchObject({ text: 'to one' });
+  expect(one).not.toHaveProperty('blocked');
+});
+
+test('a customer answers by itself what reaches it, until told otherwise', async () => {
+  const set = await control('POST', '/customers/(212) 555-0142', { autoReply: 'I am away', afterMs: 10 });
+  expect(set.status).toBe(200);
+  expect(set.body.data).toEqual({ number: ann, autoReply: 'I am away', afterMs: 10, returnsId: true });
+  await send([ann], 'are you in?');
+  const [answer] = await receiver.until(1, ({ json }) => json.direction === 'received');
+  expect(answer?.json).toMatchObject({ fromNumber: ann, toNumber: line, message: 'I am away' });
+  expect((await thread(ann)).map(({ text }: { text: string }) => text)).toEqual(['I am away', 'are you in?']);
+
+  await control('POST', `/customers/${ann}`, {});
+  await control('POST', `/customers/${bob}`, { autoReply: 'STOP', afterMs: 10 });
+  await send([ann], 'and now?');
+  await send([bob]);
+  await receiver.until(1, ({ json }) => json.fromNumber === bob);
+  expect((await thread(ann))[0].text).toBe('and now?');
+  expect((await send([bob])).body.data.skipped).toEqual([{ to: bob, reason: 'opted_out' }]);
+});
+
+test('in a group each answers into the group', async () => {
+  await control('POST', `/customers/${bob}`, { autoReply: 'me too', afterMs: 0 });
+  await send([ann, bob]);
+  await receiver.until(1, ({ json }) => json.fromNumber === bob);
+  const [answer] = await thread(`${ann}?groupParticipants=${bob}`);
+  expect(answer).toMatchObject({ from: bob, text: 'me too', groupParticipants: [ann, bob] });
+});
+
+test.each([
+  ['/customers/nobody', { autoReply: 'x' }, 'number'],
+  [`/customers/${ann}`, { colour: 1 }, 'colour'],
+  [`/customers/${ann}`, { autoReply: '' }, 'autoReply'],
+  [`/customers/${ann}`, { autoReply: 'x', afterMs: -1 }, 'afterMs'],
+])('POST %s refuses %j', async (path, body, named) => {
+  const answer = await control('POST', path, body);
+  expect(answer.status).toBe(400);
+  expect(answer.body.error.message).toContain(named);
+});
