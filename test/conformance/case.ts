@@ -1,0 +1,62 @@
+import { expect } from 'vitest';
+import { type ClauseId, sectionOf } from './clauses.ts';
+import type { Request } from './operation.ts';
+import type { OperationId, StepId } from './operations.ts';
+import { outcome, type Reply } from './stage/reply.ts';
+import type { Driver, Need, Stage } from './stage/stage.ts';
+
+/** One fact about the service, to be looked at through each driver that can express it. */
+export interface Case {
+  readonly name: string;
+  readonly clauses: readonly [ClauseId, ...ClauseId[]];
+  readonly operations: readonly (OperationId | StepId)[];
+  readonly needs: Need;
+  /** The one driver that can express it. */
+  readonly only?: Driver;
+  run(stage: Stage): Promise<void>;
+}
+
+/** The section in which a case is listed. */
+export function sectionOfCase({ clauses }: Case): string {
+  return sectionOf(clauses[0]);
+}
+
+/** One request and what comes back for it. */
+export interface Row {
+  name: string;
+  clauses: Case['clauses'];
+  operation: OperationId;
+  needs: Need;
+  only?: Driver;
+  request: Request | ((stage: Stage) => Request | Promise<Request>);
+  /** Who asks; without it the API key. */
+  as?: (stage: Stage) => Promise<string>;
+  expect: Pick<Reply, 'status' | 'type' | 'scope' | 'data'>;
+}
+
+/** Makes a case of one request. What is expected of `data` may be a part of it. */
+export function row({ operation, request, as, expect: expected, ...rest }: Row): Case {
+  return {
+    ...rest,
+    operations: [operation],
+    async run(stage) {
+      const credential = await as?.(stage);
+      const asked = typeof request === 'function' ? await request(stage) : request;
+      const reply = await stage.ask(operation, asked, credential);
+      if (expected.data === undefined) expect({ ...outcome(reply), data: undefined }).toEqual({ ...expected });
+      else expect(outcome(reply)).toMatchObject(expected);
+    },
+  };
+}
+
+type Refused = [name: string, request: Row['request'], options?: { only?: Driver; as?: NonNullable<Row['as']> }];
+
+/** Cases that are refused with 400 `invalid_request`, by the service and, where it can, by the client before. */
+export function refusals(
+  common: Pick<Row, 'clauses' | 'operation' | 'needs'>,
+  rows: readonly Refused[],
+): readonly Case[] {
+  return rows.map(([name, request, options = {}]) =>
+    row({ ...common, name, request, ...options, expect: { status: 400, type: 'invalid_request' } }),
+  );
+}

@@ -1,0 +1,74 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Case, sectionOfCase } from './case.ts';
+import { cases } from './cases.ts';
+import { type OperationId, operationOf, operations } from './operations.ts';
+import { createStage, type Driver, openTheatre } from './stage/stage.ts';
+
+const theatre = await openTheatre();
+afterAll(() => theatre[Symbol.asyncDispose]());
+
+const drivers: readonly Driver[] = ['bare', 'client'];
+const bySection = [...Map.groupBy(cases, sectionOfCase)].sort(([one], [other]) => compareSections(one, other));
+
+describe.each(bySection)('section %s', (_section, held) => {
+  const runs = held.flatMap((each) => driversOf(each).map((driver) => [each.name, driver, each] as const));
+  test.for(runs)('%s (%s)', async ([, driver, { needs, run }], { skip }) => {
+    if (!theatre.allows[needs]) skip(`needs ${needs}: ${cures[needs]}`);
+    await run(createStage(theatre, driver));
+  });
+});
+
+const cures: Record<Case['needs'], string> = {
+  read: '',
+  write: 'set CONFORMANCE_WRITE=1 to let the suite change the account',
+  send: 'set CONFORMANCE_SEND=1 to let the suite spend money',
+  control: 'only a sandbox can be told to do it',
+};
+
+/** Without a word of its own, a case runs through both; the client can only ask what it has methods for. */
+function driversOf({ only, operations: asked }: Case): readonly Driver[] {
+  if (only !== undefined) return [only];
+  const isForClient = asked.every((id) => id in operations && operationOf(id as OperationId).client !== null);
+  return isForClient ? drivers : ['bare'];
+}
+
+describe.skipIf(!theatre.isSandbox)('what came', () => {
+  const ids = Object.keys(operations) as OperationId[];
+
+  test.each(ids)('%s succeeded, refused each credential, and gave each of its documented errors', (id) => {
+    const { succeeds, fails, scope } = operationOf(id);
+    const errors = fails.map((status) => `${status} ${status === 404 ? 'not_found' : 'invalid_request'}`);
+    const missing = [
+      ...succeeds.map(String),
+      '401 unauthenticated',
+      ...(scope === null ? [] : ['403 insufficient_scope']),
+      '500 internal_error',
+      ...errors,
+    ].filter((outcome) => !theatre.seen.has(`${id} ${outcome}`));
+    expect(missing).toEqual([]);
+  });
+
+  test('every operation of the document is one of the suite, by its id, scope and statuses', () => {
+    const described = Object.entries(theatre.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { security }]) => security !== undefined)
+        .map(
+          ([method, { operationId = '', security }]) =>
+            `${operationId} ${method.toUpperCase()} ${path} ${scopeIn(security)}`,
+        ),
+    );
+    const known = ids.map((id) => {
+      const { method, path, scope } = operationOf(id);
+      return `${id} ${method} /api/public/v1${path} ${scope}`;
+    });
+    expect(described.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+function scopeIn(security: readonly unknown[] = []): string {
+  return security.flatMap((each) => Object.values(each as Record<string, string[]>)).join();
+}
+
+function compareSections(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true });
+}

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { startVitest } from 'vitest/node';
+import { createSectionTable } from './section-table.ts';
+
+/** `npm run conformance`: the suite alone, without the stores that other tests need; a name selects cases. */
+const vitest = await startVitest('test', [], {
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  config: false,
+  run: true,
+  watch: false,
+  include: ['test/conformance/conformance.test.ts'],
+  testTimeout: 20_000,
+  hookTimeout: 60_000,
+  reporters: [createSectionTable()],
+  ...(process.argv[2] !== undefined && { testNamePattern: process.argv[2] }),
+});
+await vitest.close();

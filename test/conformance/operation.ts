@@ -1,0 +1,40 @@
+import type { Answer, Service } from '../../src/service/client.ts';
+
+/** What is asked of an operation, apart from who asks. */
+export interface Request {
+  path?: Record<string, string | number>;
+  query?: Record<string, string | number | boolean>;
+  // Cases send what they please; what becomes of it is what they check.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body?: any;
+}
+
+export interface Operation {
+  /** Section of the specification. */
+  section: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below `/api/public/v1`, but for OAuth. */
+  path: string;
+  /** Null where no credential is asked for. */
+  scope: string | null;
+  /** Name of the client's method; null when it has none. */
+  client: string | null;
+  /** Asks through the client. */
+  call?: (service: Service, request: Needed) => Promise<Answer<unknown>>;
+  /** Statuses of success. */
+  succeeds: readonly number[];
+  /** Documented errors beside those that all operations share. */
+  fails: readonly (400 | 404 | 422)[];
+  /** A request that is well formed, for cases in which the request is not what matters. */
+  example: Request;
+  /** Answers 400 to an API key (5.3). */
+  needsUser?: true;
+}
+
+export type Needed = Required<Request>;
+
+/** An id that nothing has: examples are also sent without credential, and must not meet anything even then. */
+export const nothing = 2_147_483_647;
+
+/** The id in a path. */
+export const idIn = ({ path }: Needed): number => Number(path.id);

@@ -1,0 +1,150 @@
+import { expect } from 'vitest';
+import type { Case } from '../case.ts';
+import type { ClauseId } from '../clauses.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const operation = 'sendMessage';
+const gif = {
+  filename: 'a.gif',
+  contentType: 'image/gif',
+  content: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+};
+
+async function bill(stage: Stage, changes: Record<string, unknown>, recipients = 1) {
+  const to = Array.from({ length: recipients }, () => stage.freshNumber());
+  const body = { from: await stage.line(), to, message: 'hello', ...changes };
+  const { status, data } = await stage.ask(operation, { body });
+  expect(status).toBe(201);
+  return { ...data, ...data.billing, body };
+}
+
+/** Text, and the segments that section 2.4 makes of it. */
+const segments: readonly [ClauseId, string, string, number][] = [
+  ['2.4/segments/gsm-160', '160 characters', 'a'.repeat(160), 1],
+  ['2.4/segments/gsm-153', '161 characters', 'a'.repeat(161), 2],
+  ['2.4/segments/gsm-153', '306 characters', 'a'.repeat(306), 2],
+  ['2.4/segments/gsm-153', '307 characters', 'a'.repeat(307), 3],
+  ['2.4/segments/ucs2-70', '70 characters with one outside', `ж${'a'.repeat(69)}`, 1],
+  ['2.4/segments/ucs2-67', '71 characters with one outside', `ж${'a'.repeat(70)}`, 2],
+  ['2.4/segments/ucs2-67', '134 characters outside', 'ж'.repeat(134), 2],
+  ['2.4/segments/ucs2-67', '135 characters outside', 'ж'.repeat(135), 3],
+  ['2.4/segments/one-outside', '160 characters with one outside', `${'a'.repeat(159)}中`, 3],
+  ['2.4/segments/punctuation', '71 characters with a curly quote', `“${'a'.repeat(70)}`, 2],
+  ['2.4/segments/punctuation', '71 characters with an apostrophe', `’${'a'.repeat(70)}`, 2],
+  ['2.4/segments/punctuation', '71 characters with an en dash', `–${'a'.repeat(70)}`, 2],
+  ['2.4/segments/punctuation', '71 characters with an em dash', `—${'a'.repeat(70)}`, 2],
+  ['2.4/segments/scripts', '70 Hebrew letters', 'ש'.repeat(70), 1],
+  ['2.4/segments/scripts', '71 Arabic letters', 'س'.repeat(71), 2],
+  ['2.4/segments/emoji', '35 emoji', '😀'.repeat(35), 1],
+  ['2.4/segments/emoji', '36 emoji', '😀'.repeat(36), 2],
+  ['2.4/segments/accents', '160 vowels with accents', 'èéùìòàáíóú'.repeat(16), 1],
+  ['2.4/segments/greek', '160 Greek capitals of GSM-7', 'ΔΦΓΛΩΠΨΣΘΞ'.repeat(16), 1],
+  ['2.4/segments/extension', '80 characters that cost two', '[]{}\\^~|€['.repeat(8), 1],
+  ['2.4/segments/extension', '81 characters that cost two', `${'[]{}\\^~|€['.repeat(8)}]`, 2],
+  ['2.4/segments/no-cap', '2,000 characters', 'a'.repeat(2_000), 14],
+  ['2.4/segments/no-cap', '1,000 Hebrew letters', 'ש'.repeat(1_000), 15],
+];
+
+/** Section 2.4: what a send costs. */
+export const billing: readonly Case[] = [
+  ...segments.map(
+    ([clause, what, message, units]): Case => ({
+      name: `${what} are ${units} segment${units === 1 ? '' : 's'}`,
+      clauses: [clause, '2.3/units', '2.4/per-segment', '2.3/price'],
+      operations: [operation],
+      needs: 'send',
+      async run(stage) {
+        const sent = await bill(stage, { message });
+        expect([sent.type, sent.units, sent.messages[0].units]).toEqual(['sms', units, units]);
+        expect(sent.totalPrice).toBeCloseTo(sent.messages[0].unitPrice * units, 6);
+        expect(sent.messages[0].price).toBeCloseTo(sent.totalPrice, 6);
+      },
+    }),
+  ),
+  {
+    name: 'one recipient without attachments is an sms at its own rate; a picture or a second one makes an mms',
+    clauses: ['2.4/sms', '2.4/mms-recipients', '2.4/mms-attachment', '2.4/rates', '2.3/type', '2.3/units'],
+    operations: [operation],
+    needs: 'send',
+    async run(stage) {
+      const sms = await bill(stage, {});
+      const picture = await bill(stage, { attachments: [gif] });
+      const group = await bill(stage, {}, 2);
+      expect([sms, picture, group].map(({ type, units }) => [type, units])).toEqual([
+        ['sms', 1],
+        ['mms', 1],
+        ['mms', 1],
+      ]);
+      expect(picture.totalPrice).toBe(group.totalPrice);
+      expect(picture.messages[0].unitPrice).not.toBe(sms.messages[0].unitPrice);
+    },
+  },
+  {
+    name: 'an mms costs the same whatever its length and its recipients',
+    clauses: ['2.4/mms-once', '2.3/recipient-count', '2.3/total', '2.3/price'],
+    operations: [operation],
+    needs: 'send',
+    async run(stage) {
+      const small = await bill(stage, { message: 'a' }, 2);
+      const large = await bill(stage, { message: 'ж'.repeat(1_000) }, 20);
+      expect([large.units, large.recipientCount, large.totalPrice]).toEqual([1, 20, small.totalPrice]);
+      expect(large.messages[0].price).toBe(large.messages[0].unitPrice * large.messages[0].units);
+    },
+  },
+  {
+    name: 'a group on different rates pays the highest',
+    clauses: ['2.3/highest-rate'],
+    operations: [operation],
+    needs: 'control',
+    async run(stage) {
+      const dear = '442079460123';
+      const own = await bill(stage, { attachments: [gif] });
+      const foreign = await bill(stage, { to: [dear], attachments: [gif] });
+      const both = await bill(stage, { to: [stage.freshNumber(), dear] });
+      const dearest = Math.max(own.messages[0].unitPrice, foreign.messages[0].unitPrice);
+      expect(own.messages[0].unitPrice).not.toBe(foreign.messages[0].unitPrice);
+      expect([both.messages[0].unitPrice, both.totalPrice]).toEqual([dearest, dearest]);
+    },
+  },
+  {
+    name: 'several recipients are one conversation, which is none of theirs alone',
+    clauses: ['2.4/group', '2.4/independent', '2.6/group'],
+    operations: [operation, 'readThread'],
+    needs: 'send',
+    async run(stage) {
+      const { body, messages } = await bill(stage, { message: 'to all of you' }, 3);
+      expect(messages).toHaveLength(1);
+      expect(new Set(messages[0].to)).toEqual(new Set(body.to));
+      const [number] = body.to;
+      const path = { line: body.from, number };
+      const group = await stage.ask('readThread', { path, query: { groupParticipants: body.to.join(',') } });
+      expect(group.data.messages).toMatchObject([{ text: 'to all of you', direction: 'out' }]);
+      expect(new Set(group.data.messages[0].groupParticipants)).toEqual(new Set(body.to));
+      expect((await stage.ask('readThread', { path })).data.messages).toEqual([]);
+    },
+  },
+  {
+    name: 'recipients are normalised: formatting goes, ten digits get a 1, other countries stay',
+    clauses: ['2.4/numbers/formatting', '2.4/numbers/ten-digits', '2.4/numbers/country-code', '2.3/message-to'],
+    operations: [operation],
+    needs: 'control',
+    async run(stage) {
+      const [one, two] = [stage.freshNumber(), stage.freshNumber()];
+      const written = [`(${one.slice(1, 4)}) ${one.slice(4, 7)}-${one.slice(7)}`, `+${two}`, '+44 20 7946 0124'];
+      const { messages } = await bill(stage, { to: written });
+      expect(new Set(messages[0].to)).toEqual(new Set([one, two, '442079460124']));
+    },
+  },
+  {
+    name: 'the same number written twice is one recipient and one duplicate',
+    clauses: ['2.4/numbers/duplicates', '2.3/duplicate', '2.3/skipped-count'],
+    operations: [operation],
+    needs: 'send',
+    async run(stage) {
+      const number = stage.freshNumber();
+      const sent = await bill(stage, { to: [number, number.slice(1)] });
+      expect([sent.type, sent.recipientCount, sent.skippedCount]).toEqual(['sms', 1, 1]);
+      expect(sent.skipped).toMatchObject([{ reason: 'duplicate' }]);
+    },
+  },
+];

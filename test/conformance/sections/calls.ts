@@ -1,0 +1,324 @@
+import { expect, vi } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import type { OperationId } from '../operations.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const patience = { timeout: 15_000, interval: 100 };
+const gone = '1500000000.1';
+const ofCalls = ['getCall', 'listRecordings', 'listTranscripts'] as const;
+
+interface Shown {
+  id: string;
+  direction: string;
+  status: string;
+  statusCode: number;
+  callerType: string;
+  callerNumber: string;
+  calledType: string;
+  calledNumber: string;
+  startTime: string;
+  endTime?: string;
+  durationSeconds: number;
+  talkTimeSeconds: number;
+  transferred: number;
+  recorded: boolean;
+  abandoned: boolean;
+  calledBack?: string;
+  repeated: number;
+  legs: Shown[];
+  uniqueId: string;
+  callId: string;
+  bridgedFromCallId?: string;
+}
+
+async function someCalls(stage: Stage): Promise<Shown[]> {
+  const end = Math.floor(Date.now() / 1000) + 60;
+  const { status, data } = await stage.ask('searchCalls', { body: { start: end - 30 * 86_400, end, limit: 500 } });
+  expect(status).toBe(200);
+  expect(data.calls.length).toBeGreaterThan(0);
+  return data.calls;
+}
+
+async function callOf(stage: Stage, event: Record<string, unknown>): Promise<Shown> {
+  const { id } = await stage.control.call(event);
+  return (await stage.ask('getCall', { path: { callid: id } })).data;
+}
+
+/** Sections 2.9 and 4.6: what a call shows of itself. */
+export const calls: readonly Case[] = [
+  {
+    name: 'every call has an id that begins with its start, a direction, a status with its code, and two parties',
+    clauses: [
+      '2.9/id',
+      '2.9/direction',
+      '2.9/status',
+      '2.9/status-code',
+      '2.9/parties',
+      '2.9/caller-ids',
+      '2.9/start',
+      '4/instants',
+    ],
+    operations: ['searchCalls'],
+    needs: 'read',
+    async run(stage) {
+      const words = [
+        'callerType',
+        'callerName',
+        'callerNumber',
+        'calledType',
+        'calledName',
+        'calledNumber',
+        'dialledNumber',
+      ];
+      const text = Object.fromEntries(
+        [...words, 'callerIdInternal', 'callerIdExternal'].map((name) => [name, expect.any(String)]),
+      );
+      for (const call of await someCalls(stage)) {
+        expect(call.id).toMatch(/^\d{9,11}\.\d+$/);
+        expect(call).toMatchObject({ ...text, startTime: rfc3339 });
+        expect(Date.parse(call.startTime) / 1000).toBe(Number(call.id.split('.')[0]));
+        expect(['inbound', 'outbound']).toContain(call.direction);
+        const { statusCode: code } = call;
+        const status = code === -1 ? 'missed' : code === 0 ? 'voicemail' : code >= 1 ? 'answered' : 'unknown';
+        expect(call.status).toBe(status);
+      }
+    },
+  },
+  {
+    name: 'durations include ringing, and an end is so long after the start',
+    clauses: ['2.9/duration', '2.9/end', '2.9/talk', '2.9/recorded', '2.9/repeated', '2.9/transferred'],
+    operations: ['searchCalls'],
+    needs: 'read',
+    async run(stage) {
+      for (const call of await someCalls(stage)) {
+        expect(call.durationSeconds).toBeGreaterThanOrEqual(call.talkTimeSeconds);
+        if (call.status === 'missed') expect(call.talkTimeSeconds).toBe(0);
+        if (call.endTime === undefined) continue;
+        expect((Date.parse(call.endTime) - Date.parse(call.startTime)) / 1000).toBe(call.durationSeconds);
+      }
+    },
+  },
+  {
+    name: 'a call without recorded end has none, an abandoned call is missed, a returned one names the other call',
+    clauses: ['2.9/end-absent', '2.9/abandoned', '2.9/called-back', '2.9/repeated'],
+    operations: ['searchCalls'],
+    needs: 'control',
+    async run(stage) {
+      const found = await someCalls(stage);
+      const ids = new Map(found.map((call) => [call.id, call]));
+      expect(found.filter((call) => !('endTime' in call)).length).toBeGreaterThan(0);
+      const abandoned = found.filter((call) => call.abandoned);
+      expect(abandoned.length).toBeGreaterThan(0);
+      expect(abandoned.every(({ status }) => status === 'missed')).toBe(true);
+      const returned = found.filter(({ calledBack }) => calledBack !== undefined);
+      expect(returned.length).toBeGreaterThan(0);
+      for (const { calledBack, abandoned: isAbandoned } of returned) {
+        expect([isAbandoned, ids.get(calledBack ?? '')?.direction]).toEqual([true, 'outbound']);
+      }
+      expect(found.some(({ repeated }) => repeated > 0)).toBe(true);
+    },
+  },
+  {
+    name: "the dialled number of an inbound call is the account's",
+    clauses: ['2.9/dialled'],
+    operations: ['getCall'],
+    needs: 'control',
+    async run(stage) {
+      const [users, lines] = [(await stage.bare('listUsers')).data, (await stage.bare('listLines')).data];
+      const own = [
+        ...users.flatMap(({ numbers }: { numbers: string[] }) => numbers),
+        ...lines.map(({ number }: { number: string }) => number),
+      ];
+      const { dialledNumber } = (await callOf(stage, { direction: 'inbound' })) as Shown & { dialledNumber: string };
+      expect(own).toContain(dialledNumber);
+    },
+  },
+  {
+    name: 'extensions stand where both ends are inside',
+    clauses: ['2.9/internal', '2.9/parties'],
+    operations: ['getCall'],
+    needs: 'control',
+    async run(stage) {
+      const call = await callOf(stage, { direction: 'internal' });
+      const { data } = await stage.bare('listUsers');
+      const extensions = data.flatMap((user: { extensions: string[] }) => user.extensions);
+      expect([call.callerType, call.calledType]).toEqual(['user', 'user']);
+      expect(extensions).toEqual(expect.arrayContaining([call.callerNumber, call.calledNumber]));
+    },
+  },
+  {
+    name: 'one call has the fields of its summary and legs that chain',
+    clauses: ['2.9/legs', '2.9/chain', '2.9/id-everywhere', '2.9/transferred', '4.6/call/200'],
+    operations: ['getCall', 'searchCalls'],
+    needs: 'control',
+    async run(stage) {
+      const call = await callOf(stage, { direction: 'inbound', status: 'answered', transfers: 2 });
+      const { legs, ...summary } = call;
+      expect((await someCalls(stage)).find(({ id }) => id === call.id)).toEqual(summary);
+      expect(summary.transferred).toBe(2);
+      expect(legs.length).toBeGreaterThan(2);
+      const [first, ...others] = legs;
+      expect(first).not.toHaveProperty('bridgedFromCallId');
+      const ids = new Set(legs.map(({ uniqueId }) => uniqueId));
+      expect(others.every(({ bridgedFromCallId = '' }) => ids.has(bridgedFromCallId))).toBe(true);
+    },
+  },
+  {
+    name: 'recordings name their legs, and their links play for anyone and stay the same',
+    clauses: [
+      '2.10/unique-id',
+      '2.10/call-id',
+      '2.10/url',
+      '2.10/url-stable',
+      '2.10/start',
+      '2.10/durations',
+      '2.10/ends',
+      '4.6/recordings/200',
+      '2.9/id-everywhere',
+    ],
+    operations: ['listRecordings'],
+    needs: 'control',
+    async run(stage) {
+      const made = await stage.control.call({
+        direction: 'inbound',
+        status: 'answered',
+        recorded: true,
+        transfers: 1,
+        recordingAfterMs: 0,
+      });
+      const path = { callid: made.id };
+      const { status, data } = await stage.ask('listRecordings', { path });
+      expect(status).toBe(200);
+      expect(data.map(({ uniqueId }: Shown) => uniqueId)).toEqual(made.recordings);
+      const { legs } = (await stage.ask('getCall', { path })).data as Shown;
+      const callIds = new Map(legs.map(({ uniqueId, callId }) => [uniqueId, callId]));
+      for (const recording of data) {
+        expect(recording).toMatchObject({ startTime: rfc3339, from: expect.any(String), to: expect.any(String) });
+        expect(recording.callId).toBe(callIds.get(recording.uniqueId));
+        expect(recording.durationSeconds).toBeGreaterThanOrEqual(recording.talkTimeSeconds);
+      }
+      expect(new Set(data.map(({ callId }: Shown) => callId)).size).toBeGreaterThan(1);
+      const audio = await fetch(data[0].url);
+      expect([audio.status, audio.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^audio\//)]);
+      expect((await stage.ask('listRecordings', { path })).data).toEqual(data);
+    },
+  },
+  {
+    name: 'recordings appear some time after the call',
+    clauses: ['4.6/recordings/late', '4.6/recordings/none'],
+    operations: ['listRecordings'],
+    needs: 'control',
+    async run(stage) {
+      const { id } = await stage.control.call({
+        direction: 'inbound',
+        status: 'answered',
+        recorded: true,
+        recordingAfterMs: 400,
+      });
+      const path = { callid: id };
+      expect(await stage.ask('listRecordings', { path })).toMatchObject({ status: 200, data: [] });
+      await vi.waitFor(
+        async () => expect((await stage.ask('listRecordings', { path })).data).not.toEqual([]),
+        patience,
+      );
+    },
+  },
+  {
+    name: 'a call that was not recorded has neither recordings nor transcripts',
+    clauses: ['4.6/recordings/none', '4.6/transcripts/none', '2.9/recorded'],
+    operations: ['listRecordings', 'listTranscripts'],
+    needs: 'control',
+    async run(stage) {
+      const { id, recorded } = await callOf(stage, { recorded: false });
+      expect(recorded).toBe(false);
+      for (const operation of ['listRecordings', 'listTranscripts'] as const) {
+        expect(await stage.ask(operation, { path: { callid: id } })).toMatchObject({ status: 200, data: [] });
+      }
+    },
+  },
+  {
+    name: 'transcripts stand in order of time, share the call, and name the audio of their leg',
+    clauses: [
+      '2.11/id',
+      '2.11/call-id',
+      '2.11/recording',
+      '2.11/segments',
+      '2.11/summary',
+      '2.11/topics',
+      '2.11/scores',
+      '2.11/actions',
+      '2.11/agent',
+      '2.11/kpis',
+      '4.6/transcripts/200',
+    ],
+    operations: ['listTranscripts'],
+    needs: 'control',
+    async run(stage) {
+      const wishes = { direction: 'inbound', status: 'answered', recorded: true, durationSeconds: 300, transfers: 1 };
+      const { id, recordings } = await stage.control.call({ ...wishes, recordingAfterMs: 0, transcriptAfterMs: 0 });
+      const { status, data } = await stage.ask('listTranscripts', { path: { callid: id } });
+      expect(status).toBe(200);
+      expect(data.length).toBeGreaterThan(0);
+      expect(data.length).toBeLessThanOrEqual(recordings.length);
+      for (const transcript of data) {
+        expect([transcript.callId, Number.isInteger(transcript.id)]).toEqual([id, true]);
+        expect(recordings.some((leg) => transcript.recording.includes(leg.replace('.', '')))).toBe(true);
+        const starts = transcript.segments.map(({ start }: { start: number }) => start);
+        expect(starts).toEqual(starts.toSorted((one: number, other: number) => one - other));
+        for (const segment of transcript.segments) {
+          expect(segment.end).toBeGreaterThanOrEqual(segment.start);
+          expect([Number.isInteger(segment.speaker), typeof segment.text]).toEqual([true, 'string']);
+        }
+        expect(transcript).toMatchObject({ bulletPoints: expect.any(Array), customKpis: expect.any(Array) });
+        expect([typeof transcript.actionRequired, typeof transcript.urgentActionRequired]).toEqual([
+          'boolean',
+          'boolean',
+        ]);
+        const optional = {
+          shortSummary: 'string',
+          callPurpose: 'string',
+          callSentiment: 'string',
+          customerSatisfactionScore: 'number',
+          agentPerformanceScore: 'number',
+          customerSatisfactionScoreNote: 'string',
+        };
+        for (const [field, type] of Object.entries(optional)) {
+          if (field in transcript) expect([field, typeof transcript[field]]).toEqual([field, type]);
+        }
+        const speakers = new Set(transcript.segments.map(({ speaker }: { speaker: number }) => speaker));
+        if (transcript.agentSpeaker !== undefined) expect(speakers).toContain(transcript.agentSpeaker);
+        for (const kpi of transcript.customKpis)
+          expect(kpi).toMatchObject({ name: expect.any(String), note: expect.any(String) });
+      }
+    },
+  },
+  ...ofCalls.flatMap((operation: OperationId): Case[] => {
+    const clause = operation === 'listRecordings' ? '4.6/recordings/404' : '4.6/call/404';
+    return [
+      row({
+        name: `${operation} of a call that there is not is not_found`,
+        clauses: [clause, '7/404'],
+        operation,
+        needs: 'read',
+        request: { path: { callid: gone } },
+        expect: { status: 404, type: 'not_found' },
+      }),
+      ...refusals({ operation, needs: 'read', clauses: ['4.6/call/malformed', '7/400'] }, [
+        [`${operation} refuses an id without dot`, { path: { callid: '1500000000' } }],
+        [`${operation} refuses an id that is a name`, { path: { callid: 'latest' } }],
+      ]),
+    ];
+  }),
+  {
+    name: 'the refusal of a malformed call id names the shape that is expected',
+    clauses: ['4.6/call/malformed'],
+    operations: ['getCall'],
+    needs: 'read',
+    only: 'bare',
+    async run(stage) {
+      const { text = '' } = await stage.bare('getCall', { path: { callid: 'latest' } });
+      expect(JSON.parse(text).error.message).toMatch(/timestamp|unix|\d{9,11}\.\d+/i);
+    },
+  },
+];

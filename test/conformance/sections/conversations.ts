@@ -1,0 +1,184 @@
+import { expect } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import type { Request } from '../operation.ts';
+import type { OperationId } from '../operations.ts';
+import { outcome } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const stranger = 987_654_321;
+const inPair =
+  (body?: unknown) =>
+  async (stage: Stage): Promise<Request> => ({ path: await stage.freshPair(), ...(body !== undefined && { body }) });
+const bare = { only: 'bare' } as const;
+const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+
+const ofPairs: readonly [OperationId, Request['body']?][] = [
+  ['readThread'],
+  ['resolveConversation'],
+  ['commentOnConversation', { comment: 'a note' }],
+  ['assignConversation', { userId: null }],
+  ['reopenConversation'],
+  ['markMessages', { messageIds: [1] }],
+  ['deleteThread'],
+];
+
+/** Sections 2.5, 3 and 4.2: the state of conversations. */
+export const conversations: readonly Case[] = [
+  ...ofPairs.flatMap(([operation, body]): Case[] => [
+    ...refusals({ operation, needs: operation === 'readThread' ? 'read' : 'write', clauses: ['7/400-path'] }, [
+      [`${operation} refuses a line that is no number`, { path: { line: 'reception', number: '12125550142' }, body }],
+      [
+        `${operation} refuses a number that is none`,
+        async (stage) => ({ path: { line: await stage.line(), number: 'someone' }, body }),
+      ],
+    ]),
+    row({
+      name: `${operation} denies a line that is not the account's`,
+      clauses: ['4.2/line', '7/403-line'],
+      operation,
+      needs: operation === 'readThread' ? 'read' : 'write',
+      request: async (stage) => ({ path: { line: stage.freshNumber(), number: stage.freshNumber() }, body }),
+      expect: { status: 403, type: 'permission_denied' },
+    }),
+  ]),
+
+  {
+    name: 'resolving a pair without any state creates one, credited to nobody when an integration did it',
+    clauses: [
+      '3/resolve-fresh',
+      '2.5/resolved',
+      '2.5/resolved-at',
+      '2.5/resolved-by-nobody',
+      '2.5/pair',
+      '4.2/resolve/no-body',
+      '4/instants',
+      '4/data',
+    ],
+    operations: ['resolveConversation'],
+    needs: 'write',
+    async run(stage) {
+      const path = await stage.freshPair();
+      const { status, data } = await stage.ask('resolveConversation', { path });
+      expect([status, data]).toEqual([200, { ...path, resolved: true, resolvedAt: rfc3339 }]);
+    },
+  },
+  {
+    name: 'an API key may credit a user; resolving again changes neither user nor time',
+    clauses: ['3/resolve-open', '3/resolve-again', '4.2/resolve/resolved-by', '2.5/resolved-by', '5.3/key-needed'],
+    operations: ['resolveConversation', 'listUsers'],
+    needs: 'write',
+    async run(stage) {
+      const path = await stage.freshPair();
+      const [first, second] = (await stage.bare('listUsers')).data;
+      const resolved = await stage.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
+      expect(resolved.data).toMatchObject({ ...path, resolved: true, resolvedBy: first.id });
+      await secondsPass();
+      const again = await stage.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
+      expect([again.status, again.data]).toEqual([200, resolved.data]);
+    },
+  },
+  {
+    name: 'a token credits its owner, also when it names somebody else or is refused for it',
+    clauses: ['4.2/resolve/owner', '5.3/key-needed'],
+    operations: ['resolveConversation'],
+    needs: 'control',
+    async run(stage) {
+      const [path, token, owner] = [await stage.freshPair(), await stage.token(), await stage.userId()];
+      const { data: users } = await stage.bare('listUsers');
+      const other = users.find(({ id }: { id: number }) => id !== owner);
+      const named = await stage.ask('resolveConversation', { path, body: { resolvedBy: other.id } }, token);
+      if (named.status !== 200) expect(outcome(named)).toEqual({ status: 400, type: 'invalid_request' });
+      expect((await stage.ask('resolveConversation', { path }, token)).data.resolvedBy).toBe(owner);
+    },
+  },
+  {
+    name: 'reopening opens what was resolved and forgets when; it can be resolved anew by another',
+    clauses: ['3/reopen', '3/resolve-anew', '4.2/reopen/200', '2.5/resolved-at', '2.5/echo', '2.5/formatted'],
+    operations: ['reopenConversation', 'resolveConversation'],
+    needs: 'write',
+    async run(stage) {
+      const path = await stage.freshPair();
+      const [first, second] = (await stage.bare('listUsers')).data;
+      await stage.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
+      const formatted = { line: `+${path.line}`, number: `(${path.number.slice(1, 4)}) ${path.number.slice(4)}` };
+      const { status, data } = await stage.ask('reopenConversation', { path: formatted });
+      expect([status, data]).toEqual([200, { ...path, resolved: false }]);
+      const anew = await stage.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
+      expect(anew.data.resolvedBy).toBe(second.id);
+    },
+  },
+  {
+    name: 'reopening what was never resolved succeeds',
+    clauses: ['3/reopen-never'],
+    operations: ['reopenConversation'],
+    needs: 'write',
+    async run(stage) {
+      const path = await stage.freshPair();
+      const { status, data } = await stage.ask('reopenConversation', { path });
+      expect([status, data]).toEqual([200, { ...path, resolved: false }]);
+    },
+  },
+  {
+    name: 'assigning and unassigning leave a conversation open or resolved as it was',
+    clauses: ['3/assign', '3/unassign-null', '3/unassign-absent', '2.5/assignment', '4.2/assign/200'],
+    operations: ['assignConversation'],
+    needs: 'write',
+    async run(stage) {
+      const [user] = (await stage.bare('listUsers')).data;
+      for (const isResolved of [false, true]) {
+        const path = await stage.freshPair();
+        if (isResolved) await stage.ask('resolveConversation', { path });
+        const before = isResolved
+          ? (await stage.ask('resolveConversation', { path })).data
+          : { ...path, resolved: false };
+        for (const body of [{ userId: user.id }, { userId: null }, { userId: user.id }, {}]) {
+          const { status, data } = await stage.ask('assignConversation', { path, body });
+          expect([status, data]).toEqual([200, before]);
+        }
+      }
+    },
+  },
+  {
+    name: 'comments leave the state as it was and never stand among the messages',
+    clauses: ['3/comment', '3/resolve-comment', '4.2/comments/201', '4.2/comments/inside'],
+    operations: ['commentOnConversation', 'resolveConversation', 'readThread'],
+    needs: 'write',
+    async run(stage) {
+      const path = await stage.freshPair();
+      const open = await stage.ask('commentOnConversation', { path, body: { comment: 'call her back' } });
+      expect([open.status, open.data]).toEqual([201, { ...path, resolved: false }]);
+      const resolved = await stage.ask('resolveConversation', { path, body: { comment: 'all done' } });
+      const noted = await stage.ask('commentOnConversation', { path, body: { comment: 'was it?' } });
+      expect([noted.status, noted.data]).toEqual([201, resolved.data]);
+      expect((await stage.ask('readThread', { path })).data.messages).toEqual([]);
+    },
+  },
+  ...refusals({ operation: 'resolveConversation', needs: 'write', clauses: ['4.2/resolve/unknown-user', '7/400'] }, [
+    ['a resolver who is not on the account is refused', inPair({ resolvedBy: stranger })],
+    ['a resolver that is no number is refused', inPair({ resolvedBy: 'Miriam' })],
+  ]),
+  ...refusals({ operation: 'resolveConversation', needs: 'write', clauses: ['4.2/resolve/unknown-field', '7/400'] }, [
+    ['an unknown field of a resolve is refused', inPair({ note: 'x' }), bare],
+  ]),
+  ...refusals({ operation: 'resolveConversation', needs: 'write', clauses: ['4/json-errors', '7/400'] }, [
+    ['a body that is not JSON is refused', inPair('{"comment":'), bare],
+  ]),
+  ...refusals({ operation: 'commentOnConversation', needs: 'write', clauses: ['4.2/comments/empty', '7/400'] }, [
+    ['an empty comment is refused', inPair({ comment: '' })],
+    ['a missing comment is refused', inPair({}), bare],
+    ['a comment that is no text is refused', inPair({ comment: 7 }), bare],
+    ['an unknown field of a comment is refused', inPair({ comment: 'x', colour: 'red' }), bare],
+  ]),
+  ...refusals({ operation: 'assignConversation', needs: 'write', clauses: ['4.2/assign/unknown-user', '7/400'] }, [
+    ['assigning to a user who is not on the account is refused', inPair({ userId: stranger })],
+    ['assigning to a name is refused', inPair({ userId: 'Miriam' })],
+    ['an unknown field of an assignment is refused', inPair({ userId: null, queue: 'Sales' }), bare],
+  ]),
+];
+
+/** Times have whole seconds: what is stamped again now would show another. */
+function secondsPass(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, 1_001 - (Date.now() % 1_000) + 10);
+  return promise;
+}

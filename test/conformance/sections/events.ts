@@ -1,0 +1,156 @@
+import { expect } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { createReceiver, type Receiver } from '../../sandbox/client/receiver.ts';
+import type { Case } from '../case.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const operations = ['createWebhook', 'deleteWebhook'] as const;
+
+/** Subscribes a receiver to types, each on a path of its own; the subscriptions end with the case. */
+async function listening(
+  stage: Stage,
+  types: readonly string[],
+  look: (receiver: Receiver, ids: number[]) => Promise<void>,
+) {
+  await using receiver = await createReceiver();
+  const ids: number[] = [];
+  for (const type of types) {
+    const { data } = await stage.ask('createWebhook', { body: { name: type, url: `${receiver.url}/${type}`, type } });
+    ids.push(data.id);
+  }
+  try {
+    await look(receiver, ids);
+  } finally {
+    for (const id of ids) await stage.bare('deleteWebhook', { path: { id } });
+  }
+}
+
+/** What earlier cases set off may arrive late, so deliveries are told apart by what they mention. */
+const mentioning =
+  (id: string | number) =>
+  ({ text }: { text: string }) =>
+    text.includes(String(id));
+const pathsOf = (receiver: Receiver, id: string | number) =>
+  [...new Set(receiver.received.filter(mentioning(id)).map(({ path }) => path))].sort();
+
+/** Section 6: what is told to whom. Of the shapes nothing is looked at but the ids, wherever they stand. */
+export const events: readonly Case[] = [
+  {
+    name: 'a text is told to its subscribers alone, and its ids address the message',
+    clauses: ['6/sms', '6/one-type', '6/message-id'],
+    operations: [...operations, 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'], async (receiver) => {
+        const path = await stage.freshPair();
+        const { id } = await stage.control.sms(path);
+        const [delivery] = await receiver.until(1, mentioning(id));
+        for (const part of [path.line, path.number, String(id)]) expect(delivery?.text).toContain(part);
+        const { data } = await stage.ask('readThread', { path });
+        expect(data.messages).toMatchObject([{ id }]);
+        expect(pathsOf(receiver, id)).toEqual(['/AccountSMS']);
+      });
+    },
+  },
+  {
+    name: 'the receipt of a text is told like the text itself',
+    clauses: ['6/sms'],
+    operations,
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountSMS'], async (receiver) => {
+        const { id } = await stage.control.sms({
+          ...(await stage.freshPair()),
+          direction: 'out',
+          delivery: 'delivered',
+        });
+        expect(await receiver.until(2, mentioning(id))).toHaveLength(2);
+      });
+    },
+  },
+  {
+    name: 'an ended call is told for account and user, with the id of the history',
+    clauses: ['6/ended-calls', '6/user-ended-calls', '6/call-id'],
+    operations: [...operations, 'getCall'],
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountEndedCalls', 'UserEndedCalls', 'AccountSMS'], async (receiver) => {
+        const { id } = await stage.control.call({ direction: 'inbound', status: 'answered' });
+        await receiver.until(2, mentioning(id));
+        expect(pathsOf(receiver, id)).toEqual(['/AccountEndedCalls', '/UserEndedCalls']);
+        expect((await stage.ask('getCall', { path: { callid: id } })).data.id).toBe(id);
+      });
+    },
+  },
+  {
+    name: 'a finished transcript is told with the id of its call',
+    clauses: ['6/transcription', '6/call-id'],
+    operations: [...operations, 'listTranscripts'],
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountAITranscription'], async (receiver) => {
+        const { callId } = await stage.control.transcript({});
+        expect(await receiver.until(1, mentioning(callId))).toHaveLength(1);
+        expect((await stage.ask('listTranscripts', { path: { callid: callId } })).data).not.toEqual([]);
+      });
+    },
+  },
+  {
+    name: 'nothing is told of a conversation that was resolved, assigned, noted or reopened',
+    clauses: ['6/no-state'],
+    operations: [...operations, 'resolveConversation'],
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountSMS', 'AccountAITranscription', 'AccountEndedCalls'], async (receiver) => {
+        const path = await stage.freshPair();
+        await stage.ask('resolveConversation', { path });
+        await stage.ask('assignConversation', { path, body: { userId: null } });
+        await stage.ask('commentOnConversation', { path, body: { comment: 'a note' } });
+        await stage.ask('reopenConversation', { path });
+        const { id } = await stage.control.sms(path);
+        const [first] = await receiver.until(1, mentioning(path.number));
+        expect(first?.text).toContain(String(id));
+        expect(receiver.received.filter(mentioning(path.number))).toHaveLength(1);
+      });
+    },
+  },
+  {
+    name: 'a disabled subscription gets nothing until it is enabled again',
+    clauses: ['6/disabled', '3/disable', '3/enable'],
+    operations: [...operations, 'disableWebhook', 'enableWebhook'],
+    needs: 'control',
+    async run(stage) {
+      await listening(stage, ['AccountSMS'], async (receiver, [id = 0]) => {
+        await stage.ask('disableWebhook', { path: { id } });
+        await stage.control.sms({ ...(await stage.freshPair()), text: 'unheard' });
+        await stage.ask('enableWebhook', { path: { id } });
+        await stage.control.sms({ ...(await stage.freshPair()), text: 'heard' });
+        const [first] = await receiver.until(1, mentioning('heard'));
+        expect(first?.text).not.toContain('unheard');
+        expect(receiver.received.filter(mentioning('heard'))).toHaveLength(1);
+      });
+    },
+  },
+  {
+    name: 'calls in progress are told where there is traffic',
+    clauses: ['6/real-time-calls', '6/call-id'],
+    operations,
+    needs: 'control',
+    only: 'bare',
+    async run() {
+      await using receiver = await createReceiver();
+      const busy = await createSandbox({ calls: 5, threads: 1, traffic: { everyMs: 30 } });
+      try {
+        await fetch(`${busy.url}/api/public/v1/webhooks`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${busy.apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ name: 'live', url: receiver.url, type: 'AccountRealTimeCalls' }),
+        });
+        const [delivery] = await receiver.until(1);
+        expect(delivery?.json.callId).toMatch(/^\d{9,11}\.\d+$/);
+      } finally {
+        await busy.close();
+      }
+    },
+  },
+];

@@ -1,0 +1,70 @@
+import { expect } from 'vitest';
+import { type Case, row } from '../case.ts';
+import { type OperationId, operationOf, operations } from '../operations.ts';
+import { outcome } from '../stage/reply.ts';
+import { scopes } from '../stage/stage.ts';
+
+const all = Object.keys(operations) as OperationId[];
+
+/** What holds for each operation alike: credentials, scopes, failures. */
+export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] => {
+  const { example: request, client, scope, needsUser } = operationOf(operation);
+  const only = client === null ? ({ only: 'bare' } as const) : {};
+  return [
+    {
+      name: `${operation} without a credential is unauthenticated, and the challenge names its scope`,
+      clauses: ['7/401', '7/401-challenge', '5/bearer', '7/envelope'],
+      operations: [operation],
+      needs: 'read',
+      only: 'bare',
+      async run(stage) {
+        const reply = await stage.bare(operation, request, null);
+        expect(outcome(reply)).toEqual({ status: 401, type: 'unauthenticated' });
+        expect(reply.headers?.get('www-authenticate')).toMatch(/^Bearer\b/);
+        expect(reply.headers?.get('www-authenticate')).toContain(scope ?? '?');
+        expect(JSON.parse(reply.text ?? '')).toEqual({
+          error: { type: 'unauthenticated', message: expect.stringMatching(/./) },
+        });
+      },
+    },
+    {
+      name: `${operation} with a wrong credential is unauthenticated`,
+      clauses: ['7/401'],
+      operations: [operation],
+      needs: 'read',
+      ...only,
+      async run(stage) {
+        const reply = await stage.ask(operation, request, 'no-such-credential');
+        expect(outcome(reply)).toEqual({ status: 401, type: 'unauthenticated' });
+      },
+    },
+    row({
+      name: `${operation} with every scope but its own is refused, and its own is named`,
+      clauses: ['7/403-scope', '5.1/scope'],
+      operation,
+      needs: 'control',
+      ...only,
+      request,
+      as: async (stage) =>
+        (await stage.control.key(scopes.filter((each) => each !== null && each !== scope) as string[])).key,
+      expect: { status: 403, type: 'insufficient_scope', ...(scope !== null && { scope }) },
+    }),
+    {
+      name: `${operation} answers internal_error when the service fails`,
+      clauses: ['7/500'],
+      operations: [operation],
+      needs: 'control',
+      ...only,
+      async run(stage) {
+        const credential = needsUser ? await stage.token() : stage.apiKey;
+        await stage.control.faults({ errorRate: 1, status: 500 });
+        try {
+          const reply = await stage.ask(operation, request, credential);
+          expect(outcome(reply)).toEqual({ status: 500, type: 'internal_error' });
+        } finally {
+          await stage.control.faults({});
+        }
+      },
+    },
+  ];
+});

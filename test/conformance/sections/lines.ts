@@ -1,0 +1,235 @@
+import { expect } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import { outcome } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const bare = { only: 'bare' } as const;
+const onLine = (body: unknown) => async (stage: Stage) => ({ path: { line: await stage.line() }, body });
+
+interface Counts {
+  total: number;
+  lines: { line: string; count: number }[];
+}
+
+async function countOf(stage: Stage, line: string, credential: string, query = {}): Promise<number> {
+  const { status, data } = await stage.ask('countUnread', { query: { lines: line, ...query } }, credential);
+  expect(status).toBe(200);
+  expect((data as Counts).lines.map((each) => each.line)).toEqual([line]);
+  return data.total;
+}
+
+/** Sections 2.1, 2.7, 4.1 and 4.3: lines, blocked senders, unread counts. */
+export const lines: readonly Case[] = [
+  {
+    name: 'an API key sees the lines, each with its number in digits, its name and its users',
+    clauses: ['4.1/lines/all', '2.1/number', '2.1/name', '2.1/user-ids', '2.1/bulk', '8/no-paging'],
+    operations: ['listLines', 'listUsers'],
+    needs: 'read',
+    async run(stage) {
+      const { status, data } = await stage.ask('listLines');
+      const users = new Set((await stage.bare('listUsers')).data.map(({ id }: { id: number }) => id));
+      expect(status).toBe(200);
+      expect(data.length).toBeGreaterThan(0);
+      for (const line of data) {
+        expect(line).toMatchObject({ number: expect.stringMatching(/^\d{3,15}$/), name: expect.any(String) });
+        expect(typeof line.bulkEnabled).toBe('boolean');
+        expect(line.userIds.every((id: number) => users.has(id))).toBe(true);
+      }
+    },
+  },
+
+  {
+    name: 'blocking answers the blocked sender, and blocking again the same',
+    clauses: ['4.3/block/201', '4.3/block/idempotent', '3/block', '2.7/blocked-sender', '4.3/blocked/200'],
+    operations: ['blockSender', 'getBlockedSender'],
+    needs: 'write',
+    async run(stage) {
+      const { line, number } = await stage.freshPair();
+      const request = { path: { line }, body: { number, reason: 'rude' } };
+      const blocked = { line, number, reason: 'rude', blockedAt: rfc3339 };
+      const first = await stage.ask('blockSender', request);
+      expect([first.status, first.data]).toEqual([201, blocked]);
+      const again = await stage.ask('blockSender', request);
+      expect([again.status, again.data]).toEqual([201, first.data]);
+      const shown = await stage.ask('getBlockedSender', { path: { line, number } });
+      expect([shown.status, shown.data]).toEqual([200, first.data]);
+    },
+  },
+  row({
+    name: 'a reason is optional, and the number may be formatted',
+    clauses: ['4.3/block/reason', '2.5/echo'],
+    operation: 'blockSender',
+    needs: 'write',
+    request: async (stage) => ({ path: { line: await stage.line() }, body: { number: `+${stage.freshNumber()}` } }),
+    expect: { status: 201, data: { number: expect.stringMatching(/^\d+$/) } },
+  }),
+  row({
+    name: 'a number that is not blocked is not_found',
+    clauses: ['4.3/blocked/404', '7/404'],
+    operation: 'getBlockedSender',
+    needs: 'read',
+    request: async (stage) => ({ path: await stage.freshPair() }),
+    expect: { status: 404, type: 'not_found' },
+  }),
+  ...refusals({ operation: 'blockSender', needs: 'write', clauses: ['4.3/block/number', '7/400'] }, [
+    ['blocking nobody is refused', onLine({}), bare],
+    ['blocking what is no number is refused', onLine({ number: 'nobody' })],
+    ['an unknown field of a block is refused', onLine({ number: '12125550142', days: 3 }), bare],
+  ]),
+  ...refusals({ operation: 'blockSender', needs: 'write', clauses: ['7/400-path'] }, [
+    ['blocking on a line that is no number is refused', { path: { line: 'desk' }, body: { number: '12125550142' } }],
+  ]),
+  ...refusals({ operation: 'getBlockedSender', needs: 'read', clauses: ['7/400-path'] }, [
+    ['asking for a blocked sender that is no number is refused', { path: { line: '12125550142', number: 'nobody' } }],
+  ]),
+  ...(['blockSender', 'getBlockedSender'] as const).map((operation) =>
+    row({
+      name: `${operation} denies a line that is not the account's`,
+      clauses: ['4.2/line', '7/403-line'],
+      operation,
+      needs: operation === 'blockSender' ? 'write' : 'read',
+      request: (stage) => ({
+        path: { line: stage.freshNumber(), number: '12125550142' },
+        ...(operation === 'blockSender' && { body: { number: '12125550142' } }),
+      }),
+      expect: { status: 403, type: 'permission_denied' },
+    }),
+  ),
+  {
+    name: 'a text to a blocked number exists, is charged, and is marked with its reason',
+    clauses: ['2.6/blocked'],
+    operations: ['blockSender', 'sendMessage', 'readThread'],
+    needs: 'send',
+    async run(stage) {
+      const { line, number } = await stage.freshPair();
+      await stage.ask('blockSender', { path: { line }, body: { number, reason: 'rude' } });
+      const sent = await stage.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
+      expect(sent.status).toBe(201);
+      expect(sent.data.billing.totalPrice).toBeGreaterThan(0);
+      const { data } = await stage.ask('readThread', { path: { line, number } });
+      expect(data.messages).toMatchObject([{ text: 'hello', blocked: true, blockReason: expect.stringMatching(/./) }]);
+    },
+  },
+
+  {
+    name: 'an API key gets counts of all lines, and their sum',
+    clauses: ['4.3/unread/total', '4.3/unread/all', '4.3/unread/key', '2.7/unread'],
+    operations: ['countUnread', 'listLines'],
+    needs: 'read',
+    async run(stage) {
+      const { status, data } = await stage.ask('countUnread');
+      const numbers = (await stage.bare('listLines')).data.map(({ number }: { number: string }) => number);
+      expect(status).toBe(200);
+      const counts: Counts = data;
+      expect(numbers).toEqual(expect.arrayContaining(counts.lines.map(({ line }) => line)));
+      expect(counts.total).toBe(counts.lines.reduce((sum, { count }) => sum + count, 0));
+    },
+  },
+  {
+    name: 'a text counts as unread, for the line and for the user, until it is read by whom the count is for',
+    clauses: ['4.3/unread/lines', '4.3/unread/user', '4.3/unread/key', '2.7/unread'],
+    operations: ['countUnread', 'markMessages'],
+    needs: 'control',
+    async run(stage) {
+      const [path, token] = [await stage.freshPair(), await stage.token()];
+      const before = await countOf(stage, path.line, token);
+      const { id } = await stage.control.sms(path);
+      expect(await countOf(stage, path.line, token)).toBe(before + 1);
+      await stage.ask('markMessages', { path, body: { messageIds: [id] } }, token);
+      expect(await countOf(stage, path.line, token)).toBe(before);
+    },
+  },
+  {
+    name: 'only messages after a moment are counted when one is given',
+    clauses: ['4.3/unread/since'],
+    operations: ['countUnread'],
+    needs: 'control',
+    async run(stage) {
+      const path = await stage.freshPair();
+      // A day of its own, so that texts of other runs are on one side or the other.
+      const day = Date.UTC(2021, 0, Number(path.number.slice(-7)) % 1_000);
+      const at = (seconds: number) => new Date(day + seconds * 1000).toISOString();
+      await stage.control.sms({ ...path, sentAt: at(0) });
+      const all = await countOf(stage, path.line, stage.apiKey, { since: at(-1) });
+      const later = await countOf(stage, path.line, stage.apiKey, { since: at(30) });
+      expect(all - later).toBe(1);
+      await stage.control.sms({ ...path, sentAt: at(60) });
+      expect(await countOf(stage, path.line, stage.apiKey, { since: at(30) })).toBe(later + 1);
+    },
+  },
+  ...refusals({ operation: 'countUnread', needs: 'read', clauses: ['4.3/unread/since-malformed', '7/400'] }, [
+    ['a since that is no moment is refused', { query: { since: 'yesterday' } }],
+    ['a since without zone is refused', { query: { since: '2026-01-01T00:00:00' } }],
+  ]),
+  ...refusals({ operation: 'countUnread', needs: 'read', clauses: ['7/400'] }, [
+    ['lines that are no numbers are refused', { query: { lines: 'desk' } }],
+  ]),
+  row({
+    name: "counting a line that is not the account's is denied",
+    clauses: ['4.2/line', '7/403-line'],
+    operation: 'countUnread',
+    needs: 'read',
+    request: (stage) => ({ query: { lines: stage.freshNumber() } }),
+    expect: { status: 403, type: 'permission_denied' },
+  }),
+
+  {
+    name: 'marking a line read leaves nothing unread for the user, and for nobody else',
+    clauses: ['4.3/line-read/204', '4.3/line-read/empty-body', '4/empty-204'],
+    operations: ['markLineRead', 'countUnread'],
+    needs: 'control',
+    async run(stage) {
+      const [path, token, user] = [await stage.freshPair(), await stage.token(), await stage.userId()];
+      await stage.control.sms(path);
+      const { status, text = '' } = await stage.ask('markLineRead', { path, body: {} }, token);
+      expect([status, text]).toEqual([204, '']);
+      expect(await countOf(stage, path.line, token)).toBe(0);
+      const { data } = await stage.ask('readThread', { path }, token);
+      expect(data.messages).toMatchObject([{ readBy: [user] }]);
+    },
+  },
+  {
+    name: 'with a moment given, only what came after it is marked',
+    clauses: ['4.3/line-read/since'],
+    operations: ['markLineRead', 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      const [path, token] = [await stage.freshPair(), await stage.token()];
+      const moment = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+      await stage.control.sms({ ...path, text: 'before', sentAt: moment(-60) });
+      await stage.control.sms({ ...path, text: 'after', sentAt: moment(-10) });
+      await stage.ask('markLineRead', { path, body: { since: moment(-30) } }, token);
+      const { messages } = (await stage.ask('readThread', { path }, token)).data;
+      const read = messages.map((message: { text: string; read: boolean }) => [message.text, message.read]);
+      expect(Object.fromEntries(read)).toEqual({ before: false, after: true });
+    },
+  },
+  ...refusals(
+    { operation: 'markLineRead', needs: 'write', clauses: ['4.3/line-read/key', '5.3/user-needed', '7/400'] },
+    [['an API key cannot mark a line read', onLine({})]],
+  ),
+  ...refusals({ operation: 'markLineRead', needs: 'control', clauses: ['7/400'] }, [
+    [
+      'a since of a marking that is no moment is refused',
+      onLine({ since: 'yesterday' }),
+      { as: (stage) => stage.token() },
+    ],
+    [
+      'an unknown field of a line marking is refused',
+      onLine({ until: '2026-01-01T00:00:00Z' }),
+      { only: 'bare', as: (stage) => stage.token() },
+    ],
+  ]),
+  {
+    name: "marking a line that is not the account's read is denied",
+    clauses: ['4.2/line'],
+    operations: ['markLineRead'],
+    needs: 'control',
+    async run(stage) {
+      const request = { path: { line: stage.freshNumber() }, body: {} };
+      const reply = await stage.ask('markLineRead', request, await stage.token());
+      expect(outcome(reply)).toEqual({ status: 403, type: 'permission_denied' });
+    },
+  },
+];

@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import { outcome } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const bare = { only: 'bare' } as const;
+const key = () => ({ path: { draftId: `conformance ${Date.now()} / ü` } });
+const asUser = { as: (stage: Stage) => stage.token() };
+
+/** Sections 2.7 and 4.4: drafts and saved replies. */
+export const savedTexts: readonly Case[] = [
+  {
+    name: 'a draft is created, put again, overwritten, and deleted any number of times',
+    clauses: [
+      '3/draft-put',
+      '3/draft-delete',
+      '4.4/draft/200',
+      '4.4/draft/idempotent',
+      '4.4/draft/204',
+      '4.4/draft/missing',
+      '2.7/draft',
+    ],
+    operations: ['putDraft', 'deleteDraft'],
+    needs: 'write',
+    async run(stage) {
+      const { path } = key();
+      for (const message of ['dear', 'dear', 'dear all']) {
+        const { status, data } = await stage.ask('putDraft', { path, body: { message } });
+        expect([status, data]).toEqual([200, { draftId: path.draftId, message }]);
+      }
+      for (let times = 0; times < 2; times++) {
+        const { status, text = '' } = await stage.ask('deleteDraft', { path });
+        expect([status, text]).toEqual([204, '']);
+      }
+    },
+  },
+  row({
+    name: 'an empty draft is a draft',
+    clauses: ['4.4/draft/empty', '2.7/draft'],
+    operation: 'putDraft',
+    needs: 'write',
+    request: () => ({ ...key(), body: { message: '' } }),
+    expect: { status: 200, data: { message: '' } },
+  }),
+  row({
+    name: 'a draft key of 128 characters is taken',
+    clauses: ['8/draft-key'],
+    operation: 'putDraft',
+    needs: 'write',
+    request: { path: { draftId: 'k'.repeat(128) }, body: { message: 'hello' } },
+    expect: { status: 200, data: { draftId: 'k'.repeat(128) } },
+  }),
+  ...refusals({ operation: 'putDraft', needs: 'write', clauses: ['8/draft-key', '7/400'] }, [
+    ['a draft key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) }, body: { message: 'hello' } }],
+  ]),
+  ...refusals({ operation: 'deleteDraft', needs: 'write', clauses: ['8/draft-key', '7/400'] }, [
+    ['deleting under a key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) } }],
+  ]),
+  ...refusals({ operation: 'putDraft', needs: 'write', clauses: ['4.4/draft/message-required', '7/400'] }, [
+    ['a draft without message is refused', () => ({ ...key(), body: {} }), bare],
+    ['a draft whose message is no text is refused', () => ({ ...key(), body: { message: null } }), bare],
+    ['an unknown field of a draft is refused', () => ({ ...key(), body: { message: '', to: [] } }), bare],
+  ]),
+
+  {
+    name: 'a reply is saved with an id of its own, and deleted once',
+    clauses: ['4.4/template/201', '4.4/template/204', '4.4/template/404', '2.7/template', '7/404'],
+    operations: ['createTemplate', 'deleteTemplate'],
+    needs: 'control',
+    async run(stage) {
+      const token = await stage.token();
+      const body = { title: 'Thanks', body: 'Thank you.' };
+      const first = await stage.ask('createTemplate', { body }, token);
+      expect([first.status, first.data]).toEqual([201, { id: expect.any(Number), ...body }]);
+      const second = await stage.ask('createTemplate', { body }, token);
+      expect(second.data.id).not.toBe(first.data.id);
+      const path = { id: first.data.id };
+      expect((await stage.ask('deleteTemplate', { path }, token)).status).toBe(204);
+      expect(outcome(await stage.ask('deleteTemplate', { path }, token))).toEqual({ status: 404, type: 'not_found' });
+    },
+  },
+  ...refusals(
+    { operation: 'createTemplate', needs: 'write', clauses: ['4.4/template/user', '5.3/user-needed', '7/400'] },
+    [['an API key cannot save a reply', { body: { title: 'Thanks', body: 'Thank you.' } }]],
+  ),
+  ...refusals({ operation: 'createTemplate', needs: 'control', clauses: ['4.4/template/fields', '7/400'] }, [
+    ['a saved reply without title is refused', { body: { body: 'Thank you.' } }, { ...asUser, ...bare }],
+    ['a saved reply without body is refused', { body: { title: 'Thanks' } }, { ...asUser, ...bare }],
+    [
+      'an unknown field of a saved reply is refused',
+      { body: { title: 'a', body: 'b', tag: 'c' } },
+      { ...asUser, ...bare },
+    ],
+  ]),
+  ...refusals({ operation: 'deleteTemplate', needs: 'control', clauses: ['7/400'] }, [
+    ['an id of a saved reply that is no integer is refused', { path: { id: 'last' } }, asUser],
+  ]),
+];

@@ -1,0 +1,330 @@
+import { expect } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import { outcome, type Reply } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const gif = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+const file = (filename = 'a.gif', contentType = 'image/gif', content = gif) => ({ filename, contentType, content });
+const megabyte = 1024 * 1024;
+const base64Of = (bytes: number) => Buffer.alloc(bytes).toString('base64');
+
+/** A send from the open line to fresh numbers, with changes. */
+const send =
+  (changes: Record<string, unknown> = {}, recipients = 1) =>
+  async (stage: Stage) => ({
+    body: {
+      from: await stage.line(),
+      to: Array.from({ length: recipients }, () => stage.freshNumber()),
+      message: 'hello',
+      ...changes,
+    },
+  });
+
+const without = (field: string) => async (stage: Stage) => {
+  const { body } = await send()(stage);
+  return { body: Object.fromEntries(Object.entries(body).filter(([name]) => name !== field)) };
+};
+
+const bare = { only: 'bare' } as const;
+const operation = 'sendMessage';
+const needs = 'send';
+const refused = (clause: Case['clauses'], rows: Parameters<typeof refusals>[1]) =>
+  refusals({ clauses: [...clause, '7/400'], operation, needs }, rows);
+
+function sent(
+  name: string,
+  clauses: Case['clauses'],
+  request: (stage: Stage) => Promise<{ body: unknown }>,
+  data?: object,
+) {
+  return row({ name, clauses, operation, needs, request, expect: { status: 201, ...(data && { data }) } });
+}
+
+/** Sections 2.2, 2.3, 4.1 and 8: sending, without what it costs. */
+export const sending: readonly Case[] = [
+  ...refused(['2.2/from-required'], [['a send without from is refused', without('from'), bare]]),
+  ...refused(
+    ['2.2/to-required'],
+    [
+      ['a send without to is refused', without('to'), bare],
+      ['a send to a text instead of a list is refused', send({ to: '12125550100' }), bare],
+    ],
+  ),
+  ...refused(['8/recipients-none'], [['a send to nobody is refused', send({ to: [] })]]),
+  ...refused(['8/recipients-21'], [['a send to 21 recipients is refused', send({}, 21)]]),
+  ...refused(
+    ['2.2/something-to-say'],
+    [
+      ['a send without message and attachments is refused', without('message')],
+      ['a send with an empty message is refused', send({ message: '' })],
+    ],
+  ),
+  ...refused(['2.2/white-space'], [['a send of white space alone is refused', send({ message: ' \n\t ' })]]),
+  ...refused(
+    ['8/body-2001'],
+    [
+      ['a message of 2,001 bytes is refused', send({ message: 'a'.repeat(2_001) })],
+      ['a message of 1,001 two-byte letters is refused', send({ message: 'é'.repeat(1_001) })],
+    ],
+  ),
+  ...refused(['2.2/extension'], [['a file without extension is refused', send({ attachments: [file('picture')] })]]),
+  ...refused(
+    ['2.2/content-type'],
+    [
+      ['a file of another type is refused', send({ attachments: [file('a.pdf', 'application/pdf')] })],
+      ['a picture of another type is refused', send({ attachments: [file('a.webp', 'image/webp')] })],
+    ],
+  ),
+  ...refused(
+    ['2.2/base64'],
+    [
+      ['content that is no base64 is refused', send({ attachments: [file('a.gif', 'image/gif', 'not base64!')] })],
+      ['content in the alphabet of addresses is refused', send({ attachments: [file('a.gif', 'image/gif', '-_-_')] })],
+    ],
+  ),
+  ...refused(
+    ['2.2/attachment-fields'],
+    [
+      [
+        'a file without content is refused',
+        send({ attachments: [{ filename: 'a.gif', contentType: 'image/gif' }] }),
+        bare,
+      ],
+      ['a file without name is refused', send({ attachments: [{ content: gif, contentType: 'image/gif' }] }), bare],
+      ['a file without type is refused', send({ attachments: [{ content: gif, filename: 'a.gif' }] }), bare],
+    ],
+  ),
+  ...refused(
+    ['8/files-11'],
+    [['eleven files are refused', send({ attachments: Array.from({ length: 11 }, (_, i) => file(`${i}.gif`)) })]],
+  ),
+  ...refused(
+    ['8/file-5-mb'],
+    [
+      [
+        'a file of more than 5 MB is refused',
+        send({ attachments: [file('a.gif', 'image/gif', base64Of(5 * megabyte + 1))] }),
+      ],
+    ],
+  ),
+  ...refused(
+    ['2.2/unknown-field'],
+    [
+      ['an unknown field of a send is refused', send({ priority: 'high' }), bare],
+      ['an unknown field of a file is refused', send({ attachments: [{ ...file(), size: 1 }] }), bare],
+    ],
+  ),
+
+  sent('formatting in from is stripped', ['2.2/from-formatted', '2.3/from'], async (stage) => {
+    const { body } = await send()(stage);
+    const { from } = body;
+    return { body: { ...body, from: `+${from[0]} (${from.slice(1, 4)}) ${from.slice(4, 7)}-${from.slice(7)}` } };
+  }),
+  sent('attachments need no message', ['2.2/attachment-alone', '4.1/send/201'], async (stage) => {
+    const { body } = await without('message')(stage);
+    return { body: { ...body, attachments: [file()] } };
+  }),
+  sent(
+    'white space goes along with attachments',
+    ['2.2/attachment-alone', '2.2/white-space'],
+    send({ message: ' ', attachments: [file()] }),
+  ),
+  sent('twenty recipients are taken', ['8/recipients-20'], send({}, 20), { billing: { recipientCount: 20 } }),
+  sent('a message of 2,000 bytes is taken', ['8/body-2000'], send({ message: 'a'.repeat(2_000) })),
+  sent(
+    'ten files are taken',
+    ['8/files-10'],
+    send({ attachments: Array.from({ length: 10 }, (_, i) => file(`${i}.gif`)) }),
+  ),
+  sent(
+    'a file of 5 MB is taken',
+    ['8/file-5-mb'],
+    send({ attachments: [file('a.gif', 'image/gif', base64Of(5_000_000))] }),
+  ),
+  sent(
+    'the four picture types are taken',
+    ['8/file-types', '2.2/content-type'],
+    send({
+      attachments: [file('a.jpg', 'image/jpeg'), file('a.png', 'image/png'), file('a.bmp', 'image/bmp'), file()],
+    }),
+  ),
+  row({
+    name: '21 recipients of whom two are the same are 20',
+    clauses: ['8/recipients-distinct'],
+    operation,
+    needs,
+    async request(stage) {
+      const { body } = await send({}, 20)(stage);
+      return { body: { ...body, to: [...body.to, body.to[0]] } };
+    },
+    expect: { status: 201, data: { billing: { recipientCount: 20, skippedCount: 1 } } },
+  }),
+  row({
+    name: "a from that is not the account's is denied",
+    clauses: ['7/403-line', '4.1/lines/accepted'],
+    operation,
+    needs,
+    request: async (stage) => send({ from: stage.freshNumber() })(stage),
+    expect: { status: 403, type: 'permission_denied' },
+  }),
+  {
+    name: 'every listed line is accepted as from, bulk or not',
+    clauses: ['4.1/lines/accepted', '2.1/bulk', '2.1/number'],
+    operations: ['listLines', operation],
+    needs,
+    async run(stage) {
+      for (const { number } of (await stage.bare('listLines')).data) {
+        expect((await stage.ask(operation, await send({ from: number })(stage))).status).toBe(201);
+      }
+    },
+  },
+  {
+    name: 'the answer of a send has all that is promised',
+    clauses: [
+      '2.3/billing',
+      '2.3/messages',
+      '2.3/message-id',
+      '2.3/message-to',
+      '2.3/message-status',
+      '2.3/media',
+      '3/send-status',
+      '4.1/send/201',
+    ],
+    operations: [operation],
+    needs,
+    async run(stage) {
+      const request = await send()(stage);
+      const { status, data } = await stage.ask(operation, request);
+      expect(status).toBe(201);
+      expect(data.billing).toMatchObject({ billed: true, currency: 'USD', recipientCount: 1, skippedCount: 0 });
+      expect(data.messages).toMatchObject([{ to: request.body.to, type: 'sms', status: 'sent' }]);
+      expect(data.messages[0]).not.toHaveProperty('media');
+      const { id } = data.messages[0];
+      expect(id === undefined || Number.isInteger(id)).toBe(true);
+      expect(data).toMatchObject({ from: request.body.from, skipped: [] });
+    },
+  },
+  {
+    name: 'hosted files stand in the order given and anyone can fetch them',
+    clauses: ['2.3/media', '2.3/media-public'],
+    operations: [operation],
+    needs,
+    async run(stage) {
+      const pictures = [file('first.png', 'image/png', base64Of(3)), file('second.gif')];
+      const { data } = await stage.ask(operation, await send({ attachments: pictures })(stage));
+      const fetched: Buffer[] = [];
+      for (const url of data.messages[0].media) fetched.push(Buffer.from(await (await fetch(url)).arrayBuffer()));
+      expect(fetched.map((bytes) => bytes.toString('base64'))).toEqual(pictures.map(({ content }) => content));
+    },
+  },
+  {
+    name: 'skipped recipients stand as supplied, each with its reason, and are not charged',
+    clauses: [
+      '2.3/skipped-to',
+      '2.3/duplicate',
+      '2.3/invalid',
+      '2.3/opted-out',
+      '2.3/skipped-count',
+      '2.3/recipient-count',
+      '2.4/numbers/duplicates',
+    ],
+    operations: [operation],
+    needs: 'control',
+    only: 'bare',
+    async run(stage) {
+      const [line, gone, reached] = [await stage.line(), stage.freshNumber(), stage.freshNumber()];
+      await stage.control.sms({ line, number: gone, text: 'STOP' });
+      const again = `+1 (${reached.slice(1, 4)}) ${reached.slice(4, 7)}-${reached.slice(7)}`;
+      const reply = await stage.ask(operation, {
+        body: { from: line, to: [gone, reached, again, 'nobody'], message: 'hello' },
+      });
+      expect(reply.status).toBe(201);
+      expect(new Set(reply.data.skipped)).toEqual(
+        new Set([
+          { to: gone, reason: 'opted_out' },
+          { to: again, reason: 'duplicate' },
+          { to: 'nobody', reason: 'invalid' },
+        ]),
+      );
+      expect(reply.data.billing).toMatchObject({ recipientCount: 1, skippedCount: 3 });
+      expect(reply.data.messages).toMatchObject([{ to: [reached] }]);
+    },
+  },
+  {
+    name: 'a send whose recipients are all skipped answers 200 and costs nothing',
+    clauses: ['4.1/send/200', '2.3/units', '2.3/total', '2.3/messages', '2.3/invalid'],
+    operations: [operation],
+    needs,
+    async run(stage) {
+      const reply = await stage.ask(operation, await send({ to: ['nobody'] })(stage));
+      expect(reply.status).toBe(200);
+      expect(reply.data).toMatchObject({
+        messages: [],
+        skipped: [{ to: 'nobody', reason: 'invalid' }],
+        billing: { billed: true, currency: 'USD', units: 0, totalPrice: 0, recipientCount: 0, skippedCount: 1 },
+      });
+    },
+  },
+  {
+    name: 'a destination without rate answers 422, and nothing is sent or charged',
+    clauses: ['7/422'],
+    operations: [operation],
+    needs: 'control',
+    async run(stage) {
+      const reply = await chargesOf(stage, async () =>
+        stage.ask(operation, await send({ to: ['8821612345678'] })(stage)),
+      );
+      expect(reply).toEqual({ reply: { status: 422, type: 'invalid_request' }, charges: 0 });
+    },
+  },
+  {
+    name: 'what is refused, or fails, is not charged',
+    clauses: ['7/400', '7/500-send'],
+    operations: [operation],
+    needs: 'control',
+    only: 'bare',
+    async run(stage) {
+      const tooLong = await send({ message: 'a'.repeat(2_001) })(stage);
+      expect(await chargesOf(stage, () => stage.ask(operation, tooLong))).toMatchObject({
+        reply: { status: 400 },
+        charges: 0,
+      });
+      const good = await send()(stage);
+      await stage.control.faults({ errorRate: 1, status: 500 });
+      try {
+        expect(await chargesOf(stage, () => stage.ask(operation, good))).toMatchObject({
+          reply: { status: 500 },
+          charges: 0,
+        });
+      } finally {
+        await stage.control.faults({});
+      }
+      expect(await chargesOf(stage, () => stage.ask(operation, good))).toMatchObject({
+        reply: { status: 201 },
+        charges: 1,
+      });
+    },
+  },
+  {
+    name: 'a token sends as its user, who is named as the sender',
+    clauses: ['2.6/sent-by', '4.1/send/own-number', '5/token'],
+    operations: [operation, 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { line, number } = await stage.freshPair();
+      const body = { from: line, to: [number], message: 'hello' };
+      expect((await stage.ask(operation, { body }, await stage.token())).status).toBe(201);
+      expect((await stage.ask(operation, { body })).status).toBe(201);
+      const { data } = await stage.ask('readThread', { path: { line, number } });
+      const senders = data.messages.map(({ sentBy }: { sentBy?: number }) => sentBy);
+      expect(new Set(senders)).toEqual(new Set([await stage.userId(), undefined]));
+      expect(data.messages.every((message: object) => !('sentBy' in message) || message.sentBy !== null)).toBe(true);
+    },
+  },
+];
+
+async function chargesOf(stage: Stage, ask: () => Promise<Reply>): Promise<{ reply: Reply; charges: number }> {
+  const before = await stage.control.charges();
+  const reply = outcome(await ask());
+  return { reply, charges: (await stage.control.charges()) - before };
+}

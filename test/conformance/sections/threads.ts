@@ -1,0 +1,310 @@
+import { expect, vi } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import { outcome } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+interface Shown {
+  id: number;
+  read: boolean;
+  readBy: number[];
+  text: string;
+}
+
+/** A conversation with so many inbound texts; their ids, oldest first. */
+async function received(stage: Stage, count: number) {
+  const path = await stage.freshPair();
+  const ids: number[] = [];
+  for (let i = 0; i < count; i++) ids.push((await stage.control.sms({ ...path, text: `text ${i}` })).id);
+  return { path, ids };
+}
+
+async function messagesOf(stage: Stage, path: { line: string; number: string }, credential?: string): Promise<Shown[]> {
+  return (await stage.ask('readThread', { path }, credential)).data.messages;
+}
+
+const thread = (query: Record<string, string | number>) => async (stage: Stage) => ({
+  path: await stage.freshPair(),
+  query,
+});
+/** Receipts and artefacts come by themselves some seconds later. */
+const patience = { timeout: 15_000, interval: 100 };
+
+const bare = { only: 'bare' } as const;
+const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+
+/** Sections 2.6 and 4.2: messages of a conversation. */
+export const threads: readonly Case[] = [
+  ...refusals({ operation: 'readThread', needs: 'read', clauses: ['4.2/read/limit-out-of-range', '7/400'] }, [
+    ['a limit of 0 is refused', thread({ limit: 0 })],
+    ['a limit below 0 is refused', thread({ limit: -1 })],
+    ['a limit of a million is refused and not clamped', thread({ limit: 1_000_000 })],
+    ['a limit that is no integer is refused', thread({ limit: 'many' })],
+  ]),
+  ...refusals({ operation: 'readThread', needs: 'read', clauses: ['7/400'] }, [
+    ['an offset below 0 is refused', thread({ offset: -1 })],
+    ['a markRead that is neither true nor false is refused', thread({ markRead: 'maybe' }), bare],
+    ['a group participant that is no number is refused', thread({ groupParticipants: 'someone' }), bare],
+  ]),
+  row({
+    name: 'a pair that never spoke has no messages, and nothing was marked',
+    clauses: ['4.2/read/200', '2.6/pair', '2.6/marked-read', '2.5/echo'],
+    operation: 'readThread',
+    needs: 'read',
+    request: thread({}),
+    expect: { status: 200, data: { messages: [], markedRead: false } },
+  }),
+  {
+    name: 'formatted path segments meet the same conversation and are echoed as digits',
+    clauses: ['2.5/formatted', '2.5/echo', '2.6/pair'],
+    operations: ['readThread'],
+    needs: 'read',
+    async run(stage) {
+      const { line, number } = await stage.freshPair();
+      const path = { line: `+${line}`, number: `(${number.slice(1, 4)}) ${number.slice(4, 7)}-${number.slice(7)}` };
+      expect((await stage.ask('readThread', { path })).data).toMatchObject({ line, number });
+    },
+  },
+  {
+    name: 'an inbound text comes from the other party to the line and has no receipt',
+    clauses: ['2.6/id', '2.6/in', '2.6/text', '2.6/sent-at', '2.6/delivery-absent', '4/instants'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 1);
+      const [message] = await messagesOf(stage, path);
+      const { line, number } = path;
+      const shown = { id: ids[0], direction: 'in', from: number, to: line, text: 'text 0', sentAt: rfc3339 };
+      expect(message).toMatchObject({ ...shown, read: false, readBy: [] });
+      expect(message).not.toHaveProperty('delivery');
+      expect(message).not.toHaveProperty('sentBy');
+    },
+  },
+  {
+    name: 'a sent text goes from the line to the other party and gets its receipt later',
+    clauses: ['2.6/out', '2.6/delivery', '2.6/delivery-absent', '2.6/sent-by'],
+    operations: ['sendMessage', 'readThread'],
+    needs: 'send',
+    async run(stage) {
+      const { line, number } = await stage.freshPair();
+      await stage.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
+      const [fresh] = await messagesOf(stage, { line, number });
+      expect(fresh).toMatchObject({ direction: 'out', from: line, to: number, text: 'hello' });
+      expect(fresh).not.toHaveProperty('sentBy');
+      const { delivery } = await vi.waitFor(async () => {
+        const [message] = (await stage.ask('readThread', { path: { line, number } })).data.messages;
+        expect(message).toHaveProperty('delivery');
+        return message;
+      }, patience);
+      expect(delivery).toMatchObject({ status: expect.stringMatching(/./), error: expect.any(String), at: rfc3339 });
+    },
+  },
+  {
+    name: "a failed delivery carries the carrier's detail, a good one none",
+    clauses: ['2.6/delivery-error', '2.6/delivery'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const path = await stage.freshPair();
+      await stage.control.sms({ ...path, direction: 'out', delivery: 'undelivered' });
+      await stage.control.sms({ ...path, direction: 'out', delivery: 'delivered' });
+      const receipts = await vi.waitFor(async () => {
+        const { messages } = (await stage.ask('readThread', { path })).data;
+        const found = messages.map(({ delivery }: { delivery?: object }) => delivery);
+        expect(found).toEqual([expect.any(Object), expect.any(Object)]);
+        return found;
+      }, patience);
+      const errors = Object.fromEntries(
+        receipts.map((one: { status: string; error: string }) => [one.status, one.error]),
+      );
+      expect(errors).toEqual({ delivered: '', undelivered: expect.stringMatching(/./) });
+    },
+  },
+  {
+    name: 'a picture alone has no text, and anyone can read its address',
+    clauses: ['2.6/text', '2.6/media'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const path = await stage.freshPair();
+      await stage.control.sms({ ...path, media: ['leak.gif'] });
+      const { messages } = (await stage.ask('readThread', { path })).data;
+      expect(messages).toMatchObject([{ text: '', media: [expect.stringMatching(/^https?:/)] }]);
+      expect((await fetch(messages[0].media[0])).status).toBe(200);
+    },
+  },
+  {
+    name: 'limit and offset walk through a thread without gap or overlap',
+    clauses: ['4.2/read/limit'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 5);
+      const seen: number[] = [];
+      for (let offset = 0; offset < 6; offset += 2) {
+        const { data } = await stage.ask('readThread', { path, query: { limit: 2, offset } });
+        seen.push(...data.messages.map(({ id }: Shown) => id));
+      }
+      expect(seen.toSorted()).toEqual(ids.toSorted());
+      expect(seen).toEqual((await messagesOf(stage, path)).map(({ id }) => id));
+    },
+  },
+  {
+    name: 'a group is addressed by its participants, in any order, apart from the pair',
+    clauses: ['4.2/read/group', '2.6/group', '2.5/pair'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const [{ line, number }, other] = [await stage.freshPair(), stage.freshNumber()];
+      await stage.control.sms({ line, number, text: 'me alone' });
+      await stage.control.sms({ line, number: other, participants: [number, other], text: 'both of us' });
+      for (const groupParticipants of [`${number},${other}`, `${other},${number}`]) {
+        const { data } = await stage.ask('readThread', { path: { line, number }, query: { groupParticipants } });
+        expect(data.messages).toMatchObject([{ text: 'both of us' }]);
+        expect(new Set(data.messages[0].groupParticipants)).toEqual(new Set([number, other]));
+      }
+      expect(await messagesOf(stage, { line, number })).toMatchObject([{ text: 'me alone' }]);
+    },
+  },
+  {
+    name: 'markRead marks what it returned, for the calling user, and nothing is marked without it',
+    clauses: ['4.2/read/mark-read', '4.2/read/mark-default', '2.6/marked-read', '2.6/read', '2.6/read-by'],
+    operations: ['readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 2);
+      const [token, user] = [await stage.token(), await stage.userId()];
+      await messagesOf(stage, path, token);
+      const marked = await stage.ask('readThread', { path, query: { limit: 1, markRead: true } }, token);
+      expect(marked.data.markedRead).toBe(true);
+      const [returned] = marked.data.messages;
+      const after = await messagesOf(stage, path, token);
+      const stateOf = (id: number | undefined) => {
+        const { read, readBy } = after.find((message) => message.id === id) ?? {};
+        return { read, readBy };
+      };
+      expect(stateOf(returned.id)).toEqual({ read: true, readBy: [user] });
+      expect(stateOf(ids.find((id) => id !== returned.id))).toEqual({ read: false, readBy: [] });
+    },
+  },
+  {
+    name: 'messages are marked read by default and unread when told so, for the calling user alone',
+    clauses: [
+      '4.2/mark/204',
+      '4.2/mark/default',
+      '4.2/mark/unread',
+      '4.2/mark/own',
+      '2.6/read',
+      '2.6/read-by',
+      '4/empty-204',
+    ],
+    operations: ['markMessages', 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids: messageIds } = await received(stage, 1);
+      const [mine, user] = [await stage.token(), await stage.userId()];
+      const { data: users } = await stage.bare('listUsers');
+      const other = users.find((each: { id: number; username: string }) => each.id !== user && each.username !== '');
+      await stage.control.role(other.id, { phoneNumbers: true });
+      const others = await stage.control.token(other.id, ['messages:read', 'messages:write']);
+
+      const { status, text = '' } = await stage.ask('markMessages', { path, body: { messageIds } }, mine);
+      expect([status, text]).toEqual([204, '']);
+      expect(await messagesOf(stage, path, mine)).toMatchObject([{ read: true, readBy: [user] }]);
+      expect(await messagesOf(stage, path, others)).toMatchObject([{ read: false, readBy: [user] }]);
+      await stage.ask('markMessages', { path, body: { messageIds, read: true } }, others);
+      await stage.ask('markMessages', { path, body: { messageIds, read: false } }, mine);
+      expect(await messagesOf(stage, path, mine)).toMatchObject([{ read: false, readBy: [other.id] }]);
+    },
+  },
+  {
+    name: 'fifty message ids can be marked at once',
+    clauses: ['8/ids-50'],
+    operations: ['markMessages'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 50);
+      expect((await stage.ask('markMessages', { path, body: { messageIds: ids } })).status).toBe(204);
+      expect((await messagesOf(stage, path)).every(({ read }) => read)).toBe(true);
+    },
+  },
+  ...refusals({ operation: 'markMessages', needs: 'write', clauses: ['8/ids-51', '7/400'] }, [
+    [
+      'fifty-one message ids are refused',
+      async (stage) => ({
+        path: await stage.freshPair(),
+        body: { messageIds: Array.from({ length: 51 }, (_, i) => i + 1) },
+      }),
+    ],
+  ]),
+  ...refusals({ operation: 'markMessages', needs: 'write', clauses: ['4.2/mark/ids-required', '7/400'] }, [
+    ['marking without ids is refused', async (stage) => ({ path: await stage.freshPair(), body: {} }), bare],
+    [
+      'ids that are no integers are refused',
+      async (stage) => ({ path: await stage.freshPair(), body: { messageIds: ['one'] } }),
+    ],
+    [
+      'an unknown field of a marking is refused',
+      async (stage) => ({ path: await stage.freshPair(), body: { messageIds: [1], user: 4 } }),
+      bare,
+    ],
+  ]),
+  {
+    name: 'a deleted message is gone for good, and deleting it again is not_found',
+    clauses: ['4.2/delete-message/204', '4.2/delete-message/404', '7/404', '4/empty-204'],
+    operations: ['deleteMessage', 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 2);
+      const [id = 0, kept] = ids;
+      expect((await stage.ask('deleteMessage', { path: { ...path, id } })).status).toBe(204);
+      expect((await messagesOf(stage, path)).map((message) => message.id)).toEqual([kept]);
+      const again = await stage.ask('deleteMessage', { path: { ...path, id } });
+      expect(outcome(again)).toEqual({ status: 404, type: 'not_found' });
+    },
+  },
+  row({
+    name: 'a message of another conversation is not_found in this one',
+    clauses: ['4.2/delete-message/404'],
+    operation: 'deleteMessage',
+    needs: 'control',
+    request: async (stage) => ({ path: { ...(await stage.freshPair()), id: (await received(stage, 1)).ids[0] ?? 0 } }),
+    expect: { status: 404, type: 'not_found' },
+  }),
+  ...refusals({ operation: 'deleteMessage', needs: 'write', clauses: ['4.2/delete-message/id', '7/400'] }, [
+    [
+      'a message id that is no integer is refused',
+      async (stage) => ({ path: { ...(await stage.freshPair()), id: 'last' } }),
+    ],
+    ['a message id with a fraction is refused', async (stage) => ({ path: { ...(await stage.freshPair()), id: 1.5 } })],
+  ]),
+  {
+    name: 'a deleted conversation has no message left, and no other lost any',
+    clauses: ['4.2/delete/204'],
+    operations: ['deleteThread', 'readThread'],
+    needs: 'control',
+    async run(stage) {
+      const [one, other] = [await received(stage, 3), await received(stage, 1)];
+      expect((await stage.ask('deleteThread', { path: one.path })).status).toBe(204);
+      expect(await messagesOf(stage, one.path)).toEqual([]);
+      expect(await messagesOf(stage, other.path)).toHaveLength(1);
+    },
+  },
+  {
+    name: 'where the account restricts deleting, no scope is enough to delete',
+    clauses: ['4.2/delete/restricted', '7/403-role'],
+    operations: ['deleteMessage', 'deleteThread'],
+    needs: 'control',
+    async run(stage) {
+      const { path, ids } = await received(stage, 1);
+      await stage.control.account({ restrictDeletingSms: true });
+      try {
+        const denied = { status: 403, type: 'permission_denied' };
+        const one = await stage.ask('deleteMessage', { path: { ...path, id: ids[0] ?? 0 } });
+        expect([outcome(one), outcome(await stage.ask('deleteThread', { path }))]).toEqual([denied, denied]);
+      } finally {
+        await stage.control.account({ restrictDeletingSms: false });
+      }
+      expect(await messagesOf(stage, path)).toHaveLength(1);
+    },
+  },
+];

@@ -1,0 +1,218 @@
+import { expect } from 'vitest';
+import { type Case, refusals, row } from '../case.ts';
+import type { Request } from '../operation.ts';
+import type { OperationId } from '../operations.ts';
+import { outcome } from '../stage/reply.ts';
+import type { Stage } from '../stage/stage.ts';
+
+const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const bare = { only: 'bare' } as const;
+const given = { name: 'conformance', description: 'a test', url: 'https://example.com/hook', type: 'AccountSMS' };
+const addressOf = (length: number) => `https://example.com/${'x'.repeat(length - 20)}`;
+/** No account has come this far. */
+const changed = (body: unknown) => ({ path: { id: 2_147_483_647 }, body });
+
+/** A subscription of the case's own, deleted after it. */
+async function withSubscription(
+  stage: Stage,
+  look: (path: { id: number }, shown: Shown) => Promise<void>,
+): Promise<void> {
+  const { status, data } = await stage.ask('createWebhook', { body: given });
+  expect(status).toBe(201);
+  const path = { id: data.id };
+  try {
+    await look(path, data);
+  } finally {
+    await stage.bare('deleteWebhook', { path });
+  }
+}
+
+interface Shown {
+  id: number;
+  type: string;
+  enabled: boolean;
+  createdAt: string;
+}
+
+const byId: readonly [OperationId, Request['body']?][] = [
+  ['getWebhook'],
+  ['updateWebhook', { name: 'x' }],
+  ['patchWebhook', { name: 'x' }],
+  ['enableWebhook'],
+  ['disableWebhook'],
+  ['deleteWebhook'],
+];
+
+/** Sections 2.12, 3 and 4.7: webhook subscriptions. */
+export const webhooks: readonly Case[] = [
+  {
+    name: 'subscriptions have all that is promised',
+    clauses: [
+      '4.7/list/200',
+      '2.12/fields',
+      '2.12/type',
+      '2.12/url',
+      '4.7/create',
+      '4.7/delete',
+      '4/instants',
+      '8/no-paging',
+    ],
+    operations: ['createWebhook', 'listWebhooks', 'getWebhook', 'deleteWebhook'],
+    needs: 'write',
+    async run(stage) {
+      await withSubscription(stage, async (path, made) => {
+        expect(made).toEqual({
+          id: expect.any(Number),
+          ...given,
+          enabled: true,
+          createdAt: rfc3339,
+          updatedAt: rfc3339,
+        });
+        const listed = (await stage.ask('listWebhooks')).data.filter(({ id }: Shown) => id === path.id);
+        expect(listed).toEqual([made]);
+        expect((await stage.ask('getWebhook', { path })).data).toEqual(made);
+        const deleted = await stage.ask('deleteWebhook', { path });
+        expect(deleted.status).toBe(204);
+        expect(outcome(await stage.ask('deleteWebhook', { path }))).toEqual({ status: 404, type: 'not_found' });
+        await stage
+          .bare('createWebhook', { body: given })
+          .then(({ data }) => stage.bare('deleteWebhook', { path: data }));
+      });
+    },
+  },
+  ...(['updateWebhook', 'patchWebhook'] as const).map(
+    (operation): Case => ({
+      name: `${operation} changes what it names, keeps the rest, and answers what is stored`,
+      clauses: ['4.7/put/merge', '4.7/put/stored', '2.12/updated'],
+      operations: [operation, 'getWebhook'],
+      needs: 'write',
+      ...(operation === 'patchWebhook' && bare),
+      async run(stage) {
+        await withSubscription(stage, async (path, made) => {
+          const kept = { ...made, updatedAt: rfc3339 };
+          const renamed = await stage.ask(operation, { path, body: { name: 'renamed' } });
+          expect([renamed.status, renamed.data]).toEqual([200, { ...kept, name: 'renamed' }]);
+          const moved = await stage.ask(operation, { path, body: { url: 'http://example.com/', enabled: false } });
+          expect(moved.data).toEqual({ ...kept, name: 'renamed', url: 'http://example.com/', enabled: false });
+          expect((await stage.ask(operation, { path, body: {} })).data).toMatchObject({
+            name: 'renamed',
+            enabled: false,
+          });
+          expect((await stage.ask('getWebhook', { path })).data).toMatchObject({ name: 'renamed', enabled: false });
+        });
+      },
+    }),
+  ),
+  {
+    name: 'disabling keeps the subscription, enabling brings it back, and each can be done twice',
+    clauses: ['3/disable', '3/enable', '4.7/disable/200', '4.7/list/enabled'],
+    operations: ['disableWebhook', 'enableWebhook', 'listWebhooks'],
+    needs: 'write',
+    async run(stage) {
+      await withSubscription(stage, async (path, made) => {
+        for (const [operation, enabled] of [
+          ['disableWebhook', false],
+          ['disableWebhook', false],
+          ['enableWebhook', true],
+          ['enableWebhook', true],
+        ] as const) {
+          const { status, data } = await stage.ask(operation, { path });
+          expect([status, data]).toEqual([200, { ...made, enabled, updatedAt: rfc3339 }]);
+          const { data: all } = await stage.ask('listWebhooks', { query: { enabled: true } });
+          expect(all.some(({ id }: Shown) => id === path.id)).toBe(enabled);
+          expect(all.every((each: Shown) => each.enabled)).toBe(true);
+        }
+      });
+    },
+  },
+  {
+    name: 'the list can be narrowed to a type',
+    clauses: ['4.7/list/type'],
+    operations: ['listWebhooks'],
+    needs: 'write',
+    async run(stage) {
+      await withSubscription(stage, async (path) => {
+        for (const type of ['AccountSMS', 'AccountEndedCalls']) {
+          const { data } = await stage.ask('listWebhooks', { query: { type } });
+          expect(data.every((each: Shown) => each.type === type)).toBe(true);
+          expect(data.some(({ id }: Shown) => id === path.id)).toBe(type === 'AccountSMS');
+        }
+      });
+    },
+  },
+  ...refusals({ operation: 'listWebhooks', needs: 'read', clauses: ['4.7/list/type', '7/400'] }, [
+    ['a list of an unknown type is refused', { query: { type: 'AccountFax' } }],
+  ]),
+  row({
+    name: 'asking for what is disabled is unsupported',
+    clauses: ['4.7/list/disabled', '7/400-unsupported'],
+    operation: 'listWebhooks',
+    needs: 'read',
+    request: { query: { enabled: false } },
+    expect: { status: 400, type: 'unsupported' },
+  }),
+  row({
+    name: 'the five event types are listed',
+    clauses: ['4.7/types', '2.12/type'],
+    operation: 'listWebhookTypes',
+    needs: 'read',
+    request: {},
+    expect: {
+      status: 200,
+      data: expect.arrayContaining([
+        'AccountRealTimeCalls',
+        'AccountEndedCalls',
+        'UserEndedCalls',
+        'AccountSMS',
+        'AccountAITranscription',
+      ]),
+    },
+  }),
+  ...byId.map(([operation, body]) =>
+    row({
+      name: `${operation} of a subscription that there is not is not_found`,
+      clauses: [operation === 'disableWebhook' ? '4.7/disable/404' : '4.7/put/404', '7/404'],
+      operation,
+      needs: operation === 'getWebhook' ? 'read' : 'write',
+      ...(operation === 'patchWebhook' && bare),
+      request: changed(body),
+      expect: { status: 404, type: 'not_found' },
+    }),
+  ),
+  ...(['updateWebhook', 'patchWebhook'] as const).flatMap((operation) => {
+    const only = operation === 'patchWebhook' ? bare : {};
+    return [
+      ...refusals({ operation, needs: 'write', clauses: ['4.7/put/malformed', '7/400'] }, [
+        [`${operation} refuses an unknown type`, changed({ type: 'AccountFax' }), only],
+        [`${operation} refuses a text for enabled`, changed({ enabled: 'yes' }), only],
+        [`${operation} refuses an unknown field`, changed({ colour: 'red' }), only],
+      ]),
+      ...refusals({ operation, needs: 'write', clauses: ['2.12/url', '7/400'] }, [
+        [
+          `${operation} refuses an address that is neither http nor https`,
+          changed({ url: 'ftp://example.com/' }),
+          only,
+        ],
+        [`${operation} refuses an address that is none`, changed({ url: 'example' }), only],
+      ]),
+      ...refusals({ operation, needs: 'write', clauses: ['8/webhook-url', '7/400'] }, [
+        [`${operation} refuses an address of 1,025 characters`, changed({ url: addressOf(1_025) }), only],
+      ]),
+    ];
+  }),
+  ...refusals({ operation: 'createWebhook', needs: 'write', clauses: ['8/webhook-url', '7/400'] }, [
+    ['an address of 1,025 characters is refused for a new one', { body: { ...given, url: addressOf(1_025) } }],
+  ]),
+  {
+    name: 'an address of 1,024 characters is taken',
+    clauses: ['8/webhook-url'],
+    operations: ['updateWebhook'],
+    needs: 'write',
+    async run(stage) {
+      await withSubscription(stage, async (path) => {
+        const url = addressOf(1_024);
+        expect((await stage.ask('updateWebhook', { path, body: { url } })).data.url).toBe(url);
+      });
+    },
+  },
+];
