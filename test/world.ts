@@ -57,7 +57,7 @@ const quick: WorkerOptions = {
   looks: shortLooks,
   sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000, mostHistoryWaiting: 100 },
   // Tests that compare ask for it.
-  reconcileEveryMs: 3_600_000,
+  completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */

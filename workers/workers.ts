@@ -5,11 +5,12 @@ import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
 import type { Target } from '../src/inbox/target.ts';
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
+import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
-import { createMaintenance } from './maintenance.ts';
+import { type CompletenessPace, createMaintenance } from './maintenance.ts';
 
 export interface Workers {
   /** Finishes the turns in hand within the deadline, in milliseconds, and takes no more. */
@@ -23,12 +24,12 @@ export interface WorkerOptions {
   readonly looks?: readonly number[];
   readonly directoryEverySeconds?: number;
   readonly sweepPace?: SweepPace;
-  readonly reconcileEveryMs?: number;
+  readonly completenessPace?: CompletenessPace;
 }
 
 /** Users and lines change rarely; a hint for an unknown line does not wait for them. */
 const directoryEverySeconds = 600;
-const reconcileEveryMs = 10_000;
+const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
 /** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
@@ -61,7 +62,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     log,
     drift,
     reconciler: createReconciler({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
-    reconcileEveryMs: options.reconcileEveryMs ?? reconcileEveryMs,
+    evidence: createEvidenceRounds({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
+    pace: options.completenessPace ?? completenessPace,
     retentionDays: context.settings.eventRetentionDays,
   });
   ringer.ring(

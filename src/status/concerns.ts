@@ -41,6 +41,7 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...subscriptionConcerns(snapshot),
     ...failingConcerns(known(snapshot.backlog, [])),
     ...inboxConcerns(snapshot),
+    ...completenessConcerns(snapshot),
     ...unknownConcerns(snapshot),
   ];
   return concerns.sort((a, b) => rank(a) - rank(b));
@@ -173,6 +174,28 @@ function inboxConcerns({ inbox }: Snapshot): Concern[] {
       cure: 'They are kept in ops.deliveries (is_recognized = false); read one and report its shape.',
     },
   ];
+}
+
+function completenessConcerns({ completeness }: Snapshot): Concern[] {
+  if (completeness.state === 'unknown') return [];
+  const { unprovenCount, difference, lines } = completeness.value;
+  const concerns: Concern[] = [];
+  if (unprovenCount > 0) {
+    concerns.push({
+      level: 'warning',
+      sentence: `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
+      cure: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again by ${unprovenCount === 1 ? 'itself' : 'themselves'}; the newest reason: ${difference ?? 'not kept'}`,
+    });
+  }
+  const unexplained = lines.filter(({ state }) => state === 'unexplained');
+  if (unexplained.length > 0) {
+    concerns.push({
+      level: 'warning',
+      sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
+      cure: 'If you know who may have written, put the numbers into a file: `trunkline backfill threads --numbers FILE`.',
+    });
+  }
+  return concerns;
 }
 
 function unknownConcerns(snapshot: Snapshot): Concern[] {

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { readBacklog, readParked } from './facts/backlog.ts';
+import { readCompleteness } from './facts/completeness.ts';
 import { readQueues } from './facts/queue.ts';
 import type { SnapshotParts } from './snapshot.ts';
 
@@ -14,7 +15,7 @@ export function createGauges(registry: Registry, { database, queues }: SnapshotP
   const registers = [registry];
   const targets = new Gauge({
     name: 'trunkline_targets',
-    help: 'Reads that are owed: due by now, due later, and of both those whose last read failed.',
+    help: 'Reads that are owed: due by now, due later, of history, and of all those whose last read failed.',
     labelNames: ['kind', 'state'] as const,
     registers,
   });
@@ -37,11 +38,35 @@ export function createGauges(registry: Registry, { database, queues }: SnapshotP
     registers,
   });
 
+  const unannounced = new Gauge({
+    name: 'trunkline_unannounced_call_share',
+    help: 'Of the calls of the last day that webhooks were to announce, the share that only call search showed.',
+    registers,
+  });
+  const unproven = new Gauge({
+    name: 'trunkline_unproven_hours',
+    help: 'Hours of call history that were compared with the service and are not proven complete.',
+    registers,
+  });
+  const missingTexts = new Gauge({
+    name: 'trunkline_missing_unread_texts',
+    help: 'Unread texts that the service counts and that are not held, over all lines.',
+    registers,
+  });
+
+  async function refreshCompleteness(): Promise<void> {
+    const { lastDay, unprovenCount, lines } = await readCompleteness(database.db);
+    if (lastDay.reported > 0) unannounced.set(lastDay.unannounced / lastDay.reported);
+    unproven.set(unprovenCount);
+    missingTexts.set(lines.reduce((sum, { missing }) => sum + missing, 0));
+  }
+
   async function refreshTargets(): Promise<void> {
     const [backlog, streams] = await Promise.all([readBacklog(database.db), readParked(database.db)]);
-    for (const { kind, due, later, failing, oldestDueSeconds } of backlog) {
+    for (const { kind, due, later, history, failing, oldestDueSeconds } of backlog) {
       targets.set({ kind, state: 'due' }, due);
       targets.set({ kind, state: 'later' }, later);
+      targets.set({ kind, state: 'history' }, history);
       targets.set({ kind, state: 'failing' }, failing);
       oldest.set({ kind }, oldestDueSeconds ?? 0);
       parked.set({ kind }, streams.some((stream) => stream.kind === kind) ? 1 : 0);
@@ -58,8 +83,8 @@ export function createGauges(registry: Registry, { database, queues }: SnapshotP
 
   return {
     async refresh() {
-      for (const gauge of [targets, oldest, parked, waiting]) gauge.reset();
-      await Promise.allSettled([refreshTargets(), refreshQueues()]);
+      for (const gauge of [targets, oldest, parked, waiting, unannounced, unproven, missingTexts]) gauge.reset();
+      await Promise.allSettled([refreshTargets(), refreshQueues(), refreshCompleteness()]);
     },
   };
 }

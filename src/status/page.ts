@@ -1,5 +1,6 @@
 import { concernsOf, verdictOf } from './concerns.ts';
 import { artefacts, drift, errors, holdings, queues, subscriptions } from './page/cards.ts';
+import { completeness } from './page/completeness.ts';
 import { type Html, html, trusted } from './page/html.ts';
 import { inbox } from './page/inbox.ts';
 import { refreshSeconds, script } from './page/script.ts';
@@ -21,7 +22,7 @@ export function renderPage(snapshot: Snapshot, { timeZone }: PageOptions): strin
     html`${verdict(snapshot)}
 ${streams(snapshot, timeZone)}
 <div class="columns">
-  <div class="stack">${inbox(snapshot, timeZone)}</div>
+  <div class="stack">${inbox(snapshot, timeZone)}${completeness(snapshot, timeZone)}</div>
   <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${holdings(snapshot)}</div>
 </div>
 ${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}

@@ -18,6 +18,7 @@ import {
   readParked,
   type TargetError,
 } from './facts/backlog.ts';
+import { type Completeness, readCompleteness } from './facts/completeness.ts';
 import { type Artefacts, type Freshness, readArtefacts, readFreshness } from './facts/freshness.ts';
 import { type Holding, readHoldings } from './facts/holdings.ts';
 import { type InboxFacts, readInbox } from './facts/inbox.ts';
@@ -41,6 +42,7 @@ export interface Snapshot {
   readonly parked: Part<readonly ParkedStream[]>;
   readonly errors: Part<readonly TargetError[]>;
   readonly artefacts: Part<Artefacts>;
+  readonly completeness: Part<Completeness>;
   readonly inbox: Part<InboxFacts>;
   readonly holdings: Part<readonly Holding[]>;
   readonly drift: Part<DriftFacts>;
@@ -81,6 +83,7 @@ export async function takeSnapshot({ database, queues, service }: SnapshotParts)
         parked: await ask(readParked),
         errors: await ask(readErrors),
         artefacts: await ask(readArtefacts),
+        completeness: await ask(readCompleteness),
         inbox: await ask(readInbox),
         holdings: await ask(readHoldings),
         drift: await ask(readDrift),

@@ -8,7 +8,7 @@ import { ago, quantity, span, streamNames } from './words.ts';
 /** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
 export function renderTable(snapshot: Snapshot): string {
   const { takenAt } = snapshot;
-  const streams = table(['stream', 'newest', 'read', 'due', 'oldest', 'later', 'failing']);
+  const streams = table(['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing']);
   for (const kind of targetKinds) {
     const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
     const owed = known(snapshot.backlog, []).find((each) => each.kind === kind);
@@ -20,6 +20,7 @@ export function renderTable(snapshot: Snapshot): string {
       owed ? quantity(owed.due) : '?',
       owed?.oldestDueSeconds ? span(owed.oldestDueSeconds) : '',
       owed ? quantity(owed.later) : '?',
+      owed ? quantity(owed.history) : '?',
       owed ? quantity(owed.failing) : '?',
     ]);
   }
@@ -42,11 +43,32 @@ export function renderTable(snapshot: Snapshot): string {
         `${quantity(unrecognized.count)} not understood`,
       ].join(', '),
     ),
+    line('compared', snapshot.completeness, ({ hours, unprovenCount, lastDay, openGapCount }) =>
+      [
+        `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+        ...(unprovenCount > 0 ? [`${quantity(unprovenCount)} hours differ`] : []),
+        ...(lastDay.reported > 0
+          ? [`${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`]
+          : []),
+        ...(openGapCount > 0 ? [`${quantity(openGapCount)} gaps under way`] : []),
+      ].join(', '),
+    ),
     line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
       [
         `${backend}, ${isReachable ? 'reachable' : 'away'}`,
         ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
+    ),
+    line('drift', snapshot.drift, ({ kinds, latest }) =>
+      kinds === 0
+        ? 'none'
+        : `${quantity(kinds)} differences, the latest: ${latest
+            .slice(0, 3)
+            .map(
+              ({ operation, path, what, sample, seen }) =>
+                `${operation} ${path} ${what}: ${sample} (${quantity(seen)}×)`,
+            )
+            .join('; ')}`,
     ),
     line(
       'schema',

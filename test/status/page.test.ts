@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import { targetKinds } from '../../src/inbox/target.ts';
+import type { Completeness } from '../../src/status/facts/completeness.ts';
 import { renderOutage, renderPage } from '../../src/status/page.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
 
 const takenAt = new Date('2026-04-21T12:00:00Z');
 const before = (seconds: number) => new Date(takenAt.getTime() - seconds * 1_000);
 const known = <T>(value: T) => ({ state: 'known', value }) as const;
+
+const complete: Completeness = {
+  ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, difference: null },
+  ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
+};
 
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
@@ -17,13 +23,14 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(
       targetKinds.map((kind) => ({
-        ...{ kind, due: 0, later: 0, failing: 0, stubborn: 0 },
+        ...{ kind, due: 0, later: 0, history: 0, failing: 0, stubborn: 0 },
         ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
       })),
     ),
     parked: known([]),
     errors: known([]),
     artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
+    completeness: known(complete),
     inbox: known({
       types: [{ type: 'AccountSMS', lastHour: 1, lastDay: 1 }],
       isAtLeast: false,
@@ -85,6 +92,19 @@ test.each<[string, Partial<Snapshot>]>([
     { schema: known({ newestMigration: null, isMigrated: false, postgres: '18.4' }) },
   ],
   [
+    '2 hours of call history are not proven complete.',
+    { completeness: known({ ...complete, unprovenCount: 2, difference: 'the service counts 3 calls and lists 2' }) },
+  ],
+  [
+    'Unread texts of …0100 cannot be found: a possible gap.',
+    {
+      completeness: known({
+        ...complete,
+        lines: [{ line: '…0100', missing: 1, since: before(60), state: 'unexplained' }],
+      }),
+    },
+  ],
+  [
     'Calls are not read: the service refuses the credential.',
     { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
   ],
@@ -96,7 +116,7 @@ test.each<[string, Partial<Snapshot>]>([
     'The mirror is 15 min behind: 1,200 reads are overdue.',
     {
       backlog: known([
-        ...[{ kind: 'call', due: 1_200, later: 0, failing: 0, stubborn: 0 } as const].map((each) => ({
+        ...[{ kind: 'call', due: 1_200, later: 0, history: 0, failing: 0, stubborn: 0 } as const].map((each) => ({
           ...each,
           ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
         })),

@@ -1,15 +1,17 @@
-import { type TargetKind, targetKinds } from '../../inbox/target.ts';
+import { priorities, type TargetKind, targetKinds } from '../../inbox/target.ts';
 import { maskKey, maskNumbers } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 
 /** What is owed of one stream. */
 export interface Backlog {
   readonly kind: TargetKind;
-  /** Reads that should have happened by now. */
+  /** Reads that should have happened by now; history that is filled in does not count. */
   readonly due: number;
   /** Reads that are owed at a later moment: looks for late artefacts, and retries. */
   readonly later: number;
-  /** Of both: whose last read failed. */
+  /** Reads of history, which wait behind everything else. */
+  readonly history: number;
+  /** Of all: whose last read failed. */
   readonly failing: number;
   /** Of these: at least three times in a row, which no passing trouble explains. */
   readonly stubborn: number;
@@ -48,6 +50,7 @@ interface BacklogRow {
   kind: TargetKind;
   due: number;
   later: number;
+  history: number;
   failing: number;
   stubborn: number;
   oldest: number | null;
@@ -59,23 +62,25 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<BacklogRow>(
     db,
     `with owed as (
-       select kind, due_at, attempts, last_error from ops.sync_targets
-       where dirty_version > clean_version order by due_at limit ${mostCounted}
+       select kind, due_at, attempts, last_error, priority = ${priorities.live} as is_live from ops.sync_targets
+       where dirty_version > clean_version order by priority, due_at limit ${mostCounted}
      )
-     select kind, count(*) filter (where due_at <= now())::int as due, count(*) filter (where due_at > now())::int as later,
+     select kind, count(*) filter (where is_live and due_at <= now())::int as due,
+       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where not is_live)::int as history,
        count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
-       extract(epoch from now() - min(due_at) filter (where due_at <= now()))::float8 as oldest,
+       extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as oldest,
        (array_agg(distinct last_error) filter (where attempts > 0))[1:3] as errors
      from owed group by kind`,
     [],
   );
-  const counted = rows.reduce((sum, row) => sum + row.due + row.later, 0);
+  const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history, 0);
   return targetKinds.map((kind) => {
     const row = rows.find((each) => each.kind === kind);
     return {
       kind,
       due: row?.due ?? 0,
       later: row?.later ?? 0,
+      history: row?.history ?? 0,
       failing: row?.failing ?? 0,
       stubborn: row?.stubborn ?? 0,
       isAtLeast: counted >= mostCounted,
@@ -103,7 +108,7 @@ export async function readErrors(db: Database): Promise<TargetError[]> {
     db,
     `select kind, key, state, attempts, last_error as error, read_at as "readAt",
        case when dirty_version > clean_version then due_at end as "nextAt"
-     from ${isScannable ? 'ops.sync_targets' : `(select * from ops.sync_targets where dirty_version > clean_version order by due_at limit ${mostCounted})`} t
+     from ${isScannable ? 'ops.sync_targets' : `(select * from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${mostCounted})`} t
      where last_error is not null order by read_at desc nulls last limit ${newestErrors}`,
     [],
   );

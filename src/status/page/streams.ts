@@ -54,9 +54,12 @@ function stateOf(
 
 function owed(backlog: Backlog | undefined): Html {
   if (!backlog) return html``;
-  const { due, later, isAtLeast, oldestDueSeconds } = backlog;
+  const { due, later, history, isAtLeast, oldestDueSeconds } = backlog;
   const least = isAtLeast ? 'at least ' : '';
-  if (due === 0 && later === 0) return html`nothing owed`;
-  if (due === 0) return html`${least}${quantity(later)} due later`;
-  return html`${least}${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}${later > 0 && html` · ${quantity(later)} later`}`;
+  const parts = [
+    due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
+    later > 0 && `${quantity(later)} ${due > 0 ? 'later' : 'due later'}`,
+    history > 0 && `${quantity(history)} of history`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? html`nothing owed` : html`${least}${parts.join(' · ')}`;
 }

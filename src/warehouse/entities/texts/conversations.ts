@@ -1,6 +1,7 @@
 import type { Message } from '../../../service/entities/message.ts';
 import type { Provenance } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
+import { erasedAmong, withoutMentions } from '../../erasure/erased.ts';
 import { writeMessages } from './messages.ts';
 
 /** A conversation has no id at the service (section 2.5): line and number name it, and the participants of a group. */
@@ -35,9 +36,11 @@ export function threadOf(key: string): Thread {
 
 /**
  * Mirrors threads: their messages, and of each conversation what its messages say. A thread that was never held and
- * lists nothing leaves no row, so that a hint alone cannot write data.
+ * lists nothing leaves no row, so that a hint alone cannot write data. A thread in which somebody takes part who was
+ * erased is left out whole: what the others wrote answers them.
  */
-export async function writeThreads(tx: Transaction, reads: readonly ThreadRead[]): Promise<void> {
+export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<void> {
+  const reads = await clearThreads(tx, all);
   const conversations = await conversationsOf(tx, reads);
   // A read that began before the newest one applied knows less than what is held.
   const held = reads.flatMap((read) => {
@@ -48,6 +51,15 @@ export async function writeThreads(tx: Transaction, reads: readonly ThreadRead[]
   if (held.length === 0) return;
   await writeMessages(tx, held);
   await summarize(tx, held);
+}
+
+async function clearThreads(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
+  const partiesOf = ({ thread }: ThreadRead) => [thread.number, ...thread.participants];
+  const erased = await erasedAmong(tx, () => reads.flatMap(partiesOf));
+  return withoutMentions(
+    tx,
+    reads.filter((each) => !partiesOf(each).some((number) => erased.has(number))),
+  );
 }
 
 /** A thread that three spaced reads did not find. */
@@ -94,8 +106,10 @@ async function conversationsOf(tx: Transaction, reads: readonly ThreadRead[]): P
   await query(
     tx,
     `insert into warehouse.sms_conversations (line, number, participants_key, participants, discovered_via)
-     select line, number, participants_key, string_to_array(participants_key, ','), 'webhook'
+     select line, number, participants_key, string_to_array(participants_key, ','),
+       case when p.probed_at is null then 'webhook' when p.evidence = 'import' then 'import' else 'probe' end
      from unnest($1::text[], $2::text[], $3::text[]) as a (line, number, participants_key)
+     left join ops.thread_candidates p using (line, number)
      on conflict (line, number, participants_key) do nothing`,
     keyColumns(added.map(([, thread]) => thread)),
   );
@@ -132,6 +146,8 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
        message_count = m.held, changed_at = coalesce(m.changed_at, c.changed_at),
        thread_fetched_at = greatest(c.thread_fetched_at, r.fetched_at), fetch_seq = greatest(c.fetch_seq, r.fetch_seq),
        is_thread_complete = (c.is_thread_complete and not r.has_gap) or r.is_complete,
+       is_reread_owed = c.is_reread_owed and not r.is_complete,
+       complete_read_at = case when r.is_complete then greatest(c.complete_read_at, r.fetched_at) else c.complete_read_at end,
        deleted_at = case when m.held > 0 then null when r.is_complete then coalesce(c.deleted_at, now()) else c.deleted_at end,
        deleted_reason = case when m.held > 0 then null when r.is_complete then 'a complete read lists no message' else c.deleted_reason end
      from (

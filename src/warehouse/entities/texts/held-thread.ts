@@ -13,7 +13,7 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
   const isSo = async (what: string, ids: readonly (number | string)[]) => {
     const [row] = await query<{ is_so: boolean }>(
       db,
-      `select is_thread_complete and ${what} as is_so from warehouse.sms_conversations c
+      `select is_thread_complete and not is_reread_owed and ${what} as is_so from warehouse.sms_conversations c
        where line = $1 and number = $2 and participants_key = $3`,
       [line, number, participants.join(','), ids],
     );

@@ -1,0 +1,80 @@
+import { maskKey } from '../../masking.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+
+/** One closed hour of call history, as compared with the service. */
+export interface ComparedHour {
+  readonly begin: Date;
+  readonly state: 'waiting' | 'proven' | 'differs' | 'failed';
+}
+
+/** A line whose unread texts are not all held. */
+export interface UnexplainedLine {
+  /** Masked. */
+  readonly line: string;
+  readonly missing: number;
+  readonly since: Date;
+  readonly state: 'behind' | 'unexplained';
+}
+
+/** How much of what the service has is proven to be held. */
+export interface Completeness {
+  /** The last hours that are over, oldest first; none before the first comparison. */
+  readonly hours: readonly ComparedHour[];
+  /** Hours, however old, that were compared and are not proven. */
+  readonly unprovenCount: number;
+  /** The newest reason. */
+  readonly difference: string | null;
+  /** Of the calls of the last day that webhooks were to announce: how many the service lists, and how many it did not announce. */
+  readonly lastDay: { readonly reported: number; readonly unannounced: number };
+  readonly openGapCount: number;
+  readonly lines: readonly UnexplainedLine[];
+  /** History that is being filled in, from 0 to 1; null when none is. */
+  readonly backfillShare: number | null;
+}
+
+const shownHours = 48;
+
+export async function readCompleteness(db: Database): Promise<Completeness> {
+  const hours = await query<ComparedHour>(
+    db,
+    `select window_start as begin, state from (
+       select window_start, state from ops.coverage where stream = 'calls' and window_end <= now()
+       order by window_start desc limit ${shownHours}) c order by 1`,
+    [],
+  );
+  const [sums] = await query<{
+    unproven: number;
+    difference: string | null;
+    reported: number;
+    unannounced: number;
+    gaps: number;
+    share: number | null;
+  }>(
+    db,
+    `select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
+       (array_agg(last_error order by window_start desc) filter (where state in ('differs', 'failed')))[1] as difference,
+       coalesce(sum(reported_count) filter (where is_watched and window_start > now() - interval '1 day'), 0)::int as reported,
+       coalesce(sum(unannounced_count) filter (where is_watched and window_start > now() - interval '1 day'), 0)::int as unannounced,
+       (select count(*) from ops.gaps where filled_at is null)::int as gaps,
+       (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
+        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share
+     from ops.coverage where stream = 'calls'`,
+    [],
+  );
+  const lines = await query<UnexplainedLine>(
+    db,
+    `select line, reported_count - held_count as missing, observed_at as since, state from (
+       select distinct on (line) * from warehouse.sms_unread_snapshots order by line, observed_at desc
+     ) newest where state in ('behind', 'unexplained') order by line`,
+    [],
+  );
+  return {
+    hours,
+    unprovenCount: sums?.unproven ?? 0,
+    difference: sums?.difference ?? null,
+    lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },
+    openGapCount: sums?.gaps ?? 0,
+    lines: lines.map((each) => ({ ...each, line: maskKey('line', each.line) })),
+    backfillShare: sums?.share ?? null,
+  };
+}

@@ -1,0 +1,157 @@
+import { type Bump, bumpTargets, type Pauses } from '../../inbox/bumps.ts';
+import { type Priority, priorities, type Ring } from '../../inbox/target.ts';
+import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+
+/*
+ * Conversations cannot be listed (section 4.2), so those that no webhook announced are found by asking: a pair of a line
+ * and a number for which there is evidence is a candidate, and probing it reads its thread. What was probed is
+ * remembered, so that the same question is not asked twice without new evidence.
+ */
+
+/** Why a line and a number may have a conversation. */
+export type Evidence = 'call' | 'contact' | 'import' | 'unread' | 'gap';
+
+/** Shorter numbers are extensions and short codes, which nobody holds a conversation with. */
+const shortestNumber = 7;
+
+/** A range of time. */
+export interface Period {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * Adds a candidate for each outside number of a period's calls: with the line that was called, or, where that cannot
+ * text, with every line. Answers with how many are new.
+ */
+export function addCallers(db: Database, { from, to }: Period, evidence: Evidence = 'call'): Promise<number> {
+  return add(
+    db,
+    evidence,
+    `select l.line, c.external_number as number
+     from (select distinct external_number, account_number from warehouse.calls
+           where started_at >= $2 and started_at < $3 and length(external_number) >= ${shortestNumber} and deleted_at is null) c
+     join warehouse.sms_lines l on l.deleted_at is null
+       and (l.line = c.account_number or not exists (select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`,
+    [from.toISOString(), to.toISOString()],
+  );
+}
+
+/** Adds a candidate for each number that is known from one line, with every other line. */
+export function addContacts(db: Database): Promise<number> {
+  return add(
+    db,
+    'contact',
+    `select l.line, c.number from (select distinct number from warehouse.sms_conversations where participants_key = '') c
+     cross join warehouse.sms_lines l where l.deleted_at is null`,
+    [],
+  );
+}
+
+/** Adds candidates from a list: numbers for every line, or for the one named beside it. Numbers are normalised already. */
+export function addNumbers(
+  db: Database,
+  pairs: readonly { readonly number: string; readonly line: string | undefined }[],
+): Promise<number> {
+  return add(
+    db,
+    'import',
+    `select l.line, p.number from unnest($2::text[], $3::text[]) as p (number, line)
+     join warehouse.sms_lines l on l.deleted_at is null and (p.line is null or l.line = p.line)`,
+    [pairs.map(({ number }) => number), pairs.map(({ line }) => line ?? null)],
+  );
+}
+
+// A pair whose thread is held is no question. New evidence for a probed pair asks again, but not within an hour.
+async function add(db: Database, evidence: Evidence, found: string, parameters: readonly unknown[]): Promise<number> {
+  const rows = await query<{ is_new: boolean }>(
+    db,
+    `insert into ops.thread_candidates as t (line, number, evidence)
+     select distinct f.line, f.number, $1 from (${found}) f
+     where f.line <> f.number
+       and not exists (select from warehouse.sms_conversations c
+         where c.line = f.line and c.number = f.number and c.participants_key = '' and c.deleted_at is null)
+     on conflict (line, number) do update set evidence = excluded.evidence, evidence_at = now(), probed_at = null
+       where t.probed_at < now() - interval '1 hour'
+     returning (xmax = 0) as is_new`,
+    [evidence, ...parameters],
+  );
+  return rows.length;
+}
+
+/** Asks for up to so many candidates, the newest evidence first; answers with how many, and the bells. */
+export function probe(
+  db: Database,
+  most: number,
+  { priority = priorities.history, pauses }: { readonly priority?: Priority; readonly pauses: Pauses },
+): Promise<{ probed: number; rings: Ring[] }> {
+  return db.transaction().execute(async (tx) => {
+    const open = await query<{ line: string; number: string }>(
+      tx,
+      `update ops.thread_candidates t set probed_at = now()
+       from (select line, number from ops.thread_candidates where probed_at is null
+             order by evidence_at desc, line, number limit $1 for update skip locked) o
+       where t.line = o.line and t.number = o.number returning t.line, t.number`,
+      [most],
+    );
+    const rings = await bumpTargets(
+      tx,
+      open.map(({ line, number }) => ({ kind: 'thread', key: `${line}/${number}`, priority })),
+      pauses,
+    );
+    return { probed: open.length, rings };
+  });
+}
+
+/** Where the search for conversations stands. */
+export interface Probing {
+  /** Candidates that were not asked for yet. */
+  readonly open: number;
+  /** Asked for, and the answer is not there yet. */
+  readonly underWay: number;
+  readonly found: number;
+  readonly empty: number;
+}
+
+export async function probingOf(db: Database): Promise<Probing> {
+  const [row] = await query<{ open: number; under_way: number; found: number; empty: number }>(
+    db,
+    `select count(*) filter (where p.probed_at is null)::integer as open,
+       count(*) filter (where p.probed_at is not null and t.dirty_version > t.clean_version)::integer as under_way,
+       count(*) filter (where c.conversation_id is not null)::integer as found,
+       count(*) filter (where p.probed_at is not null and c.conversation_id is null and t.dirty_version = t.clean_version)::integer as empty
+     from ops.thread_candidates p
+     left join ops.sync_targets t on t.kind = 'thread' and t.key = p.line || '/' || p.number
+     left join warehouse.sms_conversations c on c.line = p.line and c.number = p.number and c.participants_key = ''`,
+    [],
+  );
+  return { open: row?.open ?? 0, underWay: row?.under_way ?? 0, found: row?.found ?? 0, empty: row?.empty ?? 0 };
+}
+
+/** Bumps the threads of conversations. */
+export function bumpsOf(
+  rows: readonly { line: string; number: string; participants_key: string }[],
+  priority: Priority,
+): Bump[] {
+  return rows.map(({ line, number, participants_key }) => ({
+    kind: 'thread',
+    key: participants_key === '' ? `${line}/${number}` : `${line}/${number}/${participants_key}`,
+    priority,
+  }));
+}
+
+/** The threads of a line with the newest texts: where one was lost, it was lost most likely. */
+export async function rereadNewest(
+  tx: Transaction,
+  line: string,
+  most: number,
+  { priority, pauses }: { readonly priority: Priority; readonly pauses: Pauses },
+): Promise<Ring[]> {
+  const rows = await query<{ line: string; number: string; participants_key: string }>(
+    tx,
+    `select line, number, participants_key from warehouse.sms_conversations
+     where line = $1 and deleted_at is null order by last_message_at desc nulls last limit $2`,
+    [line, most],
+  );
+  return bumpTargets(tx, bumpsOf(rows, priority), pauses);
+}

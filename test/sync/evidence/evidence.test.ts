@@ -1,0 +1,181 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import type { Service } from '../../../src/service/client.ts';
+import { addCallers, addContacts, addNumbers, probe, probingOf } from '../../../src/sync/evidence/candidates.ts';
+import { createEvidenceRounds } from '../../../src/sync/evidence/evidence.ts';
+import { compareUnread, type UnreadParts } from '../../../src/sync/evidence/unread.ts';
+import { backends } from '../../stores/backends.ts';
+import { createWorld, until } from '../../world.ts';
+
+const line = '16465550100';
+const otherLine = '16465550101';
+
+describe.each(backends)('on %s', async (backend) => {
+  const world = await createWorld({ backend });
+  const { context, sandbox } = world;
+  const { db } = context.database;
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    await world.settled();
+    await world.query(`truncate ops.thread_candidates, ops.gaps, warehouse.sms_unread_snapshots, warehouse.sms_conversations,
+      warehouse.sms_messages, warehouse.calls`);
+    await world.query(`delete from ops.sync_targets where kind in ('thread', 'call')`);
+    await until(async () => (await world.value('select count(*)::integer from warehouse.sms_lines')) === 4);
+  });
+
+  const parts: UnreadParts = {
+    db,
+    service: context.service as Service,
+    log: createLog('silent'),
+    pauses: context.pauses,
+    onAnswer: () => undefined,
+    onRings: context.ringer.ring,
+  };
+  const rounds = createEvidenceRounds(parts);
+  let sequence = 0;
+  const number = () => `1212555${String(++sequence + (backend === 'redis' ? 1_000 : 2_000))}`;
+  /** A text that no webhook announces. */
+  const lostText = (to: string, more: object = {}) =>
+    sandbox.emit.sms({ line, number: to, text: 'lost', announce: false, ...more });
+  const found = (to: string) =>
+    world.value('select discovered_via from warehouse.sms_conversations where number = $1 and line = $2', to, line);
+  const probeAll = async () => {
+    context.ringer.ring((await probe(db, 1_000, { pauses: context.pauses, priority: 0 })).rings);
+    await world.settled();
+  };
+
+  test('a conversation with a caller is found, and one without texts leaves no row', async () => {
+    const [texter, silent] = [number(), number()];
+    await lostText(texter);
+    for (const each of [texter, silent]) await sandbox.emit.call({ number: each, status: 'missed' });
+    await world.settled();
+    const day = 86_400_000;
+    const period = { from: new Date(Date.now() - day), to: new Date(Date.now() + day) };
+    expect(await addCallers(db, period)).toBeGreaterThanOrEqual(2);
+    await probeAll();
+    expect(await found(texter)).toBe('probe');
+    expect(await found(silent)).toBeUndefined();
+    expect(await probingOf(db)).toMatchObject({ open: 0, underWay: 0, found: 1 });
+    expect(await addCallers(db, period)).toBe(0);
+  });
+
+  test('contacts are asked for on every other line, and a list on the lines that it names', async () => {
+    const [contact, listed] = [number(), number()];
+    await sandbox.emit.sms({ line: otherLine, number: contact });
+    await lostText(contact);
+    await lostText(listed);
+    await world.settled();
+    expect(await addContacts(db)).toBe(3);
+    expect(
+      await addNumbers(db, [
+        { number: listed, line },
+        { number: number(), line: undefined },
+      ]),
+    ).toBe(5);
+    await probeAll();
+    expect(await found(contact)).toBe('probe');
+    expect(await found(listed)).toBe('import');
+  });
+
+  test('probes wait behind what happens now, and are bounded', async () => {
+    await addNumbers(
+      db,
+      Array.from({ length: 30 }, () => ({ number: number(), line })),
+    );
+    const { probed, rings } = await probe(db, 12, { pauses: context.pauses });
+    expect([probed, rings.length]).toEqual([12, 0]);
+    expect(
+      await world.value(`select count(*)::integer from ops.sync_targets where kind = 'thread' and priority = 1`),
+    ).toBe(12);
+    expect(await probingOf(db)).toMatchObject({ open: 18 });
+  });
+
+  test('an unread text that is missing is looked for, and found', async () => {
+    const texter = number();
+    await sandbox.emit.call({ number: texter, status: 'missed', durationSeconds: 10 });
+    await lostText(texter);
+    await world.settled();
+    const first = (await compareUnread(parts)).find((each) => each.line === line);
+    expect(first?.state).toBe('behind');
+    // A text under way is given a minute.
+    expect(await world.value('select count(*)::integer from ops.thread_candidates')).toBe(0);
+    await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '2 minutes'`);
+    await compareUnread(parts);
+    await world.settled();
+    await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '2 minutes'`);
+    await compareUnread(parts);
+    await world.settled();
+    expect(await found(texter)).toBe('probe');
+  });
+
+  test('what stays unexplained is kept with its line and time', async () => {
+    await lostText(number());
+    await compareUnread(parts);
+    await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '20 minutes'`);
+    const compared = (await compareUnread(parts)).find((each) => each.line === line);
+    expect(compared?.state).toBe('unexplained');
+    const [kept] = await world.query(
+      `select reported_count > held_count as is_behind from warehouse.sms_unread_snapshots where line = $1 and state = 'unexplained'`,
+      line,
+    );
+    expect(kept).toEqual({ is_behind: true });
+  });
+
+  test('texts that were read elsewhere are read again', async () => {
+    const [texter, quietLine] = [number(), '16465550103'];
+    const { id } = await sandbox.emit.sms({ line: quietLine, number: texter, text: 'unread' });
+    await world.settled();
+    await (context.service as Service).conversations.markMessages(
+      { line: quietLine, number: texter },
+      { messageIds: [id] },
+    );
+    await world.query(`update ops.sync_targets set priority = 0`);
+    await until(async () => {
+      await compareUnread(parts);
+      return (await world.value('select is_read from warehouse.sms_messages where message_id = $1', id)) === true;
+    });
+  });
+
+  test('a gap in the webhooks has callers asked for and the newest threads read again', async () => {
+    const [known, caller] = [number(), number()];
+    await sandbox.emit.sms({ line, number: known });
+    await sandbox.emit.call({ number: caller, status: 'missed' });
+    await world.settled();
+    await lostText(known);
+    await lostText(caller);
+    await world.query(
+      `insert into ops.gaps (stream, from_at, to_at, reason) values ('texts', now() - interval '1 hour', now(), 'a test')`,
+    );
+    await rounds.round();
+    await until(async () => {
+      await rounds.round();
+      return (await found(caller)) === 'probe';
+    });
+    await world.settled();
+    expect(await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', known)).toBe(2);
+    expect(await world.value('select count(*)::integer from ops.gaps where filled_at is null')).toBe(0);
+  });
+
+  test('a thread is read to its end a day after its last change, once', async () => {
+    const texter = number();
+    for (let at = 0; at < 3; at += 1) await sandbox.emit.sms({ line, number: texter });
+    await world.settled();
+    const gone = await sandbox.emit.sms({ line, number: texter, text: 'to be deleted' });
+    await world.settled();
+    await (context.service as Service).conversations.deleteMessage({ line, number: texter }, gone.id);
+    await world.query(
+      `update warehouse.sms_conversations set changed_at = now() - interval '25 hours', complete_read_at = now() - interval '25 hours'`,
+    );
+    await rounds.round();
+    await until(
+      async () =>
+        (await world.value(
+          'select deleted_at is not null from warehouse.sms_messages where message_id = $1',
+          gone.id,
+        )) === true,
+    );
+    await world.settled();
+    await rounds.round();
+    expect(await world.value('select bool_or(is_reread_owed) from warehouse.sms_conversations')).toBe(false);
+  });
+});
