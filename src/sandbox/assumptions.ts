@@ -123,6 +123,24 @@ export const assumptions = {
   /** 4.6: no filter by day exists in the list, so `timeZone` decides what `timeOfDay` means; 22:00 to 06:00 wraps. */
   timeOfDay: 'in timeZone, both minutes included',
 
+  /** 4.6: what an empty include list means is not stated. It rules out nothing, as do an empty search and a range without ends. */
+  emptyFilter: 'filters nothing',
+
+  /** 4.6: `waitTime` is not defined. What of the duration was not talk. */
+  waitTime: 'durationSeconds - talkTimeSeconds',
+
+  /** 4.6: the order of equal and absent values is not stated. Equal: newest first; absent: first ascending, last descending. */
+  searchOrder: 'ties newest first',
+
+  /** 4.6: whether queues, huntgroups and extensions are names or numbers is not stated. Either, on any leg. */
+  endpointFilter: ['number', 'name'],
+
+  /** 4.2: whether white space is an empty comment is not stated. It is: nobody could read it. */
+  emptyComment: 'white space alone',
+
+  /** 4.3: what a line that the credential may not use does to `lines` of the unread counts is not stated. 403, as elsewhere. */
+  foreignLineInUnread: 403,
+
   /** 4.6: "too short" is not stated. */
   shortestTranscriptSeconds: 15,
 

@@ -38,7 +38,7 @@ export interface SandboxOptions {
   host?: string;
   /** Decides everything that is invented. Default 1. */
   seed?: number;
-  /** Calls of the last fourteen days. Default 400. */
+  /** Calls of the history: of fourteen days, or of a day for each thousand when there are more. Default 400. */
   calls?: number;
   /** Text conversations that exist at the start. Default 60. */
   threads?: number;
