@@ -1,7 +1,7 @@
 create table ops.coverage (
   stream text not null,
-  window_start timestamptz not null,
-  window_end timestamptz not null,
+  from_at timestamptz not null,
+  to_at timestamptz not null,
   state text not null default 'waiting' check (state in ('waiting', 'proven', 'differs', 'failed')),
   reported_count integer,
   held_count integer,
@@ -13,14 +13,14 @@ create table ops.coverage (
   checked_at timestamptz,
   proven_at timestamptz,
   last_error text,
-  primary key (stream, window_start)
+  primary key (stream, from_at)
 );
 create index coverage_due on ops.coverage (due_at) where due_at < 'infinity';
 
 comment on table ops.coverage is 'What was compared with the service, hour by hour: how many it reports, and how many of them are held.';
 comment on column ops.coverage.stream is 'What was compared: calls.';
-comment on column ops.coverage.window_start is 'Begin of the hour, UTC.';
-comment on column ops.coverage.window_end is 'End of the hour, exclusive.';
+comment on column ops.coverage.from_at is 'Begin of the hour, UTC.';
+comment on column ops.coverage.to_at is 'End of the hour, exclusive.';
 comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly its own total, and all of it is held. differs: the last comparison left a difference. failed: it could not be made.';
 comment on column ops.coverage.reported_count is 'Distinct calls that the service listed for the hour.';
 comment on column ops.coverage.held_count is 'Calls of the hour that the mirror holds and that are not deleted.';
@@ -38,19 +38,19 @@ create table ops.backfills (
   stream text not null,
   asked_from timestamptz not null,
   asked_to timestamptz not null,
-  with_artefacts boolean not null,
+  has_artefacts boolean not null,
   done_until timestamptz not null,
   mirrored_count bigint not null default 0,
   started_at timestamptz not null default now(),
   finished_at timestamptz
 );
-create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, with_artefacts) where finished_at is null;
+create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null;
 comment on table ops.backfills is 'History that was asked for with `trunkline backfill`. An unfinished one goes on where it stopped.';
 comment on column ops.backfills.backfill_id is 'Order of asking.';
 comment on column ops.backfills.stream is 'What is filled: calls.';
 comment on column ops.backfills.asked_from is 'Begin of the range.';
 comment on column ops.backfills.asked_to is 'End of the range, exclusive; in the past, so that it stands still.';
-comment on column ops.backfills.with_artefacts is 'Whether legs, recordings and transcripts are read too.';
+comment on column ops.backfills.has_artefacts is 'Whether legs, recordings and transcripts are read too.';
 comment on column ops.backfills.done_until is 'Everything before it is mirrored and compared.';
 comment on column ops.backfills.mirrored_count is 'Calls mirrored so far.';
 comment on column ops.backfills.started_at is 'When it was asked for.';
@@ -65,20 +65,20 @@ create index sync_targets_due on ops.sync_targets (priority, due_at) where dirty
 create view reporting.completeness as
 select
   stream,
-  (window_start at time zone 'UTC')::date as utc_date,
-  least(24, floor(extract(epoch from now() - date_trunc('day', min(window_start), 'UTC')) / 3600))::integer as hour_count,
+  (from_at at time zone 'UTC')::date as utc_date,
+  least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600))::integer as hour_count,
   count(*) filter (where state = 'proven')::integer as proven_hour_count,
   sum(reported_count)::integer as reported_count,
   sum(held_count)::integer as held_count,
   sum(unannounced_count)::integer as unannounced_count,
   sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
   count(*) filter (where state = 'proven')
-    = least(24, floor(extract(epoch from now() - date_trunc('day', min(window_start), 'UTC')) / 3600)) as is_complete,
+    = least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) as is_complete,
   min(checked_at) as least_recently_checked_at,
   min(last_error) filter (where state <> 'proven') as difference
 from ops.coverage
-where window_end <= now()
-group by stream, (window_start at time zone 'UTC')::date;
+where to_at <= now()
+group by stream, (from_at at time zone 'UTC')::date;
 
 comment on view reporting.completeness is 'Per UTC day: what the service reports against what is held. A day without a row was never compared.';
 comment on column reporting.completeness.stream is 'calls.';

@@ -15,6 +15,12 @@ export function maskKey(kind: string, key: string): string {
   return kind === 'thread' ? key.replace(/\d{5,}/g, masked) : maskNumbers(key);
 }
 
+/** A target as the inbox names it, `kind key`, as it may be shown. */
+export function maskTarget(target: string): string {
+  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
+  return `${kind} ${maskKey(kind, key)}`;
+}
+
 /** A tree of JSON with every text in it masked; a text of digits alone under the name `id` names a row, and stays. */
 export function maskTree(node: unknown, name = ''): unknown {
   if (typeof node === 'string') return name === 'id' && /^\d+$/.test(node) ? node : maskNumbers(node);

@@ -1,15 +1,21 @@
+import { endRetention } from '../src/inbox/operations.ts';
 import type { Log } from '../src/log.ts';
 import type { Reconciler } from '../src/sync/coverage/reconcile.ts';
-import { type Database, query } from '../src/warehouse/database.ts';
+import type { EvidenceRounds } from '../src/sync/evidence/evidence.ts';
+import type { Database } from '../src/warehouse/database.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
+
+export interface CompletenessPace {
+  readonly callsMs: number;
+  readonly textsMs: number;
+}
 
 export interface Maintenance {
   stop(): Promise<void>;
 }
 
 const driftEveryMs = 5_000;
-const retentionEveryMs = 3_600_000;
-const deletedAtOnce = 10_000;
+const retentionEveryMs = 300_000;
 
 /** The housekeeping of a worker: writes the drift that was counted, and ends the retention of old deliveries. */
 export function createMaintenance(parts: {
@@ -17,11 +23,12 @@ export function createMaintenance(parts: {
   log: Log;
   drift: DriftLog;
   reconciler: Reconciler;
-  /** Milliseconds between two looks for hours of call history that are due. */
-  reconcileEveryMs: number;
+  evidence: EvidenceRounds;
+  /** Milliseconds between two looks for what no webhook announced: due hours of call history, and lost texts. */
+  pace: CompletenessPace;
   retentionDays: number;
 }): Maintenance {
-  const { db, log, drift, reconciler, retentionDays } = parts;
+  const { db, log, drift, reconciler, evidence, pace, retentionDays } = parts;
   const doing = new Set<Promise<void>>();
   const stopping = new AbortController();
 
@@ -47,8 +54,10 @@ export function createMaintenance(parts: {
 
   const timers = [
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
-    every(parts.reconcileEveryMs, 'Comparing call history', () => reconciler.round(stopping.signal)),
-    every(retentionEveryMs, 'Ending the retention of deliveries', () => forgetDeliveries(db, retentionDays)),
+    every(pace.callsMs, 'Comparing call history', () => reconciler.round(stopping.signal)),
+    every(pace.textsMs, 'Looking for lost texts', () => evidence.round()),
+    every(pace.textsMs, 'Comparing unread counts', () => evidence.compareUnread()),
+    every(retentionEveryMs, 'Ending the retention of deliveries', () => endRetention(db, retentionDays)),
   ];
   return {
     async stop() {
@@ -58,21 +67,4 @@ export function createMaintenance(parts: {
       await drift.flush().catch((error: unknown) => log.warn({ err: error }, 'The last drift could not be written'));
     },
   };
-}
-
-/** Removes deliveries older than so many days, some at a time, so that the inbox is never locked for long. */
-export async function forgetDeliveries(db: Database, retentionDays: number): Promise<number> {
-  let forgotten = 0;
-  for (;;) {
-    const rows = await query(
-      db,
-      `delete from ops.deliveries where delivery_id in (
-         select delivery_id from ops.deliveries where received_at < now() - $1 * interval '1 day'
-         order by delivery_id limit $2)
-       returning delivery_id`,
-      [retentionDays, deletedAtOnce],
-    );
-    forgotten += rows.length;
-    if (rows.length < deletedAtOnce) return forgotten;
-  }
 }

@@ -23,6 +23,8 @@ function sentenceOf(error: Error): string {
   switch (code) {
     case 'settings':
     case 'command_failed':
+    case 'not_erasable':
+    case 'queue_unavailable':
       return error.message;
     case 'EADDRINUSE':
       return `${error.message}: another program listens there. Set PORT to a free port, or to 0 for any.`;

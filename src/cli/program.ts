@@ -3,6 +3,7 @@ import { type QueueName, queueNames } from '../../config/queues.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
 import { exitCodes, reporting } from './exit.ts';
+import { addErase, addEvents } from './inbox.ts';
 import { momentArgument } from './moments.ts';
 
 /** What the entry hands to the commands, since nothing in `src` knows the workers. */
@@ -50,7 +51,7 @@ export function createProgram(entry: Entry): Command {
     .description('A runnable imitation of the telephony service, with an account of its own and living traffic.')
     .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 4010)
     .option('--seed <number>', 'decides everything that is invented', wholeNumber, 1)
-    .option('--calls <count>', 'calls of the last fourteen days', wholeNumber, 400)
+    .option('--calls <count>', 'calls of the history: fourteen days, more from 14,000 calls on', wholeNumber, 400)
     .option('--threads <count>', 'text conversations at the start', wholeNumber, 60)
     .option('--no-traffic', 'nothing happens by itself')
     .option(...json)
@@ -70,12 +71,14 @@ export function createProgram(entry: Entry): Command {
     .description('Makes the workers read one thing again, whether or not anything announced it.')
     .addArgument(new Argument('<kind>').choices(['thread', 'call', 'recordings', 'transcripts', 'users', 'lines']))
     .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
-    .action((kind, key) => reporting(async () => (await import('./commands/resync.ts')).run(kind, key)));
+    .action((kind, key) => reporting(async () => (await import('./commands/inbox/resync.ts')).run(kind, key)));
   addCompleteness(program);
   program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in the README.')
     .action(() => reporting(async () => (await import('./commands/settings.ts')).run()));
+  addEvents(program);
+  addErase(program);
   addSubscriptions(program);
   return program;
 }
@@ -92,6 +95,15 @@ function addCompleteness(program: Command): void {
     .option('--artefacts', 'legs, recordings and transcripts too')
     .option(...json)
     .action((options) => reporting(async () => (await import('./commands/backfill.ts')).runCalls(options)));
+  fill
+    .command('threads')
+    .description('Text conversations: the API cannot list them, so callers, contacts and a list are asked for.')
+    .option('--from <moment>', `callers since ${from[1]}; default: all`, momentArgument)
+    .option(...to)
+    .option('--numbers <file>', 'also these: one number a line, and after a comma the line of ours')
+    .option('--most <count>', 'ask for at most so many pairs', wholeNumber, 10_000)
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/backfill.ts')).runThreads(options)));
   program
     .command('reconcile')
     .description('Compares call history with the service now, hour by hour, and mends what is missing.')

@@ -76,12 +76,14 @@ export function ringsOf(rows: readonly RingRow[]): Ring[] {
   return rows.map((row) => ({ kind: row.kind, key: row.key, afterMs: row.after_ms }));
 }
 
+/** Bumps targets, but for threads of somebody who was erased; answers with the bells to ring. */
 export async function bumpTargets(db: Database | Transaction, bumps: readonly Bump[], pauses: Pauses): Promise<Ring[]> {
   if (bumps.length === 0) return [];
   const rows = await query<RingRow>(
     db,
     `with hinted as (
        select * from unnest($1::text[], $2::text[], $3::float8[], $4::smallint[]) as h (kind, key, after_seconds, priority)
+       where case when kind = 'thread' then not ops.is_erased_thread(key) else true end
      ),
      ${bumpStatement(pauses)}`,
     [

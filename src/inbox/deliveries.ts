@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { createBatch } from '../batch.ts';
 import { retryDeadlock } from '../warehouse/database.ts';
 import { bumpStatement, type Pauses, ringsOf } from './bumps.ts';
+import type { ErasedNumbers } from './erased.ts';
 import { priorities, type Ring, type Target, type TargetKind } from './target.ts';
 
 /** One webhook request, as it is kept. */
@@ -14,6 +15,7 @@ export interface Delivery {
   readonly userAgent: string | undefined;
   /** Redacted, and storable as Postgres text. */
   readonly body: string;
+  /** Empty when the delivery tells of somebody who was erased. */
   readonly fingerprint: string;
   readonly targets: readonly DueTarget[];
   readonly isRecognized: boolean;
@@ -38,13 +40,22 @@ export interface Inbox {
 /** Two flushes at once keep Postgres busy while the next batch gathers. */
 const batching = { inFlight: 2, most: 1_000 };
 
-/** Deliveries are committed in natural micro-batches; `onRings` gets the bells to ring after each commit. */
-export function createInbox(pool: Pool, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Inbox {
+/**
+ * Deliveries are committed in natural micro-batches; `onRings` gets the bells to ring after each commit. `erased` keeps
+ * out what they tell of people who were erased.
+ */
+export function createInbox(
+  pool: Pool,
+  pauses: Pauses,
+  onRings: (rings: readonly Ring[]) => void,
+  erased?: Pick<ErasedNumbers, 'hasAny' | 'clear'>,
+): Inbox {
   // One string joined by something that no body can foresee reaches Postgres faster than an array parameter.
   const separator = `\u001e${randomUUID()}\u001e`;
   const text = insertStatement(pauses);
 
-  const batch = createBatch<Delivery, void>(async (deliveries) => {
+  const batch = createBatch<Delivery, void>(async (given) => {
+    const deliveries = erased?.hasAny ? await erased.clear(given) : given;
     const hinted = hintedBy(deliveries);
     const column = (pick: (delivery: Delivery) => string | undefined) =>
       deliveries.map((each) => pick(each) ?? '').join(separator);
@@ -100,9 +111,9 @@ function insertStatement(pauses: Pauses): string {
         string_to_array($6, $1), string_to_array($7, $1), string_to_array($8, $1), string_to_array($9, $1)
       ) as r (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
     ), stored as (
-      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
-      select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), body_hash,
-        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, is_erased)
+      select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), coalesce(body_hash, ''),
+        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean, coalesce(body_hash, '') = ''
       from received
     ), hinted as (
       select kind, key, after_seconds::float8, ${priorities.live} as priority from unnest(

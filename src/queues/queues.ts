@@ -7,7 +7,8 @@ import {
   ringBatch,
 } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
-import { type Bell, jobsOf } from './bell.ts';
+import { type Bell, type BellData, jobsOf } from './bell.ts';
+import { forgetBells } from './forgetting.ts';
 import { withPatience } from './patience.ts';
 import { createPostgresStore } from './postgres.ts';
 import { createRedisStore } from './redis.ts';
@@ -37,6 +38,11 @@ export interface Queues {
   ring(queue: QueueName, bells: readonly Bell[]): Promise<void>;
   /** How many targets wait to be looked at; rejects with `QueueUnavailable`. */
   waiting(queue: QueueName): Promise<number>;
+  /**
+   * Takes bells back that nobody answers yet, and with them what the store remembers of past ones. Answers with how many;
+   * a bell that is being answered goes with its answer. Rejects with `QueueUnavailable`.
+   */
+  forget(queue: QueueName, isForgotten: (bell: BellData) => boolean): Promise<number>;
   /** Starts handlers; a handler that rejects ends its bell. Default concurrency: the queue's own setting. */
   work(queue: QueueName, options: { readonly concurrency?: number }, handler: BellHandler): QueueWorker;
   health(): Promise<QueuesHealth>;
@@ -115,6 +121,13 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       const counts = await ask(name, (queue) => queue.getJobCounts('waiting', 'prioritized', 'delayed'));
       return Object.values(counts).reduce((sum, count) => sum + count, 0);
     },
+
+    forget: (name, isForgotten) =>
+      ask(name, async (queue) => {
+        const forgotten = await forgetBells(queue, isForgotten);
+        await store.forgetEvents(queue);
+        return forgotten;
+      }),
 
     work(name, { concurrency = queueSettings[name].concurrency }, handler) {
       const { lockDuration, stalledInterval, retryDelay } = { ...queueTiming, ...options.timing };

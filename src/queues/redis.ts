@@ -45,6 +45,7 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
       workers ??= connect({ maxRetriesPerRequest: null });
       return new Worker(name, processor, { connection: workers, prefix, ...tuning });
     },
+    forgetEvents: async (queue) => void (await queue.trimEvents(0)),
     health: () => healthOf(producers),
     connections: () => 0,
     async disconnect() {

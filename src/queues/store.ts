@@ -26,6 +26,8 @@ export interface QueueStore {
   isConnected(): boolean;
   openQueue(name: string): BullQueue;
   openWorker(name: string, processor: BellProcessor, tuning: WorkerTuning): BullWorker;
+  /** Removes what the store remembers of past jobs of a queue: it names their targets, and nobody reads it. */
+  forgetEvents(queue: BullQueue): Promise<void>;
   health(): Promise<StoreHealth>;
   /** Postgres connections that this store may have open with so many workers. */
   connections(workers: number): number;

@@ -1,11 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type DeliveryFacts, extract } from '../events/extract.ts';
-import type { Hint } from '../events/hint.ts';
-import type { DueTarget, Inbox } from '../inbox/deliveries.ts';
+import { extract } from '../events/extract.ts';
+import type { Inbox } from '../inbox/deliveries.ts';
+import { targetsOf } from '../inbox/hints.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { threadKey } from '../warehouse/entities/texts/conversations.ts';
 
 export interface HookParts {
   readonly inbox: Inbox;
@@ -22,9 +21,6 @@ export const largestBody = 1_048_576;
 /** So many deliveries may wait for their commit before further ones are sent away to come back later. */
 const mostWaiting = 20_000;
 const retryAfterSeconds = '5';
-
-/** A call that still rings is not in the history yet. */
-const liveCallSeconds = 60;
 
 interface HookRequest {
   Params: { token: string; '*'?: string };
@@ -80,7 +76,7 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
         userAgent: short(request.headers['user-agent']),
         body: facts.body,
         fingerprint: facts.fingerprint,
-        targets: targetsOf(facts),
+        targets: targetsOf(facts.hints),
         isRecognized: facts.isRecognized,
       });
     } catch (error) {
@@ -114,14 +110,4 @@ function isToken(tokens: readonly Buffer[], given: string): boolean {
 /** Headers are kept for reading only; control characters and endless ones are not worth keeping. */
 function short(header: string | undefined): string | undefined {
   return header?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || undefined;
-}
-
-export function targetsOf({ hints }: Pick<DeliveryFacts, 'hints'>): DueTarget[] {
-  return hints.map(targetOf);
-}
-
-function targetOf(hint: Hint): DueTarget {
-  if (hint.kind === 'thread') return { kind: 'thread', key: threadKey(hint) };
-  if (hint.why === 'transcript') return { kind: 'transcripts', key: hint.callId };
-  return { kind: 'call', key: hint.callId, ...(hint.why === 'live' && { afterSeconds: liveCallSeconds }) };
 }

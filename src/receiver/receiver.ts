@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { createInbox } from '../inbox/deliveries.ts';
+import { createErasedNumbers } from '../inbox/erased.ts';
 import { createDatabase } from '../warehouse/database.ts';
 import { guardPages } from './admin.ts';
 import { registerHealth } from './health.ts';
@@ -40,9 +41,10 @@ export async function createReceiver(
     name: 'inbox',
     statementMs: 8_000,
   });
-  const inbox = createInbox(stored.pool, pauses, ringer.ring);
+  const erased = createErasedNumbers(database.db, log);
+  const inbox = createInbox(stored.pool, pauses, ringer.ring, erased);
   const lines = createOurLines(database.db, log);
-  await lines.refresh();
+  await Promise.all([lines.refresh(), erased.refresh()]);
 
   const app = fastify({
     logger: false,
@@ -84,6 +86,7 @@ export async function createReceiver(
       lines.stop();
       await app.close();
       await inbox.idle();
+      erased.stop();
       await stored[Symbol.asyncDispose]();
     },
   };

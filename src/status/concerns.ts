@@ -171,7 +171,7 @@ function inboxConcerns({ inbox }: Snapshot): Concern[] {
     {
       level: 'warning',
       sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be understood.`,
-      cure: 'They are kept in ops.deliveries (is_recognized = false); read one and report its shape.',
+      cure: 'They are kept: `trunkline events list --unrecognized` and `events show` show them; report the shape.',
     },
   ];
 }

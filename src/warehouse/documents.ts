@@ -1,6 +1,7 @@
 import { storableJson } from '../storable.ts';
 import { isNewer, type Provenance } from './columns.ts';
 import { query, type Transaction } from './database.ts';
+import { withoutMentions } from './erasure/erased.ts';
 import { withoutUrls } from './redact.ts';
 
 /** A raw answer that says more than the columns do. */
@@ -11,7 +12,7 @@ export interface Document {
   readonly read: Provenance;
 }
 
-/** Keeps raw answers, URLs redacted; newer wins. */
+/** Keeps raw answers, URLs and the numbers of who was erased redacted; newer wins. */
 export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
   const newest = new Map<string, Document>();
   for (const each of documents) {
@@ -20,6 +21,10 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
   }
   const kept = [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
   if (kept.length === 0) return;
+  const bodies = await withoutMentions(
+    tx,
+    kept.map((each) => each.raw),
+  );
   await query(
     tx,
     `insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
@@ -32,7 +37,7 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
     [
       kept.map((each) => each.entity),
       kept.map((each) => each.key),
-      kept.map((each) => storableJson(withoutUrls(each.raw))),
+      bodies.map((body) => storableJson(withoutUrls(body))),
       kept.map((each) => each.read.fetchSeq),
       kept.map((each) => each.read.fetchedAt),
     ],

@@ -1,8 +1,8 @@
 import Table from 'cli-table3';
-import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { type DayOfCoverage, daysOfCoverage } from '../../sync/coverage/days.ts';
+import { commandSettings } from '../environment.ts';
 
 export interface CoverageFlags {
   readonly from?: Date;
@@ -15,7 +15,7 @@ const usualDays = 14;
 
 /** Shows for each day whether everything that the service reports is held; the last two weeks unless told otherwise. */
 export async function run({ from, to = new Date(), json }: CoverageFlags): Promise<void> {
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const log = createLog('warn');
   await using context = await createContext(readySettings(settings), { log, name: 'coverage', maxConnections: 2 });
   const begin = from ?? new Date(to.getTime() - (usualDays - 1) * dayMs);

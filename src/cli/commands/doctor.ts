@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
-import { readSettings, SettingsError } from '../../../config/settings.ts';
+import { SettingsError } from '../../../config/settings.ts';
 import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { examine } from '../../status/doctor/examine.ts';
 import { type Finding, findingsOn } from '../../status/doctor/finding.ts';
+import { commandSettings } from '../environment.ts';
 import { exitCodes } from '../exit.ts';
 
 /** Prints what is wrong and its cure; exit code 0 when nothing is. */
@@ -16,7 +17,7 @@ export async function run(options: { json?: boolean }): Promise<void> {
 
 async function examination(): Promise<Finding[]> {
   try {
-    const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+    const settings = await commandSettings({ needed: ['DATABASE_URL'] });
     return await examine(readySettings(settings), createLog('silent'));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

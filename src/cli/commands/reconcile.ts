@@ -1,10 +1,10 @@
-import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import type { Service } from '../../service/client.ts';
 import { askForHours } from '../../sync/coverage/coverage.ts';
 import { createReconciler } from '../../sync/coverage/reconcile.ts';
 import { createDriftLog } from '../../warehouse/drift.ts';
+import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
 import { secondsOf } from '../moments.ts';
 import { createProgress } from '../progress.ts';
@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 export async function run({ from, to = new Date(), json }: ReconcileFlags): Promise<void> {
   const begin = from ?? new Date(to.getTime() - dayMs);
   if (to <= begin) throw new CommandFailed('--to must be after --from.');
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createLog('warn');
   await using context = await createContext(readySettings(settings), { log, name: 'reconcile', maxConnections: 4 });
   const { db } = context.database;

@@ -15,7 +15,7 @@ interface SandboxFlags {
 /** Runs the sandbox alone, until it is told to stop. */
 export async function run({ port, seed, calls, threads, traffic, json }: SandboxFlags): Promise<void> {
   const log = createLog(readSettings(process.env).logLevel);
-  const sandbox = await createSandbox({ port, seed, calls, threads, traffic });
+  const sandbox = await createSandbox({ port, seed, calls, threads, traffic, plainLoopbackRedirects: true });
   const { url, apiKey } = sandbox;
   console.log(
     json

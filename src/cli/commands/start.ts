@@ -7,10 +7,7 @@ import type { Entry } from '../program.ts';
 
 /** Brings everything up and prints where to look. */
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
-  const settings = readSettings(process.env, {
-    servesPages: true,
-    ...(process.env.API_BASE_URL && { needed: ['API_KEY'] }),
-  });
+  const settings = readSettings(process.env, { servesPages: true });
   const log = createLog(settings.logLevel);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
@@ -34,7 +31,8 @@ function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir }: Started): 
       : [
           `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
           '',
-          'For the real service set API_BASE_URL, API_KEY and PUBLIC_URL (the address at which it reaches this receiver).',
+          'For the real service set API_BASE_URL and PUBLIC_URL (the address at which it reaches this receiver), and API_KEY;',
+          'without an API key, log in with `trunkline auth login`.',
         ]),
     '',
   ].join('\n');

@@ -1,10 +1,10 @@
 import Table from 'cli-table3';
-import { readSettings } from '../../../config/settings.ts';
 import { type Context, createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import type { Service } from '../../service/client.ts';
 import { isOurAddress } from '../../sync/subscriptions/addresses.ts';
 import { type Ensured, ensureSubscriptions } from '../../sync/subscriptions/ensure.ts';
+import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
 
 /** Lists all subscriptions, ours and other people's; addresses are secrets and are not shown. */
@@ -27,7 +27,7 @@ export function runSwitch(verb: 'enable' | 'disable', id: string): Promise<void>
 }
 
 async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createLog('warn');
   await using context = await createContext(readySettings(settings), {
     log,

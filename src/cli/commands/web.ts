@@ -1,14 +1,14 @@
-import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
+import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
 /** Receives webhooks and serves the pages, until it is told to stop. */
 export async function run(): Promise<void> {
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
   const log = createLog(settings.logLevel);
   const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));

@@ -1,13 +1,13 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
-import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
+import { commandSettings } from '../environment.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
 
 /** Works the queues, until it is told to stop. */
 export async function run(entry: Entry, options: { queues?: QueueName[] }): Promise<void> {
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createLog(settings.logLevel);
   const context = await createContext(readySettings(settings), { log, name: 'worker', maxConnections: 8 });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});

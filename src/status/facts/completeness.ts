@@ -37,9 +37,9 @@ const shownHours = 48;
 export async function readCompleteness(db: Database): Promise<Completeness> {
   const hours = await query<ComparedHour>(
     db,
-    `select window_start as begin, state from (
-       select window_start, state from ops.coverage where stream = 'calls' and window_end <= now()
-       order by window_start desc limit ${shownHours}) c order by 1`,
+    `select from_at as begin, state from (
+       select from_at, state from ops.coverage where stream = 'calls' and to_at <= now()
+       order by from_at desc limit ${shownHours}) c order by 1`,
     [],
   );
   const [sums] = await query<{
@@ -52,9 +52,9 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
   }>(
     db,
     `select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
-       (array_agg(last_error order by window_start desc) filter (where state in ('differs', 'failed')))[1] as difference,
-       coalesce(sum(reported_count) filter (where is_watched and window_start > now() - interval '1 day'), 0)::int as reported,
-       coalesce(sum(unannounced_count) filter (where is_watched and window_start > now() - interval '1 day'), 0)::int as unannounced,
+       (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
+       coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
+       coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
        (select count(*) from ops.gaps where filled_at is null)::int as gaps,
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
         from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share

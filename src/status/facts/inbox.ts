@@ -1,4 +1,4 @@
-import { maskKey } from '../../masking.ts';
+import { maskTarget } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 
 /** What arrived; never what it said. */
@@ -79,9 +79,4 @@ export async function readInbox(db: Database): Promise<InboxFacts> {
 
 function sum(counts: readonly { readonly count: number }[]): number {
   return counts.reduce((total, { count }) => total + count, 0);
-}
-
-function maskTarget(target: string): string {
-  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
-  return `${kind} ${maskKey(kind, key)}`;
 }

@@ -120,9 +120,9 @@ async function openBackfill(
 ): Promise<{ id: string; doneUntil: number; isResumed: boolean }> {
   const [opened] = await query<{ backfill_id: string; done_until: number; is_resumed: boolean }>(
     db,
-    `insert into ops.backfills as b (stream, asked_from, asked_to, with_artefacts, done_until)
+    `insert into ops.backfills as b (stream, asked_from, asked_to, has_artefacts, done_until)
      values ('calls', to_timestamp($1), to_timestamp($2), $3, to_timestamp($1))
-     on conflict (stream, asked_from, asked_to, with_artefacts) where finished_at is null
+     on conflict (stream, asked_from, asked_to, has_artefacts) where finished_at is null
        do update set done_until = b.done_until
      returning backfill_id, extract(epoch from done_until)::integer as done_until, done_until > asked_from as is_resumed`,
     [from, to, withArtefacts],

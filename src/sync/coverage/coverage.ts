@@ -18,7 +18,7 @@ const claimMinutes = 5;
 
 /** The next pass after a comparison that began now, or never. */
 const nextPass = `(
-  select coalesce(min(p.at), 'infinity') from (select c.window_end + p * interval '1 second' as at from unnest(array[${passes}]) p) p
+  select coalesce(min(p.at), 'infinity') from (select c.to_at + p * interval '1 second' as at from unnest(array[${passes}]) p) p
   where p.at > now())`;
 /** A comparison that proved nothing is made again after one minute, then two, four, … up to an hour. */
 const nextTry = `now() + least(60, power(2, least(c.attempts, 6))) * interval '1 minute'`;
@@ -30,10 +30,10 @@ const nextTry = `now() + least(60, power(2, least(c.attempts, 6))) * interval '1
 export async function planHours(db: Database): Promise<void> {
   await query(
     db,
-    `insert into ops.coverage (stream, window_start, window_end, is_watched, due_at)
+    `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at)
      select 'calls', h, h + interval '1 hour', is_watched, h + interval '1 hour' + $1 * interval '1 second'
      from (
-       select generate_series(coalesce(max(window_end), date_trunc('hour', now(), 'UTC')), now(), '1 hour') as h, true as is_watched
+       select generate_series(coalesce(max(to_at), date_trunc('hour', now(), 'UTC')), now(), '1 hour') as h, true as is_watched
        from ops.coverage where stream = 'calls' and is_watched
        union all
        select generate_series(date_trunc('hour', now(), 'UTC') - $2 * interval '1 hour', now() - interval '1 hour', '1 hour'), false
@@ -56,13 +56,13 @@ export async function claimHours(db: Database, most: number): Promise<DueHour[]>
   return query<DueHour>(
     db,
     `with due as (
-       select stream, window_start from ops.coverage
-       where stream = 'calls' and due_at <= now() and claimed_until <= now() and window_end <= now()
-       order by window_start limit $1 for update skip locked
+       select stream, from_at from ops.coverage
+       where stream = 'calls' and due_at <= now() and claimed_until <= now() and to_at <= now()
+       order by from_at limit $1 for update skip locked
      )
      update ops.coverage c set claimed_until = now() + interval '${claimMinutes} minutes' from due
-     where c.stream = due.stream and c.window_start = due.window_start
-     returning extract(epoch from c.window_start)::integer as begin, c.is_watched as "isWatched"`,
+     where c.stream = due.stream and c.from_at = due.from_at
+     returning extract(epoch from c.from_at)::integer as begin, c.is_watched as "isWatched"`,
     [most],
   );
 }
@@ -71,11 +71,11 @@ export async function claimHours(db: Database, most: number): Promise<DueHour[]>
 export async function askForHours(db: Database, span: Span): Promise<number> {
   const rows = await query(
     db,
-    `insert into ops.coverage as c (stream, window_start, window_end, is_watched, due_at)
+    `insert into ops.coverage as c (stream, from_at, to_at, is_watched, due_at)
      select 'calls', h, h + interval '1 hour', false, now()
      from generate_series(date_trunc('hour', to_timestamp($1), 'UTC'), least(to_timestamp($2), now()) - interval '1 second', '1 hour') h
      where h + interval '1 hour' <= now()
-     on conflict (stream, window_start) do update set due_at = now(), claimed_until = '-infinity'
+     on conflict (stream, from_at) do update set due_at = now(), claimed_until = '-infinity'
      returning 1`,
     [span.from, span.to],
   );
@@ -107,9 +107,9 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
   // History that is compared for the first time was never planned.
   await query(
     tx,
-    `insert into ops.coverage (stream, window_start, window_end, is_watched, due_at)
+    `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at)
      select 'calls', to_timestamp(h), to_timestamp(h) + interval '1 hour', false, now() from unnest($1::bigint[]) h
-     on conflict (stream, window_start) do nothing`,
+     on conflict (stream, from_at) do nothing`,
     [hours],
   );
   await query(
@@ -129,7 +129,7 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
        proven_at = case when doubt is null then now() else c.proven_at end,
        checked_at = now(), claimed_until = '-infinity', last_error = doubt
      from compared
-     where c.stream = 'calls' and c.window_start = to_timestamp(compared.begin)`,
+     where c.stream = 'calls' and c.from_at = to_timestamp(compared.begin)`,
     [hours, [...calls.values()], unlisted.map(({ begin }) => begin), doubt ?? null],
   );
   return unlisted.map(({ call_id }) => call_id);
@@ -141,7 +141,7 @@ export async function failHours(db: Database, hours: readonly number[], reason: 
     db,
     `update ops.coverage c set state = case when state = 'waiting' then 'failed' else state end,
        attempts = attempts + 1, due_at = ${nextTry}, checked_at = now(), claimed_until = '-infinity', last_error = $2
-     where stream = 'calls' and window_start = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
+     where stream = 'calls' and from_at = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
     [hours, reason],
   );
 }
@@ -151,7 +151,7 @@ export async function releaseHours(db: Database, hours: readonly number[]): Prom
   await query(
     db,
     `update ops.coverage set claimed_until = '-infinity'
-     where stream = 'calls' and window_start = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
+     where stream = 'calls' and from_at = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
     [hours],
   );
 }
@@ -163,7 +163,7 @@ export async function countUnannounced(tx: Transaction, seconds: readonly number
     tx,
     `update ops.coverage c set unannounced_count = coalesce(unannounced_count, 0) + found.calls
      from (select floor(s / 3600)::bigint * 3600 as begin, count(*) as calls from unnest($1::bigint[]) s group by 1) found
-     where c.stream = 'calls' and c.is_watched and c.window_start = to_timestamp(found.begin)`,
+     where c.stream = 'calls' and c.is_watched and c.from_at = to_timestamp(found.begin)`,
     [seconds],
   );
 }

@@ -38,9 +38,9 @@ export async function startWorker(
   );
 }
 
-/** `trunkline sandbox` in which nothing happens by itself. */
-export function startSandbox(): Promise<Running<SandboxAccess>> {
-  return startNode(['src/main.ts', 'sandbox', '--port', '0', '--no-traffic', '--json'], {}, (line) =>
+/** `trunkline sandbox` in which nothing happens by itself, with further options of that command. */
+export function startSandbox(...options: string[]): Promise<Running<SandboxAccess>> {
+  return startNode(['src/main.ts', 'sandbox', '--port', '0', '--no-traffic', '--json', ...options], {}, (line) =>
     line.startsWith('{"url"') ? (JSON.parse(line) as SandboxAccess) : undefined,
   );
 }

@@ -49,7 +49,7 @@ describe.each(backends)('on %s', async (backend) => {
   test('an hour in which webhooks were expected counts what they did not announce', async () => {
     await reconciler.round();
     await world.query(
-      `update ops.coverage set is_watched = true, due_at = now() where window_start = date_trunc('hour', now(), 'UTC') - interval '3 hours'`,
+      `update ops.coverage set is_watched = true, due_at = now() where from_at = date_trunc('hour', now(), 'UTC') - interval '3 hours'`,
     );
     await unannounced(3);
     const announced = await unannounced(3);
@@ -77,7 +77,7 @@ describe.each(backends)('on %s', async (backend) => {
     await askForHours(context.database.db, { from: begin, to: begin + 3_600 });
     await reconciler.round();
     const [row] = await world.query(
-      'select state, reported_count, held_count, last_error from ops.coverage where window_start = to_timestamp($1)',
+      'select state, reported_count, held_count, last_error from ops.coverage where from_at = to_timestamp($1)',
       begin,
     );
     expect(row).toMatchObject({ state: 'differs', reported_count: 1, held_count: 2 });
@@ -93,7 +93,7 @@ describe.each(backends)('on %s', async (backend) => {
     expect(round.failed).toBeGreaterThanOrEqual(23);
     const states = await world.query(
       `select distinct state, attempts, due_at > now() as is_later, last_error is not null as says_why
-       from ops.coverage where window_end <= now() and checked_at is not null`,
+       from ops.coverage where to_at <= now() and checked_at is not null`,
     );
     expect(states).toEqual([{ state: 'failed', attempts: 1, is_later: true, says_why: true }]);
     sandbox.faults({});
@@ -103,12 +103,12 @@ describe.each(backends)('on %s', async (backend) => {
 
   test('a downtime is planned at the next start', async () => {
     await reconciler.round();
-    const planned = `select count(*)::integer from ops.coverage where window_end <= now() and is_watched`;
+    const planned = `select count(*)::integer from ops.coverage where to_at <= now() and is_watched`;
     await world.query(
-      `update ops.coverage set is_watched = true where window_start = date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
+      `update ops.coverage set is_watched = true where from_at = date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
     );
     await world.query(
-      `delete from ops.coverage where window_start > date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
+      `delete from ops.coverage where from_at > date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
     );
     await unannounced(2);
     await reconciler.round();
@@ -126,7 +126,7 @@ describe.each(backends)('on %s', async (backend) => {
     expect(days[0]).toMatchObject({ hours: 24, provenHours: 0, isComplete: false, reported: undefined });
     expect(days[3]).toMatchObject({ isComplete: true });
     await world.query(
-      `update ops.coverage set state = 'differs', last_error = 'because' where window_start = date_trunc('hour', now(), 'UTC') - interval '1 hour'`,
+      `update ops.coverage set state = 'differs', last_error = 'because' where from_at = date_trunc('hour', now(), 'UTC') - interval '1 hour'`,
     );
     const [yesterday, last] = (await daysOfCoverage(context.database.db, before, today)).slice(-2);
     expect([yesterday, last].some((day) => day?.difference === 'because' && !day.isComplete)).toBe(true);

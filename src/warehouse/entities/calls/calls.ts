@@ -3,6 +3,7 @@ import type { Call, CallSummary } from '../../../service/entities/call.ts';
 import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
+import { clearCalls, eraseCalls } from '../../erasure/calls.ts';
 import { upsert } from '../../mirror.ts';
 import { writeLegs } from './legs.ts';
 
@@ -41,8 +42,9 @@ export interface CallRead {
   readonly read: Provenance;
 }
 
-/** Mirrors calls, and the legs of those that were read whole. */
-export async function writeCalls(tx: Transaction, reads: readonly CallRead[]): Promise<void> {
+/** Mirrors calls, and the legs of those that were read whole; of parties who were erased, nothing. */
+export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
+  const { reads, erased } = await clearCalls(tx, all);
   await upsert(
     tx,
     calls,
@@ -61,11 +63,12 @@ export async function writeCalls(tx: Transaction, reads: readonly CallRead[]): P
   await keepDocuments(
     tx,
     reads.flatMap(({ call, read }) =>
-      'legs' in call || call.unknownKeys.length > 0
+      ('legs' in call || call.unknownKeys.length > 0) && !erased.has(call.id)
         ? [{ entity: 'call' as const, key: call.id, raw: call.raw, read }]
         : [],
     ),
   );
+  if (erased.size > 0) await eraseCalls(tx, [...erased]);
 }
 
 /** A call that was not recorded has nothing to look for: neither recordings nor transcripts. */

@@ -2,6 +2,9 @@ import type { Recording } from '../../../service/entities/recording.ts';
 import { mirrorTable } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
+import { eraseCalls, erasedCalls } from '../../erasure/calls.ts';
+import { erasedAmong } from '../../erasure/erased.ts';
+import { numbersMentioned } from '../../erasure/mentions.ts';
 import { upsert } from '../../mirror.ts';
 import { type ArtefactRead, currentArtefactReads, recordArtefactReads } from './artefacts.ts';
 import { pairTranscripts } from './pairing.ts';
@@ -22,9 +25,12 @@ export interface RecordingsRead extends ArtefactRead {
   readonly recordings: readonly Recording[];
 }
 
-/** Mirrors recordings, their links apart, and pairs the calls' transcripts again. */
+/**
+ * Mirrors recordings, their links apart, and pairs the calls' transcripts again. Of the recordings of an erased call,
+ * only that they exist.
+ */
 export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
-  const reads = await currentArtefactReads(tx, 'recordings', all);
+  const reads = await clearEnds(tx, await currentArtefactReads(tx, 'recordings', all));
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, recordings, read }) => recordings.map((each) => ({ callId, each, read })));
   await upsert(
@@ -57,6 +63,24 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
   await pairTranscripts(
     tx,
     listed.map(({ callId }) => callId),
+  );
+}
+
+async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Promise<readonly RecordingsRead[]> {
+  const endsOf = ({ recordings }: RecordingsRead) =>
+    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => numbersMentioned(end ?? '')));
+  const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
+  const named = reads.filter((each) => endsOf(each).some((number) => numbers.has(number))).map(({ callId }) => callId);
+  if (named.length > 0) await eraseCalls(tx, named);
+  const marked = await erasedCalls(
+    tx,
+    reads.map(({ callId }) => callId),
+  );
+  const bare = { url: undefined, from: undefined, to: undefined, unknownKeys: [] };
+  return reads.map((each) =>
+    marked.has(each.callId) || named.includes(each.callId)
+      ? { ...each, recordings: each.recordings.map((one) => ({ ...one, ...bare })) }
+      : each,
   );
 }
 

@@ -3,6 +3,8 @@ import { storableJson } from '../../../storable.ts';
 import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
+import { erasedCalls } from '../../erasure/calls.ts';
+import { withoutMentions } from '../../erasure/erased.ts';
 import { upsert } from '../../mirror.ts';
 import { type ArtefactRead, currentArtefactReads, recordArtefactReads } from './artefacts.ts';
 import { pairTranscripts } from './pairing.ts';
@@ -41,9 +43,12 @@ interface Listed {
   readonly read: Provenance;
 }
 
-/** Mirrors transcripts, what was said apart, and pairs them with the recorded legs held. */
+/**
+ * Mirrors transcripts, what was said apart, and pairs them with the recorded legs held. Those of an erased call are left
+ * out.
+ */
 export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
-  const reads = await currentArtefactReads(tx, 'transcripts', all);
+  const reads = await clearWords(tx, await currentArtefactReads(tx, 'transcripts', all));
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
   await upsert(
@@ -64,6 +69,15 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
     tx,
     listed.map(({ callId }) => callId),
   );
+}
+
+async function clearWords(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
+  const erased = await erasedCalls(
+    tx,
+    reads.map(({ callId }) => callId),
+  );
+  const kept = reads.map((each) => (erased.has(each.callId) ? { ...each, transcripts: [] } : each));
+  return withoutMentions(tx, kept);
 }
 
 function transcriptRow(callId: string, transcript: Transcript): Row<typeof transcripts.columns> {

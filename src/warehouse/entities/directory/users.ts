@@ -3,6 +3,7 @@ import type { User } from '../../../service/entities/user.ts';
 import { mirrorTable, type Provenance } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
+import { withoutMentions } from '../../erasure/erased.ts';
 import { upsert } from '../../mirror.ts';
 import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
 
@@ -27,8 +28,9 @@ export interface UsersRead {
 }
 
 /** Mirrors the users and where they can be reached; a user that a complete read no longer lists is marked deleted. */
-export async function writeUsers(tx: Transaction, { users: listed, isComplete, read }: UsersRead): Promise<void> {
+export async function writeUsers(tx: Transaction, { users: all, isComplete, read }: UsersRead): Promise<void> {
   if (!(await isCurrent(tx, 'warehouse.users', read.fetchSeq))) return;
+  const listed = await withoutMentions(tx, all);
   const knownOwners = await heldOwners(tx, 'warehouse.users');
   await upsert(
     tx,

@@ -1,21 +1,31 @@
-import { readSettings } from '../../../config/settings.ts';
-import { createContext, readySettings } from '../../context.ts';
-import { bumpTargets } from '../../inbox/bumps.ts';
-import type { Target } from '../../inbox/target.ts';
-import { createLog } from '../../log.ts';
-import { normalizeNumber } from '../../numbers.ts';
-import { threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
-import { CommandFailed } from '../exit.ts';
+import { createContext, readySettings } from '../../../context.ts';
+import { bumpTargets } from '../../../inbox/bumps.ts';
+import { shownTarget, type Target } from '../../../inbox/target.ts';
+import { createLog } from '../../../log.ts';
+import { normalizeNumber } from '../../../numbers.ts';
+import { type Database, query } from '../../../warehouse/database.ts';
+import { threadKey, threadOf } from '../../../warehouse/entities/texts/conversations.ts';
+import { commandSettings } from '../../environment.ts';
+import { CommandFailed } from '../../exit.ts';
 
 /** Bumps one target, whether or not anything announced it. */
 export async function run(kind: Target['kind'], key: string): Promise<void> {
-  const settings = readSettings(process.env, { needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const log = createLog('warn');
   await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
   const target = { kind, key: keyOf(kind, key) };
-  context.ringer.ring(await bumpTargets(context.database.db, [target], context.pauses));
+  const { db } = context.database;
+  context.ringer.ring(await bumpTargets(db, [target], context.pauses));
+  if (!(await isTarget(db, target))) {
+    throw new CommandFailed(`${shownTarget(target)} is not read: somebody takes part who was erased.`);
+  }
   await context.ringer.idle();
   console.log(`${target.kind} ${target.key} will be read.`);
+}
+
+async function isTarget(db: Database, { kind, key }: Target): Promise<boolean> {
+  const rows = await query(db, 'select from ops.sync_targets where kind = $1 and key = $2', [kind, key]);
+  return rows.length > 0;
 }
 
 function keyOf(kind: Target['kind'], key: string): string {

@@ -1,0 +1,30 @@
+import Table from 'cli-table3';
+import { createContext, readySettings } from '../../../context.ts';
+import { type Erasure, eraseNumber, previewErasure } from '../../../erasure/erase.ts';
+import { createLog } from '../../../log.ts';
+import { commandSettings } from '../../environment.ts';
+
+/** Removes a person, or says what that would remove. The number is shown by its last four digits alone. */
+export async function run(number: string, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), { log, name: 'erase', maxConnections: 2 });
+  const { db } = context.database;
+  const erasure = yes ? await eraseNumber({ db, queues: context.queues }, number) : await previewErasure(db, number);
+  console.log(json ? JSON.stringify({ ...erasure, isDone: yes }) : report(erasure, yes));
+}
+
+function report({ number, removed }: Erasure, isDone: boolean): string {
+  const places = Object.entries(removed).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (places.length === 0) {
+    return isDone
+      ? `Nothing was left of ${number}; it is kept out.`
+      : `Nothing is held of ${number}; --yes keeps it out from now on.`;
+  }
+  const table = new Table({ head: ['rows', 'table'], style: { head: [], border: [] }, colAligns: ['right', 'left'] });
+  for (const [place, count] of places) table.push([count, place]);
+  const verdict = isDone
+    ? `${number} is erased, and kept out from now on.`
+    : `This would be removed of ${number}, for good; the rows of calls stay without the person. --yes does it.`;
+  return `${table.toString()}\n${verdict}`;
+}

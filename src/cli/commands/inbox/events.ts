@@ -1,0 +1,152 @@
+import Table from 'cli-table3';
+import { type Context, createContext, readySettings } from '../../../context.ts';
+import {
+  countBefore,
+  type Desk,
+  discardBefore,
+  discardDelivery,
+  findDelivery,
+  type KeptDelivery,
+  listDeliveries,
+  type Reworked,
+  reparseDeliveries,
+  replayDelivery,
+  replaySince,
+} from '../../../inbox/operations.ts';
+import { createLog } from '../../../log.ts';
+import { maskNumbers, maskTarget } from '../../../masking.ts';
+import { commandSettings } from '../../environment.ts';
+import { CommandFailed } from '../../exit.ts';
+
+interface Json {
+  readonly json?: boolean;
+}
+
+export interface ListFlags extends Json {
+  readonly unrecognized?: boolean;
+  readonly type?: string;
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+/** Lists kept deliveries, newest first; numbers masked. */
+export function runList({ unrecognized, type, since, limit, json }: ListFlags): Promise<void> {
+  return inInbox(async ({ database }) => {
+    const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
+    if (json) return console.log(JSON.stringify(found.map(listed)));
+    if (found.length === 0) return console.log('There is no such delivery.');
+    const table = new Table({
+      head: ['id', 'received', 'type', 'bytes', 'points at'],
+      style: { head: [], border: [] },
+    });
+    for (const each of found.map(listed)) {
+      table.push([each.id, each.receivedAt.toISOString(), each.type ?? '', each.bytes, standing(each)]);
+    }
+    console.log(table.toString());
+  });
+}
+
+function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: KeptDelivery) {
+  return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
+}
+
+function standing({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
+  const shown = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
+  if (isErased) return ['erased', shown].filter((each) => each !== '').join('\n');
+  return isRecognized ? shown : 'not understood';
+}
+
+/** Shows one delivery, body and numbers in full. */
+export function runShow(id: string, { json }: Json): Promise<void> {
+  return inInbox(async ({ database }) => {
+    const found = await findDelivery(database.db, id);
+    if (!found) throw noSuch(id);
+    if (json) return console.log(JSON.stringify(found));
+    const { body, targets, receivedAt, ...rest } = found;
+    const lines: Record<string, unknown> = {
+      received: receivedAt.toISOString(),
+      type: rest.type ?? 'none in the address',
+      'body says': rest.claimedType ?? 'nothing',
+      'content type': rest.contentType ?? 'none',
+      sender: rest.userAgent ?? 'none',
+      understood: rest.isRecognized ? 'yes' : 'no',
+      'points at': targets.join(', ') || 'nothing',
+    };
+    const width = Math.max(...Object.keys(lines).map(({ length }) => length));
+    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(width)}  ${value}`);
+    console.log(`\n${rest.isErased ? '(erased)' : laidOut(body)}`);
+  });
+}
+
+function laidOut(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+/** Bumps again what one delivery, or all since a moment, point at. */
+export function runReplay(id: string | undefined, { since, json }: Json & { since?: Date }): Promise<void> {
+  return inInbox(async (context) => {
+    const desk = deskOf(context);
+    const done = id === undefined ? await replaySince(desk, since ?? new Date()) : await replayDelivery(desk, id);
+    if (!done) throw noSuch(id ?? '');
+    tell(done, json, `${counted(done.deliveries)} replayed: ${done.targets} things will be read again.`);
+  });
+}
+
+/** Runs today's extraction over kept deliveries. */
+export function runReparse({ all = false, json }: Json & { all?: boolean }): Promise<void> {
+  return inInbox(async (context) => {
+    const done = await reparseDeliveries(deskOf(context), all);
+    tell(done, json, `${counted(done.deliveries)} understood anew: ${done.targets} things will be read.`);
+  });
+}
+
+/** Removes deliveries; without `yes` says how many. */
+export function runDiscard(
+  id: string | undefined,
+  { before, yes = false, json }: Json & { before?: Date; yes?: boolean },
+): Promise<void> {
+  return inInbox(async ({ database: { db } }) => {
+    const deliveries = id === undefined ? await discardOld(before ?? new Date(0)) : await discardOne(id);
+    if (json) console.log(JSON.stringify({ deliveries, isDone: yes }));
+    else if (yes) console.log(`${counted(deliveries)} discarded.`);
+    else console.log(`${counted(deliveries)} would be discarded; --yes does it.`);
+
+    function discardOld(moment: Date): Promise<number> {
+      return yes ? discardBefore(db, moment) : countBefore(db, moment);
+    }
+
+    async function discardOne(one: string): Promise<number> {
+      const isThere = yes ? await discardDelivery(db, one) : (await findDelivery(db, one)) !== undefined;
+      if (!isThere) throw noSuch(one);
+      return 1;
+    }
+  });
+}
+
+async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
+  await work(context);
+  await context.ringer.idle();
+}
+
+function deskOf({ database, pauses, ringer }: Context): Desk {
+  return { db: database.db, pauses, onRings: ringer.ring };
+}
+
+function tell(done: Reworked, json: boolean | undefined, sentence: string): void {
+  console.log(json ? JSON.stringify({ deliveries: done.deliveries, targets: done.targets }) : sentence);
+}
+
+function counted(deliveries: number): string {
+  return deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
+}
+
+function noSuch(id: string): CommandFailed {
+  return new CommandFailed(`There is no delivery ${maskNumbers(id)}: \`events list\` shows those that are kept.`);
+}

@@ -1,0 +1,84 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { exitCodes, reporting } from './exit.ts';
+import { momentArgument } from './moments.ts';
+
+const json = ['--json', 'print it as JSON'] as const;
+const yes = ['--yes', 'do it; without this, only say what would be removed'] as const;
+const moment = 'a day such as 2026-11-01 (UTC), or an instant';
+
+/** The deliveries that are kept, and what can be done with them. */
+export function addEvents(program: Command): void {
+  const load = () => import('./commands/inbox/events.ts');
+  const group = program.command('events').description('The webhook deliveries that are kept in the inbox.');
+  group
+    .command('list')
+    .description('The newest deliveries; numbers are masked.')
+    .option('--unrecognized', 'only those that could not be understood')
+    .option('--type <type>', 'only those of an event type, such as AccountSMS')
+    .option('--since <moment>', `only those since ${moment}`, momentArgument)
+    .option('--limit <count>', 'at most so many', count, 50)
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runList(options)));
+  group
+    .command('show')
+    .argument('<id>', 'its id, as `events list` shows it', deliveryId)
+    .description('One delivery in full, with its body as it is kept: secrets and addresses redacted.')
+    .option(...json)
+    .action((id, options) => reporting(async () => (await load()).runShow(id, options)));
+  group
+    .command('replay')
+    .argument('[id]', 'one delivery', deliveryId)
+    .description('Reads again what deliveries pointed at, through the API.')
+    .option('--since <moment>', `all since ${moment}`, momentArgument)
+    .option(...json)
+    .action((id, options, command: Command) => {
+      needsOne(command, id, options.since, '--since');
+      return reporting(async () => (await load()).runReplay(id, options));
+    });
+  group
+    .command('reparse')
+    .description('Tries again to understand what could not be understood, and reads what that points at.')
+    .option('--all', 'also deliveries that were understood')
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runReparse(options)));
+  group
+    .command('discard')
+    .argument('[id]', 'one delivery', deliveryId)
+    .description('Removes deliveries from the inbox. What was mirrored stays.')
+    .option('--before <moment>', `all before ${moment}`, momentArgument)
+    .option(...yes)
+    .option(...json)
+    .action((id, options, command: Command) => {
+      needsOne(command, id, options.before, '--before');
+      return reporting(async () => (await load()).runDiscard(id, options));
+    });
+}
+
+/** The way out for a person. */
+export function addErase(program: Command): void {
+  program
+    .command('erase')
+    .argument('<number>', 'the phone number of the person, with its country code')
+    .description('Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries.')
+    .option(...yes)
+    .option(...json)
+    .action((number, options) =>
+      reporting(async () => (await import('./commands/inbox/erase.ts')).run(number, options)),
+    );
+}
+
+function needsOne(command: Command, id: unknown, other: unknown, flag: string): void {
+  if ((id === undefined) === (other === undefined)) {
+    command.error(`error: say which: an id, or ${flag}`, { exitCode: exitCodes.wrongUse });
+  }
+}
+
+function deliveryId(text: string): string {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('It must be the id of a delivery, a whole number.');
+  return text;
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}

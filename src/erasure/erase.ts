@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { queueNames } from '../../config/queues.ts';
+import { erasedRefreshMs } from '../inbox/erased.ts';
+import type { Queues } from '../queues/queues.ts';
+import { type Database, query, retryDeadlock, type Transaction } from '../warehouse/database.ts';
+import type { Removed } from '../warehouse/erasure/calls.ts';
+import { eraseInbox } from './inbox.ts';
+import { eraseMentions } from './mentions.ts';
+import { callsOf, eraseParty, eraseTexts } from './mirror.ts';
+import { erasableNumber, refuseOwnNumber } from './number.ts';
+
+export { NotErasable } from './number.ts';
+
+/*
+ * An erasure is one promise in five steps:
+ *
+ *   remember: the hash is committed ─▶ barrier: writers that may not know it have ended ─▶ purge ─▶
+ *   wait: every receiver has asked who was erased ─▶ purge the inbox and the queues once more
+ *
+ * Killed at any step, it is repeated from the beginning: what is gone is not counted again.
+ */
+
+export interface ErasureParts {
+  readonly db: Database;
+  readonly queues: Pick<Queues, 'forget'>;
+  /** After so long every receiver knows of the erasure, in milliseconds. */
+  readonly knownAfterMs?: number;
+}
+
+/** What an erasure removed, or would remove: rows by table, and bells under `queues`; tables without any are left out. */
+export interface Erasure {
+  /** The last four digits, to be recognized by. */
+  readonly number: string;
+  readonly removed: Removed;
+}
+
+/** A receiver asks every `erasedRefreshMs`; a second for its answer. */
+const usuallyKnownAfterMs = erasedRefreshMs + 1_000;
+
+/** Says what {@link eraseNumber} would remove now, and removes nothing. Throws `NotErasable`. */
+export async function previewErasure(db: Database, text: string): Promise<Erasure> {
+  const number = erasableNumber(text);
+  await refuseOwnNumber(db, number);
+  const preview = new Preview();
+  await db
+    .transaction()
+    .execute(async (tx) => {
+      preview.removed = await purge(tx, number);
+      throw preview;
+    })
+    .catch((error: unknown) => {
+      if (error !== preview) throw error;
+    });
+  return { number: shown(number), removed: preview.removed };
+}
+
+/** Rolls a purge back that was only to be counted. */
+class Preview extends Error {
+  removed: Removed = {};
+}
+
+/**
+ * Removes a person from mirror, documents, inbox and queues by the number, and keeps them out from now on: of texts
+ * everything goes, group threads whole; the rows of calls stay without the person. Safe to repeat; what is left then is
+ * nothing. Throws `NotErasable`, and `QueueUnavailable` when only the queues could not be asked.
+ */
+export async function eraseNumber({ db, queues, knownAfterMs }: ErasureParts, text: string): Promise<Erasure> {
+  const number = erasableNumber(text);
+  await refuseOwnNumber(db, number);
+  await remember(db, number);
+  await barrier(db);
+  const purged = await inTransaction(db, (tx) => purge(tx, number));
+  await record(db, number, purged);
+  const forgotten = await forgetBells(queues, number);
+  await sleep(knownAfterMs ?? usuallyKnownAfterMs);
+  await deliveriesUnderWay(db);
+  const late = await inTransaction(db, (tx) => eraseInbox(tx, number, []));
+  const forgottenLate = await forgetBells(queues, number);
+  const afterwards = sum([late, { queues: forgotten + forgottenLate }]);
+  await record(db, number, afterwards);
+  return { number: shown(number), removed: sum([purged, afterwards]) };
+}
+
+/** Everything in one transaction, so that a person is either held or not. */
+async function purge(tx: Transaction, number: string): Promise<Removed> {
+  const calls = await callsOf(tx, number);
+  return sum([
+    await eraseTexts(tx, number),
+    await eraseInbox(tx, number, calls),
+    await eraseParty(tx, number, calls),
+    // The texts of the send ledger belong here, once there is one.
+    await eraseMentions(tx, number),
+  ]);
+}
+
+async function remember(db: Database, number: string): Promise<void> {
+  await query(
+    db,
+    `insert into ops.erasures (number_hash) values (ops.erasure_hash($1))
+     on conflict (number_hash) do update set repeated_at = now()`,
+    [number],
+  );
+}
+
+/** Resolves when no transaction goes on that writes to the mirror and may not know of what was remembered. */
+async function barrier(db: Database): Promise<void> {
+  await inTransaction(db, (tx) => query(tx, `select pg_advisory_xact_lock(hashtext('ops.erasures'))`, []));
+}
+
+/** Resolves when the deliveries that were being stored are. */
+async function deliveriesUnderWay(db: Database): Promise<void> {
+  await inTransaction(db, (tx) => query(tx, 'lock table ops.deliveries in share mode', []));
+}
+
+async function forgetBells(queues: ErasureParts['queues'], number: string): Promise<number> {
+  const counts: number[] = [];
+  for (const name of queueNames) {
+    counts.push(await queues.forget(name, ({ kind, key }) => kind === 'thread' && key.split(/[/,]/).includes(number)));
+  }
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+async function record(db: Database, number: string, removed: Removed): Promise<void> {
+  await query(
+    db,
+    `update ops.erasures e set removed = (
+       select coalesce(jsonb_object_agg(place, count), '{}')
+       from (select place, sum(count::bigint) as count from (
+         select * from jsonb_each_text(e.removed) union all select * from jsonb_each_text($2::jsonb)) as b (place, count)
+       group by place) s)
+     where number_hash = ops.erasure_hash($1)`,
+    [number, JSON.stringify(removed)],
+  );
+}
+
+function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return retryDeadlock(() => db.transaction().execute(work));
+}
+
+function sum(parts: readonly Removed[]): Removed {
+  const total: Record<string, number> = {};
+  for (const [place, count] of parts.flatMap((part) => Object.entries(part))) {
+    if (count > 0) total[place] = (total[place] ?? 0) + count;
+  }
+  return total;
+}
+
+function shown(number: string): string {
+  return `…${number.slice(-4)}`;
+}

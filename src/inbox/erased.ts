@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import type { Log } from '../log.ts';
+import { type Database, query } from '../warehouse/database.ts';
+import { numbersMentioned } from '../warehouse/erasure/mentions.ts';
+import type { Delivery } from './deliveries.ts';
+
+/** How often the numbers that were erased are asked for, in milliseconds: an erasure waits until everybody knows it. */
+export const erasedRefreshMs = 2_000;
+
+/** Who was erased, as a receiver keeps it in memory: hashes, which deliveries are held against before they are stored. */
+export interface ErasedNumbers {
+  /** False costs a delivery nothing more. */
+  readonly hasAny: boolean;
+  /** The deliveries as they may be stored: without a body where they tell of somebody who was erased. */
+  clear(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
+  const hashes = new Set<string>();
+  let salt = '';
+  let newest = '0';
+
+  async function refresh(): Promise<void> {
+    try {
+      const rows = await query<{ erasure_id: string; number_hash: string; salt: string }>(
+        db,
+        `select erasure_id, number_hash, salt from ops.erasures cross join secrets.erasure_salt
+         where erasure_id > $1 order by erasure_id`,
+        [newest],
+      );
+      for (const row of rows) {
+        hashes.add(row.number_hash);
+        newest = row.erasure_id;
+        salt = row.salt;
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'Who was erased could not be refreshed; those known are kept out');
+    }
+  }
+
+  const isErased = (number: string) => hashes.has(hash('sha256', salt + number, 'hex'));
+  const isMentioned = (text: string) => numbersMentioned(text).some(isErased);
+
+  /** Calls of somebody who was erased, as far as the mirror knows them: an event can tell of one without a number. */
+  async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    const keys = deliveries.flatMap(({ targets }) => targets.filter(({ kind }) => kind !== 'thread'));
+    if (keys.length === 0) return new Set();
+    const rows = await query<{ call_id: string }>(
+      db,
+      'select call_id from warehouse.calls where is_erased and call_id = any($1)',
+      [keys.map(({ key }) => key)],
+    );
+    return new Set(rows.map(({ call_id }) => call_id));
+  }
+
+  const timer = setInterval(refresh, erasedRefreshMs).unref();
+  return {
+    get hasAny() {
+      return hashes.size > 0;
+    },
+    async clear(deliveries) {
+      const calls = await erasedCallsOf(deliveries);
+      return deliveries.map((delivery) => {
+        const { targets, body } = delivery;
+        const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
+        return isOfErased || isMentioned(body) ? emptied(delivery, isMentioned) : delivery;
+      });
+    },
+    refresh,
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Calls are still read: their ids name nobody, and their rows stay in the mirror without the person. */
+function emptied(delivery: Delivery, isMentioned: (text: string) => boolean): Delivery {
+  const targets = delivery.targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
+  return { ...delivery, body: '', fingerprint: '', targets };
+}

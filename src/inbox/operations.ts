@@ -1,0 +1,212 @@
+import { extract } from '../events/extract.ts';
+import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { ourLines } from '../warehouse/entities/directory/lines.ts';
+import { bumpTargets, type Pauses } from './bumps.ts';
+import { targetsOf } from './hints.ts';
+import { type Priority, priorities, type Ring, type Target, targetKinds } from './target.ts';
+
+/** A delivery as it was kept. */
+export interface KeptDelivery {
+  readonly id: string;
+  readonly receivedAt: Date;
+  readonly type: string | null;
+  /** What the body says that it is. */
+  readonly claimedType: string | null;
+  readonly contentType: string | null;
+  readonly userAgent: string | null;
+  /** Each as `kind key`. */
+  readonly targets: readonly string[];
+  readonly isRecognized: boolean;
+  readonly isErased: boolean;
+  /** Secrets and URLs redacted; empty when it is erased. */
+  readonly body: string;
+}
+
+const columns = `delivery_id as id, received_at as "receivedAt", event_type as type, claimed_type as "claimedType",
+  content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body`;
+
+/** Which deliveries are meant; no condition means all. */
+export interface Selection {
+  readonly isUnrecognized?: boolean | undefined;
+  readonly type?: string | undefined;
+  readonly since?: Date | undefined;
+}
+
+/** The newest deliveries of a selection, newest first. */
+export function listDeliveries(db: Database, selection: Selection, limit: number): Promise<KeptDelivery[]> {
+  return query(
+    db,
+    `select ${columns} from ops.deliveries
+     where ($1::boolean is not true or not is_recognized) and ($2::text is null or event_type = $2)
+       and ($3::timestamptz is null or received_at >= $3)
+     order by delivery_id desc limit $4`,
+    [selection.isUnrecognized ?? null, selection.type ?? null, selection.since?.toISOString() ?? null, limit],
+  );
+}
+
+export async function findDelivery(db: Database, id: string): Promise<KeptDelivery | undefined> {
+  const [found] = await query<KeptDelivery>(db, `select ${columns} from ops.deliveries where delivery_id = $1`, [id]);
+  return found;
+}
+
+/** So many deliveries are worked on in one transaction. */
+const atOnce = 1_000;
+
+/** What came of going through deliveries again. */
+export interface Reworked {
+  readonly deliveries: number;
+  /** Distinct targets per batch that were bumped. */
+  readonly targets: number;
+}
+
+/** Where to work and whom to tell. */
+export interface Desk {
+  readonly db: Database;
+  readonly pauses: Pauses;
+  readonly onRings: (rings: readonly Ring[]) => void;
+}
+
+/** Bumps again what one delivery points at; undefined when there is no such delivery. */
+export async function replayDelivery(desk: Desk, id: string): Promise<Reworked | undefined> {
+  const found = await findDelivery(desk.db, id);
+  if (!found) return undefined;
+  const targets = found.targets.flatMap(targetFrom);
+  desk.onRings(await bumpTargets(desk.db, targets, desk.pauses));
+  return { deliveries: 1, targets: targets.length };
+}
+
+/** Bumps again what the deliveries since a moment point at, behind what happens now. */
+export async function replaySince(desk: Desk, since: Date): Promise<Reworked> {
+  return throughAll(desk, 'received_at >= $3', since.toISOString(), async (tx, deliveries) => {
+    const targets = distinct(deliveries.flatMap((each) => each.targets.flatMap(targetFrom)));
+    return { deliveries: deliveries.length, ...(await bump(tx, targets, desk.pauses, priorities.history)) };
+  });
+}
+
+/**
+ * Reads kept deliveries with today's extraction, and bumps what it now finds; those that were not recognized, or all.
+ * Answers with how many are recognized that were not, or now point at something else.
+ */
+export async function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Reworked> {
+  const lines = new Set(await ourLines(desk.db));
+  return throughAll(desk, '($3::boolean or not is_recognized)', isAll, async (tx, deliveries) => {
+    const found = deliveries.flatMap((delivery) => {
+      const facts = extract(
+        {
+          pathType: delivery.type ?? undefined,
+          contentType: delivery.contentType ?? undefined,
+          query: '',
+          body: Buffer.from(delivery.body),
+        },
+        (number) => lines.has(number),
+      );
+      const targets = targetsOf(facts.hints);
+      const names = targets.map(({ kind, key }) => `${kind} ${key}`);
+      const isNews = names.length > 0 && names.join(';') !== delivery.targets.join(';');
+      return isNews ? [{ id: delivery.id, type: facts.type, claimedType: facts.claimedType, targets, names }] : [];
+    });
+    if (found.length === 0) return { deliveries: 0, targets: 0, rings: [] };
+    await query(
+      tx,
+      `update ops.deliveries d set is_recognized = true, targets = string_to_array(f.targets, ';'),
+         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as f (delivery_id, targets, event_type, claimed_type)
+       where d.delivery_id = f.delivery_id`,
+      [
+        found.map(({ id }) => id),
+        found.map(({ names }) => names.join(';')),
+        found.map(({ type }) => type ?? null),
+        found.map(({ claimedType }) => claimedType ?? null),
+      ],
+    );
+    const targets = distinct(found.flatMap((each) => each.targets));
+    return { deliveries: found.length, ...(await bump(tx, targets, desk.pauses, priorities.live)) };
+  });
+}
+
+/** Removes one delivery; false when there is none. What it pointed at is not touched. */
+export async function discardDelivery(db: Database, id: string): Promise<boolean> {
+  const rows = await query(db, 'delete from ops.deliveries where delivery_id = $1 returning 1', [id]);
+  return rows.length > 0;
+}
+
+/** How many deliveries {@link discardBefore} would remove. */
+export async function countBefore(db: Database, moment: Date): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    'select count(*)::int as count from ops.deliveries where received_at < $1',
+    [moment.toISOString()],
+  );
+  return row?.count ?? 0;
+}
+
+const discardedAtOnce = 10_000;
+
+/** Removes the deliveries before a moment, some at a time, so that the inbox is never locked for long. */
+export async function discardBefore(db: Database, moment: Date): Promise<number> {
+  for (let discarded = 0; ; ) {
+    // Ids order arrivals, so the oldest are looked at and no more, however many are kept.
+    const rows = await query(
+      db,
+      `delete from ops.deliveries where delivery_id in (
+         select delivery_id from (select delivery_id, received_at from ops.deliveries order by delivery_id limit $2) oldest
+         where received_at < $1)
+       returning 1`,
+      [moment.toISOString(), discardedAtOnce],
+    );
+    discarded += rows.length;
+    if (rows.length < discardedAtOnce) return discarded;
+  }
+}
+
+/** Removes deliveries that were kept for so many days, by the clock of the database. Answers with how many. */
+export async function endRetention(db: Database, days: number): Promise<number> {
+  const [row] = await query<{ moment: Date }>(db, `select now() - $1 * interval '1 day' as moment`, [days]);
+  return row ? discardBefore(db, row.moment) : 0;
+}
+
+/** Works through the kept deliveries that a condition on `$3` selects, oldest first, batch by batch. */
+async function throughAll(
+  { db, onRings }: Desk,
+  condition: string,
+  parameter: unknown,
+  work: (tx: Transaction, deliveries: readonly KeptDelivery[]) => Promise<Reworked & { rings: readonly Ring[] }>,
+): Promise<Reworked> {
+  const total = { deliveries: 0, targets: 0 };
+  for (let after = '0'; ; ) {
+    const step = await db.transaction().execute(async (tx) => {
+      const deliveries = await query<KeptDelivery>(
+        tx,
+        `select ${columns} from ops.deliveries where delivery_id > $1 and not is_erased and ${condition}
+         order by delivery_id limit $2`,
+        [after, atOnce, parameter],
+      );
+      return { last: deliveries.at(-1)?.id, outcome: await work(tx, deliveries) };
+    });
+    onRings(step.outcome.rings);
+    total.deliveries += step.outcome.deliveries;
+    total.targets += step.outcome.targets;
+    if (step.last === undefined) return total;
+    after = step.last;
+  }
+}
+
+async function bump(tx: Transaction, targets: readonly Target[], pauses: Pauses, priority: Priority) {
+  const rings = await bumpTargets(
+    tx,
+    targets.map((target) => ({ ...target, priority })),
+    pauses,
+  );
+  return { targets: targets.length, rings };
+}
+
+function distinct<T extends Target>(targets: readonly T[]): T[] {
+  return [...new Map(targets.map((target) => [`${target.kind} ${target.key}`, target])).values()];
+}
+
+/** What stands in the inbox was written by us, perhaps by a release that knew other kinds. */
+function targetFrom(name: string): Target[] {
+  const [kind, key] = name.split(/ (.*)/s, 2);
+  const known = targetKinds.find((each) => each === kind);
+  return known === undefined || key === undefined ? [] : [{ kind: known, key }];
+}

@@ -1,0 +1,211 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../src/erasure/erase.ts';
+import { bumpTargets } from '../../src/inbox/bumps.ts';
+import type { Service } from '../../src/service/client.ts';
+import { createReconciler } from '../../src/sync/coverage/reconcile.ts';
+import { backends } from '../stores/backends.ts';
+import { createWorld, until, type World } from '../world.ts';
+import { placesWith } from './everywhere.ts';
+
+const number = '15557770001';
+const written = '+1 (555) 777-0001';
+const name = 'Zebulon Quackenbush';
+const other = '15557770099';
+
+const worlds = new Map<string, World>();
+for (const backend of backends)
+  worlds.set(backend, await createWorld({ backend, sandbox: { deliveryRetriesMs: [50] } }));
+afterAll(async () => {
+  for (const world of worlds.values()) await world.close();
+});
+
+/** Digits of the number as they stand in any format, and the person's name. */
+async function traces(world: World): Promise<string[]> {
+  return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
+}
+
+/** Recorded, and transcribed at once. */
+const recorded = {
+  status: 'answered',
+  recorded: true,
+  durationSeconds: 90,
+  recordingAfterMs: 0,
+  transcriptAfterMs: 0,
+} as const;
+
+/** A life with the account: texts, a group, calls in and out, what others say of the person. */
+async function live({ sandbox }: World): Promise<void> {
+  const { line } = await sandbox.emit.sms({ number, text: 'Hello, it is me', media: ['me.png'] });
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'Thank you', delivery: 'delivered' });
+  await sandbox.emit.sms({ line, participants: [number, other], text: 'All of us' });
+  await sandbox.emit.sms({ line, number: other, text: `Ask ${written}, or 555.777.0001, but not 15557770002` });
+  await sandbox.emit.call({
+    number,
+    callerName: name,
+    direction: 'inbound',
+    ...recorded,
+    transfers: 1,
+  });
+  await sandbox.emit.call({ number, direction: 'outbound', ...recorded });
+  await sandbox.emit.call({ number: other, direction: 'inbound', ...recorded });
+}
+
+/** Reads everything again that the mirror could be filled from: all targets, and call history by search. */
+async function readAgain(world: World): Promise<void> {
+  const { database, service, ringer, log } = world.context;
+  const pauses = { activeMs: 0, refusedMs: 0 };
+  const targets = await world.query<{ kind: 'call'; key: string }>('select kind, key from ops.sync_targets');
+  const { line } = (await world.query<{ line: string }>('select line from warehouse.sms_lines limit 1'))[0] ?? {
+    line: '',
+  };
+  const threads = [`${line}/${number}`, `${line}/${number}/${[number, other].join(',')}`];
+  const bumps = [...targets, ...threads.map((key) => ({ kind: 'thread' as const, key }))];
+  ringer.ring(await bumpTargets(database.db, bumps, pauses));
+  await world.query(`update ops.coverage set due_at = now(), claimed_until = '-infinity'`);
+  const reconciler = createReconciler({
+    db: database.db,
+    service: service as Service,
+    log,
+    pauses,
+    onAnswer: () => undefined,
+    onRings: ringer.ring,
+  });
+  await reconciler.round();
+  await world.settled();
+}
+
+const erase = (world: World, text = written): Promise<Erasure> =>
+  eraseNumber({ db: world.context.database.db, queues: world.context.queues }, text);
+
+describe.each(backends)('on %s', (backend) => {
+  const world = worlds.get(backend) as World;
+  const { query, value, sandbox } = world;
+
+  test('a preview counts what an erasure removes, and removes nothing', async () => {
+    await live(world);
+    await world.settled();
+    await until(async () => Number(await value('select count(*) from warehouse.transcript_bodies')) >= 3);
+    await world.settled();
+    const before = await traces(world);
+    expect(before).toEqual(
+      expect.arrayContaining([
+        'ops.deliveries.body',
+        'ops.sync_targets.key',
+        'warehouse.calls.external_number',
+        'warehouse.calls.caller_name',
+        'warehouse.documents.body',
+        'warehouse.sms_conversations.number',
+        'warehouse.sms_messages.body',
+      ]),
+    );
+    const { removed } = await previewErasure(world.context.database.db, written);
+    expect(removed).toMatchObject({
+      'warehouse.sms_conversations': 2,
+      'warehouse.sms_messages': 4,
+      'warehouse.calls': 2,
+      'secrets.message_media': 1,
+    });
+    expect(removed['secrets.recording_urls']).toBeGreaterThanOrEqual(2);
+    expect(removed['warehouse.transcript_bodies']).toBeGreaterThanOrEqual(2);
+    expect(await traces(world)).toEqual(before);
+    expect(await value('select count(*)::integer from ops.erasures')).toBe(0);
+  });
+
+  test('an erasure leaves no trace in any table or queue', async () => {
+    const outcome = await erase(world);
+    expect(outcome.number).toBe('…0001');
+    expect(outcome.removed).toMatchObject({ 'warehouse.sms_messages': expect.any(Number), 'warehouse.calls': 2 });
+    expect(await traces(world)).toEqual([]);
+  });
+
+  test('the rows of calls stay, without the person', async () => {
+    expect(
+      await query(
+        'select count(*)::integer as calls, count(*) filter (where is_erased)::integer as erased from warehouse.calls',
+      ),
+    ).toEqual([{ calls: 3, erased: 2 }]);
+    expect(
+      await value(
+        `select count(*)::integer from warehouse.calls where is_erased and (external_number is not null
+           or duration_seconds is null or account_number is null)`,
+      ),
+    ).toBe(0);
+    expect(
+      await value(
+        'select count(*)::integer from warehouse.transcripts join warehouse.calls using (call_id) where is_erased',
+      ),
+    ).toBe(0);
+    expect(
+      await value(
+        `select count(*)::integer from secrets.recording_urls join warehouse.calls using (call_id) where is_erased`,
+      ),
+    ).toBe(0);
+  });
+
+  test('what others wrote stays, without the number', async () => {
+    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toBe(
+      'Ask [erased], or [erased], but not 15557770002',
+    );
+  });
+
+  test('others keep their calls', async () => {
+    expect(await value('select count(*)::integer from warehouse.calls where external_number = $1', other)).toBe(1);
+    expect(
+      await value(
+        `select count(*)::integer from warehouse.transcripts join warehouse.calls using (call_id) where not is_erased`,
+      ),
+    ).toBeGreaterThan(0);
+  });
+
+  test('reading everything again brings nothing back', async () => {
+    await readAgain(world);
+    expect(await traces(world)).toEqual([]);
+    expect(await value('select count(*)::integer from warehouse.calls where is_erased')).toBe(2);
+    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toContain('[erased]');
+  });
+
+  test('a repeated erasure finds nothing left', async () => {
+    expect((await erase(world, '1-555-777-0001')).removed).toEqual({});
+  });
+
+  test('what the person does later is answered, and kept out', async () => {
+    const before = Number(await value('select max(delivery_id) from ops.deliveries'));
+    await sandbox.emit.sms({ number, text: 'It is me again' });
+    await sandbox.emit.call({ number, callerName: name, ...recorded });
+    const startTime = new Date(Date.now() - 5 * 3_600_000).toISOString();
+    await sandbox.emit.call({ number, direction: 'outbound', status: 'missed', announce: false, startTime });
+    const answer = await world.deliver('AccountSMS', { fromNumber: written, toNumber: '15550000001', message: 'me' });
+    expect(answer.status).toBe(202);
+    await world.settled();
+    await until(
+      async () =>
+        Number(await value('select count(*) from warehouse.calls where is_erased and recording_count > 0')) === 3,
+    );
+    await readAgain(world);
+    expect(await traces(world)).toEqual([]);
+    expect(await value('select count(*)::integer from warehouse.calls where is_erased')).toBe(4);
+    const kept = await query<{ event_type: string; body: string; targets: string[] }>(
+      'select event_type, body, targets from ops.deliveries where delivery_id > $1 and is_erased',
+      before,
+    );
+    expect(kept.filter(({ event_type }) => event_type === 'AccountSMS')).toEqual([
+      { event_type: 'AccountSMS', body: '', targets: [] },
+      { event_type: 'AccountSMS', body: '', targets: [] },
+    ]);
+    expect(kept.every(({ body }) => body === '')).toBe(true);
+  });
+
+  test('the log names nobody', () => {
+    expect(world.logged()).not.toContain(number.slice(1));
+    expect(world.logged()).not.toContain(name);
+  });
+
+  test('a number of the account is refused', async () => {
+    const line = String(await value('select line from warehouse.sms_lines limit 1'));
+    await expect(erase(world, line)).rejects.toThrow(NotErasable);
+  });
+
+  test.each(['', '12', 'no number', '15557770001x', '1'.repeat(30)])('%j is no number to erase', async (text) => {
+    await expect(erase(world, text)).rejects.toThrow(NotErasable);
+  });
+});

@@ -1,0 +1,66 @@
+import { Redis } from 'ioredis';
+import type { World } from '../world.ts';
+
+/**
+ * Where some letters or digits are held, however they are written: columns of any table of the database, the queues' too,
+ * and keys of the Redis that holds the queues.
+ */
+export async function placesWith(world: World, words: string): Promise<string[]> {
+  const wanted = words.replace(/[^0-9a-z]/gi, '').toLowerCase();
+  return [...(await columnsWith(world, wanted)), ...(await keysWith(world, wanted))].sort();
+}
+
+async function columnsWith({ query }: World, wanted: string): Promise<string[]> {
+  const columns = await query<{ table: string; column: string }>(
+    `select a.attrelid::regclass::text as "table", quote_ident(a.attname) as "column"
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+     where n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast') and c.relkind = 'r'
+       and a.attnum > 0 and not a.attisdropped and format_type(a.atttypid, null) ~ 'text|json|char|tsvector|bigint|numeric'`,
+  );
+  const found: string[] = [];
+  for (const { table, column } of columns) {
+    const rows = await query(
+      `select from ${table} where lower(regexp_replace(${column}::text, '[^0-9a-zA-Z]', '', 'g')) like '%' || $1 || '%' limit 1`,
+      wanted,
+    );
+    if (rows.length > 0) found.push(`${table}.${column}`);
+  }
+  return found;
+}
+
+async function keysWith({ context }: World, wanted: string): Promise<string[]> {
+  const { redisUrl } = context.settings;
+  if (redisUrl === undefined) return [];
+  const redis = new Redis(redisUrl);
+  try {
+    const keys = await redis.keys('*');
+    const held = await Promise.all(keys.map(async (key) => `${key} ${JSON.stringify(await contentOf(redis, key))}`));
+    const isFound = (text: string) =>
+      text
+        .replace(/[^0-9a-z]/gi, '')
+        .toLowerCase()
+        .includes(wanted);
+    return keys.filter((_, at) => isFound(held[at] ?? '')).map((key) => `redis ${key}`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'string':
+      return redis.get(key);
+    case 'hash':
+      return redis.hgetall(key);
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'set':
+      return redis.smembers(key);
+    case 'zset':
+      return redis.zrange(key, '0', '-1');
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,195 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createInbox } from '../../src/inbox/deliveries.ts';
+import {
+  countBefore,
+  discardBefore,
+  discardDelivery,
+  endRetention,
+  findDelivery,
+  listDeliveries,
+  reparseDeliveries,
+  replayDelivery,
+  replaySince,
+} from '../../src/inbox/operations.ts';
+import { priorities, type Ring } from '../../src/inbox/target.ts';
+import { migratedDatabase } from '../world/database.ts';
+
+const database = await migratedDatabase();
+const { db, pool } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries restart identity'));
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
+
+function openDesk() {
+  const rings: Ring[] = [];
+  return { db, pauses, onRings: (rung: readonly Ring[]) => void rings.push(...rung), rings };
+}
+
+/** A delivery that points at one call; `days` ago. */
+async function keep(
+  sequence: number,
+  more: { type?: string; isRecognized?: boolean; body?: string; days?: number } = {},
+) {
+  const { type = 'AccountEndedCalls', isRecognized = true, body = '{}', days = 0 } = more;
+  await createInbox(pool, pauses, () => undefined).accept({
+    eventType: type,
+    claimedType: undefined,
+    contentType: 'application/json',
+    userAgent: 'a sender',
+    body,
+    fingerprint: `f${sequence}`,
+    targets: isRecognized ? [call(sequence)] : [],
+    isRecognized,
+  });
+  await database.query(
+    `update ops.deliveries set received_at = now() - $1 * interval '1 day'
+     where delivery_id = (select max(delivery_id) from ops.deliveries)`,
+    days,
+  );
+}
+
+const settle = () =>
+  database.query('update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version');
+const owed = async () =>
+  (
+    await database.query<{ key: string }>(
+      'select key from ops.sync_targets where dirty_version > clean_version order by 1',
+    )
+  ).map(({ key }) => key);
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+
+test('lists the newest first, those that are asked for', async () => {
+  await keep(1, { days: 2 });
+  await keep(2, { type: 'AccountSMS', isRecognized: false });
+  await keep(3);
+  const ids = async (...how: Parameters<typeof listDeliveries> extends [unknown, ...infer Rest] ? Rest : never) =>
+    (await listDeliveries(db, ...how)).map(({ id }) => id);
+  expect(await ids({}, 50)).toEqual(['3', '2', '1']);
+  expect(await ids({}, 1)).toEqual(['3']);
+  expect(await ids({ isUnrecognized: true }, 50)).toEqual(['2']);
+  expect(await ids({ type: 'AccountEndedCalls' }, 50)).toEqual(['3', '1']);
+  expect(await ids({ since: daysAgo(1) }, 50)).toEqual(['3', '2']);
+});
+
+test('shows one as it was kept', async () => {
+  await keep(1, { body: '{"a":1}' });
+  expect(await findDelivery(db, '1')).toMatchObject({
+    id: '1',
+    type: 'AccountEndedCalls',
+    contentType: 'application/json',
+    userAgent: 'a sender',
+    targets: ['call 1700000001.1'],
+    body: '{"a":1}',
+    isRecognized: true,
+    isErased: false,
+  });
+  expect(await findDelivery(db, '2')).toBeUndefined();
+});
+
+describe('a replay', () => {
+  test('of one delivery makes what it points at due, and rings it', async () => {
+    await keep(1);
+    await keep(2);
+    await settle();
+    const desk = openDesk();
+    expect(await replayDelivery(desk, '2')).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+    expect(desk.rings).toMatchObject([call(2)]);
+  });
+
+  test('of a delivery that is not kept is none', async () => {
+    expect(await replayDelivery(openDesk(), '7')).toBeUndefined();
+  });
+
+  test('since a moment goes behind what happens now', async () => {
+    await keep(1, { days: 3 });
+    await keep(2, { days: 1 });
+    await keep(2);
+    await settle();
+    expect(await replaySince(openDesk(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await database.value(`select priority from ops.sync_targets where key = '1700000001.2'`)).toBe(
+      priorities.history,
+    );
+  });
+
+  test('leaves out kinds that this release does not know', async () => {
+    await keep(1);
+    await database.query(`update ops.deliveries set targets = '{"voicemail 5","call 1700000001.1"}'`);
+    await settle();
+    expect(await replayDelivery(openDesk(), '1')).toEqual({ deliveries: 1, targets: 1 });
+  });
+});
+
+describe('reparsing', () => {
+  test('reads what could not be understood as today, and makes it due', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
+    await keep(2, { isRecognized: false, body: 'still nothing' });
+    const desk = openDesk();
+    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
+    expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
+    expect(await owed()).toEqual(['1700000001.9']);
+    expect(desk.rings).toHaveLength(1);
+    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 0, targets: 0 });
+  });
+
+  test('tells the sides of a text apart by the lines that are known today', async () => {
+    await database.query(
+      `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('18005550100', 'h', 't', 1, now())`,
+    );
+    const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
+    await keep(1, { type: 'AccountSMS', isRecognized: false, body });
+    await reparseDeliveries(openDesk(), false);
+    expect(await owed()).toEqual(['18005550100/18455550123']);
+  });
+
+  test('of all leaves alone what points where it did', async () => {
+    await keep(1, { body: '{"callId":"1700000001.1"}' });
+    await keep(2, { body: '{"callId":"1700000001.3"}' });
+    await settle();
+    expect(await reparseDeliveries(openDesk(), true)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.3']);
+  });
+
+  test('goes through more than one batch holds', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
+    );
+    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 2_500, targets: 2_500 });
+    expect(await owed()).toHaveLength(2_500);
+  });
+});
+
+describe('discarding', () => {
+  test('removes one delivery, and not what it points at', async () => {
+    await keep(1);
+    await keep(2);
+    expect(await discardDelivery(db, '1')).toBe(true);
+    expect(await discardDelivery(db, '1')).toBe(false);
+    expect((await listDeliveries(db, {}, 50)).map(({ id }) => id)).toEqual(['2']);
+    expect(await owed()).toHaveLength(2);
+  });
+
+  test('before a moment removes what it said it would', async () => {
+    for (const days of [9, 5, 3, 1]) await keep(days, { days });
+    expect(await countBefore(db, daysAgo(4))).toBe(2);
+    expect(await discardBefore(db, daysAgo(4))).toBe(2);
+    expect(await countBefore(db, daysAgo(4))).toBe(0);
+    expect(await listDeliveries(db, {}, 50)).toHaveLength(2);
+  });
+
+  test('at the end of the retention takes whole days, over as many rounds as it needs', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
+       select 'AccountSMS', '{}', 'h', '{}', true, now() - interval '30 days 1 minute' from generate_series(1, 12000)`,
+    );
+    await keep(1, { days: 29.99 });
+    expect(await endRetention(db, 30)).toBe(12_000);
+    expect(await listDeliveries(db, {}, 50)).toHaveLength(1);
+    expect(await endRetention(db, 30)).toBe(0);
+  });
+});

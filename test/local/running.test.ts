@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { findRunning } from '../../src/local/running.ts';
+import { createPart, type Part } from '../faults/deployment/part.ts';
+import { freePort } from '../faults/deployment/ports.ts';
+import { openForSuite } from '../faults/deployment/suite.ts';
+
+const run = promisify(execFile);
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command as a person does, in a terminal beside the one in which `start` runs. */
+async function trunkline(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
+  const options = { cwd: process.cwd(), env: { PATH: process.env.PATH, ...env } };
+  return run(process.execPath, ['src/main.ts', ...args], options).then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    ({ code, stdout, stderr }) => ({ code, out: stdout, err: stderr }),
+  );
+}
+
+const opened = openForSuite<{ folder: string; part: Part }>(async (onOpen) => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-running-'));
+  onOpen(() => rm(folder, { recursive: true, force: true }));
+  const part = createPart(
+    {
+      name: 'start',
+      args: ['start', '--json'],
+      env: { DATA_DIR: folder, PORT: String(await freePort()) },
+      readyWords: '"databaseUrl"',
+    },
+    onOpen,
+  );
+  await part.start();
+  return { folder, part };
+});
+
+describe('beside a running start', () => {
+  let env: Record<string, string> = {};
+  beforeAll(() => {
+    env = { DATA_DIR: opened().folder };
+  });
+
+  test('the note of it is for its owner alone', async () => {
+    const { mode } = await stat(join(opened().folder, 'running.json'));
+    expect(mode & 0o777).toBe(0o600);
+  });
+
+  test('status needs no DATABASE_URL, and says once whose it uses', async () => {
+    const { code, out, err } = await trunkline(['status', '--json'], env);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toHaveProperty('verdict');
+    expect(err.trim()).toBe('Using the Postgres and the sandbox of the running `trunkline start`.');
+  });
+
+  test('subscriptions are listed, ours among them', async () => {
+    const { code, out } = await trunkline(['subscriptions', 'list', '--json'], env);
+    expect(code).toBe(0);
+    expect((JSON.parse(out) as { ours: boolean }[]).filter(({ ours }) => ours).length).toBeGreaterThan(0);
+  });
+
+  test('doctor examines all of it', async () => {
+    const { out } = await trunkline(['doctor', '--json'], env);
+    const findings = JSON.parse(out) as { subject: string; level: string }[];
+    expect(new Set(findings.map(({ subject }) => subject))).toContain('API');
+    expect(findings.filter(({ level }) => level === 'problem')).toEqual([]);
+  });
+
+  test('a database that is named is another one', async () => {
+    const { code, err } = await trunkline(['status'], { ...env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    expect(code).toBe(1);
+    expect(err).not.toContain('running');
+  });
+
+  test('events are listed, shown, replayed and discarded', async () => {
+    const { databaseUrl: _, publicUrl, webhookSecret } = (await findRunning(opened().folder)) ?? {};
+    const body = JSON.stringify({ callId: '1700000001.5', callerNumber: '18455550123' });
+    const sent = await fetch(`${publicUrl}/hooks/${webhookSecret}/AccountEndedCalls`, { method: 'POST', body });
+    expect(sent.status).toBe(202);
+    const list = await trunkline(['events', 'list', '--type', 'AccountEndedCalls', '--json'], env);
+    const found = (JSON.parse(list.out) as { id: string; targets: string[] }[]).find(
+      ({ targets }) => targets[0] === 'call 1700000001.5',
+    );
+    const id = found?.id ?? '';
+    expect(list.out).not.toContain('18455550123');
+    expect((await trunkline(['events', 'show', id], env)).out).toContain('"callerNumber": "18455550123"');
+    expect(JSON.parse((await trunkline(['events', 'replay', id, '--json'], env)).out)).toEqual({
+      deliveries: 1,
+      targets: 1,
+    });
+    expect((await trunkline(['events', 'reparse', '--all'], env)).code).toBe(0);
+    expect((await trunkline(['events', 'discard', id], env)).out).toContain('--yes does it');
+    expect((await trunkline(['events', 'discard', id, '--yes'], env)).code).toBe(0);
+    expect((await trunkline(['events', 'show', id], env)).code).toBe(1);
+  });
+
+  test('a person is erased after a look', async () => {
+    const number = '+1 (555) 010-7777';
+    const preview = await trunkline(['erase', number, '--json'], env);
+    expect(JSON.parse(preview.out)).toEqual({ number: '…7777', removed: {}, isDone: false });
+    const done = await trunkline(['erase', number, '--yes'], env);
+    expect([done.code, done.out.trim()]).toEqual([0, 'Nothing was left of …7777; it is kept out.']);
+    expect((await trunkline(['erase', 'nobody'], env)).code).toBe(1);
+    const again = await trunkline(['resync', 'thread', '18005550100/15550107777'], env);
+    expect([again.code, again.out]).toEqual([1, '']);
+    expect(again.err).toContain('…7777 is not read: somebody takes part who was erased');
+  });
+
+  test.each([
+    ['events', 'replay'],
+    ['events', 'replay', '5', '--since', '2026-01-01'],
+    ['events', 'discard'],
+    ['events', 'show', 'five'],
+    ['events', 'list', '--since', 'yesterday'],
+    ['erase'],
+  ])('wrong use is exit code 2: %s %s', async (...args) => {
+    expect((await trunkline(args, env)).code).toBe(2);
+  });
+});
+
+describe('when it ended', () => {
+  test('the note is gone, and DATABASE_URL is asked for', async () => {
+    const { folder, part } = opened();
+    const note = await readFile(join(folder, 'running.json'), 'utf8');
+    part.signal('SIGTERM');
+    expect(await part.ended()).toEqual({ code: 0, signal: null });
+    await expect(stat(join(folder, 'running.json'))).rejects.toThrow('ENOENT');
+    const { code, err } = await trunkline(['status'], { DATA_DIR: folder });
+    expect(code).toBe(2);
+    expect(err).toContain('DATABASE_URL is missing');
+
+    // As a kill leaves it.
+    await writeFile(join(folder, 'running.json'), note);
+    expect(await findRunning(folder)).toBeUndefined();
+    await writeFile(join(folder, 'running.json'), 'half of a no');
+    expect(await findRunning(folder)).toBeUndefined();
+  });
+});
