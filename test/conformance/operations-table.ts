@@ -7,8 +7,8 @@ export function operationsTable(): string {
   const asked = Object.entries(operations).map(([id, { section, method, path, scope, client }]) =>
     tableRow([`\`${method} ${path}\``, section, `\`${scope}\``, client === null ? '' : `\`${client}\``, countOf(id)]),
   );
-  const steps = Object.entries(oauthSteps).map(([id, { section, method, path }]) =>
-    tableRow([`\`${method} ${path}\``, section, '', '', countOf(id)]),
+  const steps = Object.entries(oauthSteps).map(([id, { section, method, path, client }]) =>
+    tableRow([`\`${method} ${path}\``, section, '', `\`${client}\``, countOf(id)]),
   );
   const head = [tableRow(['operation', 'section', 'scope', 'client', 'cases']), '|---|---|---|---|---|'];
   return [...head, ...asked, ...steps].join('\n');

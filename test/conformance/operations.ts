@@ -13,10 +13,15 @@ export function operationOf(id: OperationId): Operation {
 
 /** The steps of OAuth (5.3), for which no scope is asked; they are driven by a client of OAuth rather than by rows. */
 export const oauthSteps = {
-  discoverOAuth: { section: '5.3', method: 'GET', path: '/.well-known/oauth-authorization-server' },
-  registerClient: { section: '5.3', method: 'POST', path: '/api/v1/oauth/register' },
-  authorize: { section: '5.3', method: 'GET', path: '/api/v1/oauth/authorize' },
-  getTokens: { section: '5.3', method: 'POST', path: '/api/v1/oauth/token' },
+  discoverOAuth: {
+    section: '5.3',
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    client: 'oauth.discover',
+  },
+  registerClient: { section: '5.3', method: 'POST', path: '/api/v1/oauth/register', client: 'oauth.register' },
+  authorize: { section: '5.3', method: 'GET', path: '/api/v1/oauth/authorize', client: 'oauth.begin' },
+  getTokens: { section: '5.3', method: 'POST', path: '/api/v1/oauth/token', client: 'oauth.complete`, `oauth.refresh' },
 } as const;
 
 export type StepId = keyof typeof oauthSteps;

@@ -42,8 +42,6 @@ const plainSummaries: Record<string, string> = {
   '/_sandbox/sends': 'Sends that were answered, and what each was charged',
   '/_sandbox/deliveries': 'Deliveries to webhooks',
   '/_sandbox/state': 'How much there is of everything',
-  '/_sandbox/keys': 'Make an API key',
-  '/_sandbox/keys/:name': 'Revoke an API key',
   '/_sandbox/reset': 'Back to the seeded state',
 };
 

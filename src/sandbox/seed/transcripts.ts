@@ -19,6 +19,7 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
   const agent = leg.to.type === 'user' ? leg.to : leg.from;
   // Diarization numbers speakers in the order it hears them, which tells nothing about who they are.
   const agentSpeaker = random.int(0, 1);
+  const segments = random.chance(0.03) ? [] : conversation(random, plot, leg.talkSeconds, agentSpeaker);
   const hasSummary = isSummarized(call, leg);
   const isScored = random.chance(0.8);
   const isKnownAgent = random.chance(0.9);
@@ -26,7 +27,7 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
     id: leg.sequence,
     callId: call.id,
     recording: recordingFile(leg, uniqueId),
-    segments: random.chance(0.03) ? [] : conversation(random, plot, leg.talkSeconds, agentSpeaker),
+    segments,
     ...(hasSummary ? { shortSummary: plot.summary } : {}),
     bulletPoints: hasSummary ? [...plot.points] : [],
     ...(hasSummary ? { callPurpose: plot.purpose, callSentiment: plot.sentiment } : {}),
@@ -35,7 +36,7 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
     ...(plot.action === undefined ? {} : { actionRequiredNote: plot.action }),
     urgentActionRequired: plot.isUrgent,
     ...(plot.isUrgent ? { urgentActionRequiredNote: 'Call back today.' } : {}),
-    ...(isKnownAgent ? { agentName: agent.name, agentSpeaker } : {}),
+    ...(isKnownAgent ? { agentName: agent.name, ...(segments.length > 0 && { agentSpeaker }) } : {}),
     customKpis: [
       { name: 'Greeting used', value: random.int(0, 1), note: 'Company name and own name within the first sentence.' },
       { name: 'Upsell offered', ...(random.chance(0.5) ? { value: random.int(0, 10) } : {}), note: '' },
