@@ -40,7 +40,11 @@ export function contentTypeOf(filename: string): string {
 
 /** In lower case. Something stands before its dot: `.gitignore` and `folder.d/photo` have none, nor has `photo.`. */
 export function extensionOf(filename: string): string | undefined {
-  return /[^./\\\s][^/\\]*\.([a-z0-9]+)$/i.exec(filename.slice(-255))?.[1]?.toLowerCase();
+  const name = filename.slice(Math.max(filename.lastIndexOf('/'), filename.lastIndexOf('\\')) + 1);
+  const dot = name.lastIndexOf('.');
+  const extension = name.slice(dot + 1).toLowerCase();
+  const isNamed = dot > 0 && /[^.\s]/.test(name.slice(0, dot));
+  return isNamed && /^[a-z0-9]+$/.test(extension) ? extension : undefined;
 }
 
 function contentProblem(content: string): string | undefined {

@@ -30,6 +30,7 @@ test.each([
   'a.png',
   'A.PNG',
   'holiday photo.jpeg',
+  `a${' '.repeat(300)}.png`,
   'archive.tar.gz',
   'folder/photo.bmp',
   '.hidden.gif',
