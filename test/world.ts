@@ -29,6 +29,8 @@ export interface WorldOptions {
   readonly workers?: WorkerOptions | null;
   readonly pauses?: Pauses;
   readonly log?: Log;
+  /** Further variables of the environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A whole running system in one process: stores, sandbox, receiver, workers and registered webhooks. */
@@ -58,6 +60,7 @@ const quick: WorkerOptions = {
   sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000, mostHistoryWaiting: 100 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
+  rulesPace: { eventsMs: 100, silencesMs: 200, fileMs: 100 },
 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */
@@ -78,6 +81,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     WEBHOOK_SECRET_PREVIOUS: options.previousSecret,
     ADMIN_TOKEN: options.adminToken,
     PORT: '0',
+    ...options.environment,
   });
   const context = await createContext(
     { ...settings, databaseUrl },
@@ -138,7 +142,7 @@ const dueTargets = `select count(*)::integer from ops.sync_targets t
   where dirty_version > clean_version and due_at < now() + interval '250 ms'
     and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())`;
 const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_error from ops.sync_targets
-  where dirty_version > clean_version`;
+  where dirty_version > clean_version order by due_at limit 20`;
 
 /** Waits for a condition; when it does not come true in time, fails with what `describe` says. */
 export async function until(

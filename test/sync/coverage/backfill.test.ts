@@ -7,7 +7,7 @@ import { createWorld } from '../../world.ts';
 const day = 86_400;
 
 describe.each(backends)('on %s', async (backend) => {
-  const world = await createWorld({ backend, sandbox: { calls: 600, threads: 0 } });
+  const world = await createWorld({ backend, sandbox: { calls: 200, threads: 0 } });
   const { context } = world;
   afterAll(() => world.close());
   beforeEach(async () => {
@@ -36,12 +36,12 @@ describe.each(backends)('on %s', async (backend) => {
   test('all of the history is held and proven, and nothing else is read', async () => {
     const outcome = await fill();
     expect(outcome).toMatchObject({ share: 1, isFinished: true, doubts: [], resumedFrom: undefined });
-    expect(await held()).toBe(600);
+    expect(await held()).toBe(200);
     const [coverage] = await world.query(
       `select count(*)::integer as hours, sum(reported_count)::integer as reported, sum(held_count)::integer as held,
          count(*) filter (where state <> 'proven')::integer as open from ops.coverage`,
     );
-    expect(coverage).toEqual({ hours: 20 * 24, reported: 600, held: 600, open: 0 });
+    expect(coverage).toEqual({ hours: 20 * 24, reported: 200, held: 200, open: 0 });
     expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(0);
   });
 
@@ -49,10 +49,10 @@ describe.each(backends)('on %s', async (backend) => {
     const stopping = new AbortController();
     const cut = await fill({ signal: stopping.signal, onProgress: () => stopping.abort() });
     expect(cut).toMatchObject({ isFinished: false });
-    expect(await held()).toBeLessThan(600);
+    expect(await held()).toBeLessThan(200);
     const again = await fill();
     expect(again).toMatchObject({ isFinished: true, resumedFrom: cut.doneUntil });
-    expect(await held()).toBe(600);
+    expect(await held()).toBe(200);
     expect(await world.value('select count(*)::integer from ops.backfills')).toBe(1);
   });
 
@@ -60,11 +60,11 @@ describe.each(backends)('on %s', async (backend) => {
     await fill({ withArtefacts: true });
     expect(
       await world.value(`select count(*)::integer from ops.sync_targets where kind = 'call' and priority = 1`),
-    ).toBe(600);
+    ).toBe(200);
     const { id } = await world.sandbox.emit.call({ status: 'missed' });
     await world.settled();
     expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
     expect(await world.value(`select count(*)::integer from warehouse.calls where leg_count is null`)).toBe(0);
-    expect(await world.value('select count(*) > 100 from warehouse.transcripts')).toBe(true);
+    expect(await world.value('select count(*) > 30 from warehouse.transcripts')).toBe(true);
   }, 60_000);
 });
