@@ -21,6 +21,8 @@ export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misse
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
   switch (error.advice) {
     case 'credential':
+      // The challenge names the scope that the endpoint wants, which says nothing about what the credential lacks.
+      return { kind: 'park', missingScope: undefined };
     case 'scope':
       return { kind: 'park', missingScope: error.scope };
     case 'permission':

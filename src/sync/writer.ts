@@ -1,7 +1,7 @@
 import { createBatch } from '../batch.ts';
 import type { Bump, Pauses } from '../inbox/bumps.ts';
 import { type Settlement, settleTargets } from '../inbox/claims.ts';
-import type { Ring } from '../inbox/target.ts';
+import { type Priority, priorities, type Ring } from '../inbox/target.ts';
 import { type Database, retryDeadlock, type Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
 import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';
@@ -9,6 +9,7 @@ import { writeTranscripts } from '../warehouse/entities/calls/transcripts.ts';
 import { writeLines } from '../warehouse/entities/directory/lines.ts';
 import { writeUsers } from '../warehouse/entities/directory/users.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/entities/texts/conversations.ts';
+import { beginHistory } from '../warehouse/history.ts';
 import type { Finding } from './finding.ts';
 
 /** A read to be mirrored and settled in one transaction. */
@@ -31,10 +32,12 @@ export function createWriter(db: Database, pauses: Pauses, onRings: (rings: read
   async function commit(mirrorings: readonly Mirroring[]): Promise<void> {
     const rings = await retryDeadlock(() =>
       db.transaction().execute(async (tx) => {
-        await writeFindings(
-          tx,
-          mirrorings.flatMap(({ finding }) => (finding ? [finding] : [])),
-        );
+        await writeFindings(tx, findingsOf(mirrorings, priorities.live));
+        const history = findingsOf(mirrorings, priorities.history);
+        if (history.length > 0) {
+          await beginHistory(tx);
+          await writeFindings(tx, history);
+        }
         return settleTargets(
           tx,
           mirrorings.map(({ settlement }) => settlement),
@@ -64,6 +67,12 @@ export function createWriter(db: Database, pauses: Pauses, onRings: (rings: read
     },
     idle: () => batch.idle(),
   };
+}
+
+function findingsOf(mirrorings: readonly Mirroring[], priority: Priority): Finding[] {
+  return mirrorings.flatMap(({ finding, settlement }) =>
+    finding && settlement.priority === priority ? [finding] : [],
+  );
 }
 
 async function writeFindings(tx: Transaction, findings: readonly Finding[]): Promise<void> {

@@ -54,7 +54,10 @@ describe('a failed read', () => {
       kind: 'park',
       missingScope: 'reports:read',
     });
-    expect(outcomeOf(error('unauthenticated'), first, half)).toMatchObject({ kind: 'park' });
+    expect(outcomeOf(error('unauthenticated', { scope: 'reports:read' }), first, half)).toEqual({
+      kind: 'park',
+      missingScope: undefined,
+    });
   });
 
   test('settles what asking again cannot change', () => {

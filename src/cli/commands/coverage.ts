@@ -24,7 +24,10 @@ export async function run({ from, to = new Date(), json }: CoverageFlags): Promi
 }
 
 function renderDays(days: readonly DayOfCoverage[]): string {
-  const table = new Table({ head: ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''] });
+  const table = new Table({
+    head: ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''],
+    style: { head: [], border: [] },
+  });
   for (const day of days) {
     table.push([
       day.date,

@@ -4,6 +4,7 @@ import type { CallSummary } from '../../service/entities/call.ts';
 import type { Provenance } from '../../warehouse/columns.ts';
 import { type Database, query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
 import { writeCalls } from '../../warehouse/entities/calls/calls.ts';
+import { beginHistory } from '../../warehouse/history.ts';
 import { countUnannounced } from './coverage.ts';
 import { secondOf } from './spans.ts';
 
@@ -25,6 +26,7 @@ export function mirrorPage(
   return retryDeadlock(() =>
     db.transaction().execute(async (tx) => {
       if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
+      else await beginHistory(tx);
       await writeCalls(
         tx,
         calls.map((call) => ({ call, read })),

@@ -1,5 +1,7 @@
 import type { Bump } from '../../inbox/bumps.ts';
+import { priorities } from '../../inbox/target.ts';
 import { normalizeNumber } from '../../numbers.ts';
+import { ServiceError } from '../../service/client.ts';
 import type { Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
@@ -23,6 +25,11 @@ export function createThreadReader(pages: ThreadPages): TargetReader {
       },
       holdsAll: held.holdsAll,
       holdsOnly: held.holdsOnly,
+    }).catch(async (error: unknown) => {
+      // A probe asks whether there is a thread: not found is its answer, unless one is held.
+      const isAnswer = error instanceof ServiceError && error.code === 'not_found';
+      if (!isAnswer || claim.priority === priorities.live || (await held.isHeld())) throw error;
+      return { messages: [], end: 'partial' } as const;
     });
     const { own, others } = splitGroups(thread, messages);
     return {

@@ -94,8 +94,8 @@ async function ensureOne(
     const ours = adopted ?? strayed;
     if (ours === undefined) {
       if (known?.subscriptionId !== undefined) faults.push('deleted');
-      const { data } = await service.webhooks.create({ name: nameOf(type), url, type, enabled: true });
-      return { type, url, outcome: 'created', faults, subscriptionId: data.id };
+      const subscriptionId = await create(service, type, url);
+      return { type, url, outcome: 'created', faults, subscriptionId };
     }
     if (strayed) faults.push('redirected');
     if (ours.enabled !== true) faults.push('disabled');
@@ -111,6 +111,20 @@ async function ensureOne(
   } catch (error) {
     if (!(error instanceof ServiceError) || isPassing(error)) throw error;
     return { type, url, outcome: 'to_create_by_hand', faults, reason: error.message };
+  }
+}
+
+/** The answer to a create is not specified: one that cannot be read is looked up by its address. */
+async function create(service: Service, type: EventType, url: string): Promise<number> {
+  try {
+    const { data } = await service.webhooks.create({ name: nameOf(type), url, type, enabled: true });
+    return data.id;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
+    const { data: listed } = await service.webhooks.list();
+    const created = listed.find((each) => each.url !== undefined && sameAddress(each.url, url));
+    if (created === undefined) throw error;
+    return created.id;
   }
 }
 

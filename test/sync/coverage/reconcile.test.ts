@@ -107,9 +107,7 @@ describe.each(backends)('on %s', async (backend) => {
     await world.query(
       `update ops.coverage set is_watched = true where from_at = date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
     );
-    await world.query(
-      `delete from ops.coverage where from_at > date_trunc('hour', now(), 'UTC') - interval '6 hours'`,
-    );
+    await world.query(`delete from ops.coverage where from_at > date_trunc('hour', now(), 'UTC') - interval '6 hours'`);
     await unannounced(2);
     await reconciler.round();
     expect(await world.value(planned)).toBe(6);

@@ -77,6 +77,17 @@ describe.each(backends)('on %s', async (backend) => {
     expect(await found(listed)).toBe('import');
   });
 
+  test('a service that knows no such conversation has answered the probe', async () => {
+    const silent = number();
+    await addNumbers(db, [{ number: silent, line }]);
+    sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });
+    context.ringer.ring((await probe(db, 10, { pauses: context.pauses })).rings);
+    await until(async () => (await probingOf(db)).empty === 1);
+    sandbox.faults({});
+    expect(await found(silent)).toBeUndefined();
+    expect(await world.value(`select last_error from ops.sync_targets where key = $1`, `${line}/${silent}`)).toBeNull();
+  });
+
   test('probes wait behind what happens now, and are bounded', async () => {
     await addNumbers(
       db,

@@ -89,6 +89,15 @@ test('a credential that may not write is told what to create by hand', async () 
   await reader.close();
 });
 
+test('one that was created with an answer of another shape is found by its address', async () => {
+  await sandbox.reset();
+  sandbox.faults({ answers: [{ kind: 'noData', operations: ['createWebhook'], times: 3 }] });
+  expect(Object.values(await outcomes())).toEqual(Array(3).fill('created'));
+  sandbox.faults({});
+  expect(await listed()).toHaveLength(3);
+  expect(Object.values(await outcomes())).toEqual(Array(3).fill('in_place'));
+});
+
 test('no address of a hook is logged', () => {
   expect(logged()).toContain('AccountSMS');
   expect(logged()).not.toContain(secret);

@@ -1,0 +1,80 @@
+import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
+import { priorities, type Ring } from '../inbox/target.ts';
+import type { Service } from '../service/client.ts';
+import { type Database, query } from '../warehouse/database.ts';
+import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
+import { beginRead } from '../warehouse/reads.ts';
+import type { ReadingRoom } from './finding.ts';
+import { createThreadReader } from './readers/thread.ts';
+import { createThreadPages } from './thread-pages.ts';
+
+/**
+ * Reads a thread now, whether or not anything is owed, and mirrors it before it resolves. True when the mirror then holds
+ * the thread as the service has it: no answer hinted at more, and the read reached what was held. Rejects with a
+ * ServiceError.
+ */
+export type ThreadLook = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
+
+export function createThreadLook(
+  parts: Pick<ReadingRoom, 'service' | 'db' | 'onAnswer'> & {
+    readonly pauses: Pauses;
+    readonly onRings: (rings: readonly Ring[]) => void;
+  },
+): ThreadLook {
+  const { db, service, onAnswer, pauses, onRings } = parts;
+  const pages = createThreadPages();
+
+  return async (thread, signal = new AbortController().signal) => {
+    let isWhole = true;
+    const watched = watchReads(service, (isComplete) => {
+      isWhole &&= isComplete;
+    });
+    const begun = await beginRead(db, 'conversations.read');
+    const claim = {
+      kind: 'thread' as const,
+      key: threadKey(thread),
+      version: '0',
+      fetchSeq: begun.fetchSeq,
+      claimedAt: new Date(begun.fetchedAt),
+      attempts: 0,
+      misses: 0,
+      priority: priorities.live,
+      isProbe: false,
+    };
+    const room = { db, service: watched, onAnswer, looks: [], directoryEverySeconds: 0, now: () => new Date() };
+    const { finding, followUps = [] } = await createThreadReader(pages)(claim, room, signal);
+    if (finding.kind !== 'thread') return false;
+    const { read } = finding;
+    const rings = await db.transaction().execute(async (tx) => {
+      await writeThreads(tx, [read]);
+      return bumpTargets(tx, followUps, pauses);
+    });
+    onRings(rings);
+    return isWhole && read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
+  };
+}
+
+async function isHeldWhole(db: Database, { line, number, participants }: Thread): Promise<boolean> {
+  const rows = await query(
+    db,
+    `select from warehouse.sms_conversations
+     where line = $1 and number = $2 and participants_key = $3 and is_thread_complete`,
+    [line, number, participants.join(',')],
+  );
+  return rows.length > 0;
+}
+
+function watchReads(service: Service, onRead: (isComplete: boolean) => void): Service {
+  const { conversations } = service;
+  return {
+    ...service,
+    conversations: {
+      ...conversations,
+      async read(...asked) {
+        const answer = await conversations.read(...asked);
+        onRead(answer.isComplete);
+        return answer;
+      },
+    },
+  };
+}
