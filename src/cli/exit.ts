@@ -20,10 +20,12 @@ export async function reporting(work: () => Promise<void>): Promise<void> {
 
 function sentenceOf(error: Error): string {
   const code = codeOf(error);
+  if (error.name === 'ServiceError') return `The service did not do it: ${error.message}`;
   switch (code) {
     case 'settings':
     case 'command_failed':
     case 'not_erasable':
+    case 'no_bi_role':
     case 'queue_unavailable':
       return error.message;
     case 'EADDRINUSE':

@@ -3,6 +3,7 @@ import { CompiledQuery } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database, query } from './database.ts';
+import { applyViews } from './views.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const where = {
@@ -18,8 +19,9 @@ export interface MigrationOutcome {
 }
 
 /**
- * Brings the warehouse's schema up to this release. Safe to run from many processes at once; each migration is applied
- * whole or not at all, and a failed one throws. A database that a newer release has migrated is left as it is.
+ * Brings the warehouse's schema up to this release, the views of `reporting` last. Safe to run from many processes at
+ * once; each migration is applied whole or not at all, and a failed one throws. A database that a newer release has
+ * migrated is left as it is.
  */
 export async function migrate(databaseUrl: string, log: Log): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
@@ -31,11 +33,15 @@ export async function migrate(databaseUrl: string, log: Log): Promise<MigrationO
   const { error, results = [] } = await new Migrator({
     db: database.db,
     provider: sqlFiles,
+    // Releases are made side by side: one may bring a migration that is older than the newest applied.
+    allowUnorderedMigrations: true,
     ...where,
   }).migrateToLatest();
   const failed = results.find((result) => result.status === 'Error');
   if (error)
     throw new Error(`Migration ${failed?.migrationName ?? ''} failed: ${(error as Error).message}`, { cause: error });
+  const views = await applyViews(database.db, async () => (await migrationsAhead(database.db)).length > 0);
+  if (views.length > 0) log.info({ views }, 'Views made');
   return { applied: results.map((result) => result.migrationName), ahead };
 }
 

@@ -41,13 +41,31 @@ export function collect(body: Body, maxBytes: number): Promise<Buffer> {
 export async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
   const named = encoding.trim().toLowerCase();
   if (named === '' || named === 'identity' || sent.length === 0) return sent.toString('utf8');
-  const decoded = await decompress(sent, named, { maxOutputLength: maxBytes }).catch((error: unknown) => {
+  const decoded = await atOnce(() => decompress(sent, named, { maxOutputLength: maxBytes })).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
       throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
     }
     throw error instanceof BodyUndecodable ? error : new BodyUndecodable(`${named} does not decode`, { cause: error });
   });
   return decoded.toString('utf8');
+}
+
+/** The cap is for one body; dozens of bombs that decode together would still be too much memory. */
+const mostDecoding = 2;
+let decoding = 0;
+const waiting: (() => void)[] = [];
+
+async function atOnce<T>(work: () => Promise<T>): Promise<T> {
+  if (decoding >= mostDecoding) await new Promise<void>((resolve) => waiting.push(resolve));
+  else decoding += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    // A place is handed on rather than given back, so that nobody slips in between.
+    if (next) next();
+    else decoding -= 1;
+  }
 }
 
 async function decompress(sent: Buffer, encoding: string, limits: { maxOutputLength: number }): Promise<Buffer> {

@@ -22,18 +22,22 @@ export interface Period {
 
 /**
  * Adds a candidate for each outside number of a period's calls: with the line that was called, or, where that cannot
- * text, with every line. Answers with how many are new.
+ * text, with every line; with the one line asked about, when there is one. Answers with how many are new.
  */
-export function addCallers(db: Database, { from, to }: Period, evidence: Evidence = 'call'): Promise<number> {
+export function addCallers(
+  db: Database,
+  { from, to }: Period,
+  { evidence = 'call', line }: { readonly evidence?: Evidence; readonly line?: string } = {},
+): Promise<number> {
   return add(
     db,
     evidence,
     `select l.line, c.external_number as number
      from (select distinct external_number, account_number from warehouse.calls
            where started_at >= $2 and started_at < $3 and length(external_number) >= ${shortestNumber} and deleted_at is null) c
-     join warehouse.sms_lines l on l.deleted_at is null
-       and (l.line = c.account_number or not exists (select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`,
-    [from.toISOString(), to.toISOString()],
+     join warehouse.sms_lines l on l.deleted_at is null and ($4::text is null or l.line = $4)
+       and ($4::text is not null or l.line = c.account_number or not exists (select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`,
+    [from.toISOString(), to.toISOString(), line ?? null],
   );
 }
 

@@ -26,7 +26,7 @@ export function createEvidenceRounds(parts: UnreadParts): EvidenceRounds {
   async function lookIntoGaps(): Promise<void> {
     for (const gap of await claimGaps(db, 'texts')) {
       const period = { from: new Date(gap.span.from * 1_000 - 86_400_000), to: new Date(gap.span.to * 1_000) };
-      const added = await addCallers(db, period, 'gap');
+      const added = await addCallers(db, period, { evidence: 'gap' });
       const lines = await query<{ line: string }>(
         db,
         'select line from warehouse.sms_lines where deleted_at is null',

@@ -53,8 +53,10 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
   const held = await heldUnread(db, [...reported.keys()]);
   const compared: LineUnread[] = [];
   for (const [line, count] of reported) {
-    const behindFor = count > (held.get(line) ?? 0) ? await secondsBehind(db, line) : 0;
-    const state = stateOf(count, held.get(line) ?? 0, behindFor);
+    const missing = count - (held.get(line) ?? 0);
+    const past = missing > 0 ? await pastOf(db, line) : { behindFor: 0, unexplained: 0 };
+    const { behindFor } = past;
+    const state = stateOf(missing, past);
     compared.push({ line, reported: count, held: held.get(line) ?? 0, state });
     if (state === 'unexplained') {
       log.warn(
@@ -68,10 +70,11 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
   return compared;
 }
 
-function stateOf(reported: number, held: number, behindFor: number): LineUnread['state'] {
-  if (reported === held) return 'even';
-  if (reported < held) return 'ahead';
-  return behindFor > explainedSeconds ? 'unexplained' : 'behind';
+/** What could not be explained stays so; one more text than that is looked for anew. */
+function stateOf(missing: number, { behindFor, unexplained }: LinePast): LineUnread['state'] {
+  if (missing === 0) return 'even';
+  if (missing < 0) return 'ahead';
+  return missing <= unexplained || behindFor > explainedSeconds ? 'unexplained' : 'behind';
 }
 
 async function lookInto(
@@ -84,7 +87,8 @@ async function lookInto(
   if (state === 'ahead') return db.transaction().execute((tx) => rereadUnread(tx, line, pauses));
   if (state !== 'behind' || behindFor < graceSeconds) return [];
   const now = Date.now();
-  await addCallers(db, { from: new Date(now - callersOfDays * 86_400_000), to: new Date(now) }, 'unread');
+  const lately = { from: new Date(now - callersOfDays * 86_400_000), to: new Date(now) };
+  await addCallers(db, lately, { evidence: 'unread', line });
   const rings = await db.transaction().execute((tx) => rereadNewest(tx, line, mostThreads, how));
   return [...rings, ...(await probe(db, mostProbes, how)).rings];
 }
@@ -112,16 +116,28 @@ async function heldUnread(db: Database, lines: readonly string[]): Promise<Map<s
   return new Map(rows.map(({ line, unread }) => [line, unread]));
 }
 
-/** Since when a line is behind without a break, in seconds. */
-async function secondsBehind(db: Database, line: string): Promise<number> {
-  const [row] = await query<{ seconds: number | null }>(
+/** What earlier looks know of a line that counts more than is held. */
+interface LinePast {
+  /** Seconds since it began to be behind, after it was last even, ahead or given up. */
+  readonly behindFor: number;
+  /** How many texts were given up. */
+  readonly unexplained: number;
+}
+
+async function pastOf(db: Database, line: string): Promise<LinePast> {
+  const [row] = await query<LinePast>(
     db,
-    `select extract(epoch from now() - min(observed_at))::float8 as seconds from warehouse.sms_unread_snapshots
-     where line = $1 and state in ('behind', 'unexplained') and observed_at > coalesce(
-       (select max(observed_at) from warehouse.sms_unread_snapshots where line = $1 and state in ('even', 'ahead')), '-infinity')`,
+    `with settled as (
+       select observed_at, case when state = 'unexplained' then reported_count - held_count else 0 end as unexplained
+       from warehouse.sms_unread_snapshots where line = $1 and state <> 'behind' order by observed_at desc limit 1
+     )
+     select coalesce((select unexplained from settled), 0) as unexplained,
+       coalesce(extract(epoch from now() - min(observed_at)), 0)::float8 as "behindFor"
+     from warehouse.sms_unread_snapshots
+     where line = $1 and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
     [line],
   );
-  return row?.seconds ?? 0;
+  return row ?? { behindFor: 0, unexplained: 0 };
 }
 
 // One row says as much as many equal ones: only changes are kept, and the newest look.

@@ -29,12 +29,18 @@ export async function knownSubscriptions(db: Database): Promise<Map<string, Watc
 /** What a lost delivery of each type would have told of. */
 const streamOf: Partial<Record<EventType, 'calls' | 'texts'>> = { AccountSMS: 'texts', AccountEndedCalls: 'calls' };
 
-/** The service's clock and ours differ, and deliveries are under way when a subscription changes. */
-const overlapSeconds = 300;
+/**
+ * The service's clock and ours differ, and deliveries are under way when a subscription changes. A call is announced at
+ * its end and listed by its beginning, so that a gap in calls reaches back as far as calls are long.
+ */
+const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
+
+/** Receivers look each minute: when nobody did for longer, none may have been there to take deliveries. */
+const unwatchedSeconds = 150;
 
 /**
- * Keeps how a look left the subscriptions, and notes a gap for each that is in place again after it lost deliveries: from
- * a little before it was last in place until now.
+ * Keeps how a look left the subscriptions, and notes a gap for each that is in place again after it lost deliveries,
+ * or after nobody looked: from a little before it was last in place until now.
  */
 export async function recordSubscriptions(db: Database, ensured: readonly Ensured[]): Promise<void> {
   const inPlace = ensured.flatMap(({ type, faults, outcome }) => {
@@ -46,16 +52,20 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
     await query(
       tx,
       `insert into ops.gaps (stream, from_at, to_at, reason)
-       select e.stream, w.in_place_at - $4 * interval '1 second', now(),
-         format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there'))
+       select e.stream, w.in_place_at - (case e.stream when 'calls' then $4::integer else $5::integer end) * interval '1 second', now(),
+         case when e.faults = '' and w.state = 'in_place' then 'no receiver looked after the webhook subscriptions'
+           else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
        from unnest($1::text[], $2::text[], $3::text[]) as e (event_type, stream, faults)
        join ops.subscription_watch w using (event_type)
-       where w.in_place_at is not null and (e.faults <> '' or w.state = 'to_create_by_hand')`,
+       where w.in_place_at is not null and (e.faults <> '' or w.state = 'to_create_by_hand'
+         or w.in_place_at < now() - $6::integer * interval '1 second')`,
       [
         inPlace.map(({ type }) => type),
         inPlace.map(({ stream }) => stream),
         inPlace.map(({ faults }) => faults),
-        overlapSeconds,
+        overlapSeconds.calls,
+        overlapSeconds.texts,
+        unwatchedSeconds,
       ],
     );
     await query(

@@ -130,6 +130,8 @@ describe.each(backends)('on %s', async (backend) => {
       line,
     );
     expect(kept).toEqual({ is_behind: true });
+    await lostText(number());
+    expect((await compareUnread(parts)).find((each) => each.line === line)?.state).toBe('behind');
   });
 
   test('texts that were read elsewhere are read again', async () => {

@@ -54,6 +54,14 @@ describe.each(backends)('on %s', async (backend) => {
     expect(world.logged()).toContain('somebody had changed it');
   });
 
+  test('a time in which nobody looked is a gap: no receiver may have been there', async () => {
+    const before = (await gaps()) as number;
+    await world.query(`update ops.subscription_watch set in_place_at = now() - interval '1 hour'`);
+    await until(async () => (await gaps()) === before + 1);
+    const [gap] = await world.query('select reason from ops.gaps order by gap_id desc limit 1');
+    expect(gap?.reason).toContain('no receiver looked');
+  });
+
   test('one that stands twice is reduced, and nothing is missing', async () => {
     const before = await gaps();
     await webhooks.create({ name: 'again', url, type: 'AccountEndedCalls' });

@@ -15,12 +15,24 @@ export async function run(kind: Target['kind'], key: string): Promise<void> {
   await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
   const target = { kind, key: keyOf(kind, key) };
   const { db } = context.database;
+  if (kind === 'thread') await oweWholeThread(db, target.key);
   context.ringer.ring(await bumpTargets(db, [target], context.pauses));
   if (!(await isTarget(db, target))) {
     throw new CommandFailed(`${shownTarget(target)} is not read: somebody takes part who was erased.`);
   }
   await context.ringer.idle();
   console.log(`${target.kind} ${target.key} will be read.`);
+}
+
+/** A usual read ends at what is held; whoever asks for a thread wants all of it. */
+async function oweWholeThread(db: Database, key: string): Promise<void> {
+  const { line, number, participants } = threadOf(key);
+  await query(
+    db,
+    `update warehouse.sms_conversations set is_reread_owed = true
+     where line = $1 and number = $2 and participants_key = $3`,
+    [line, number, participants.join(',')],
+  );
 }
 
 async function isTarget(db: Database, { kind, key }: Target): Promise<boolean> {
