@@ -7,6 +7,8 @@ interface Documented {
   readonly isSecret?: boolean;
   /** Shown in place of a default that the schema cannot say. */
   readonly otherwise?: string;
+  /** Where it is needed, this other variable will do as well. */
+  readonly instead?: { readonly name: string; readonly how: string };
 }
 
 const documentation = z.registry<Documented>();
@@ -38,7 +40,12 @@ const variables = z.object({
   API_KEY: z
     .string()
     .optional()
-    .register(documentation, { doc: 'API key of the account.', isSecret: true, otherwise: 'the sandbox’s own' }),
+    .register(documentation, {
+      doc: 'API key of the account.',
+      isSecret: true,
+      otherwise: 'the sandbox’s own, or whoever logged in with `trunkline auth login`',
+      instead: { name: 'ENCRYPTION_KEY', how: 'set ENCRYPTION_KEY and run `trunkline auth login`' },
+    }),
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional().register(documentation, {
     doc: 'The Postgres that holds the warehouse.',
     isSecret: true,
@@ -61,6 +68,15 @@ const variables = z.object({
   WEBHOOK_SECRET_PREVIOUS: token
     .optional()
     .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
+  ENCRYPTION_KEY: z
+    .string()
+    .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' })
+    .optional()
+    .register(documentation, {
+      doc: 'Seals the tokens of `trunkline auth login` in the database; the same in every process. Make one with `openssl rand -hex 32`.',
+      isSecret: true,
+      otherwise: '`start` makes one and keeps it; not needed with `API_KEY`',
+    }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
     doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token.',
     isSecret: true,
@@ -76,11 +92,20 @@ const variables = z.object({
   DATA_DIR: z.string().default('.data').register(documentation, {
     doc: 'Folder of the embedded Postgres, of the sandbox and of secrets that `start` makes.',
   }),
+  RULES_FILE: z.string().default('config/rules.yaml').register(documentation, {
+    doc: 'The rules; a change is picked up without a restart.',
+  }),
+  RULES_MODE: z
+    .enum(['off', 'dry-run', 'live'], { error: 'must be one of off, dry-run, live' })
+    .default('dry-run')
+    .register(documentation, {
+      doc: 'What the rules may do: nothing (`off`), everything but the effect (`dry-run`), or act (`live`).',
+    }),
   TIME_ZONE: z
     .string()
     .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
     .default('UTC')
-    .register(documentation, { doc: 'Time zone of the status page.' }),
+    .register(documentation, { doc: 'Time zone of the status page, and of the business hours and times in rules.' }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
       error: 'must be one of trace, debug, info, warn, error, fatal',
@@ -97,6 +122,8 @@ export type Variable = keyof typeof variables.shape;
 /** The settings of a process, grouped by what they are for. */
 export interface Settings {
   readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
+  /** Seals what `auth login` stores. */
+  readonly encryptionKey: string | undefined;
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly receiver: {
@@ -108,6 +135,8 @@ export interface Settings {
     readonly adminToken: string | undefined;
   };
   readonly dataDir: string;
+  readonly rulesFile: string;
+  readonly rulesMode: 'off' | 'dry-run' | 'live';
   readonly timeZone: string;
   readonly logLevel: string;
   readonly eventRetentionDays: number;
@@ -141,7 +170,9 @@ export function readSettings(
     ? []
     : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}${shownValue(issue.path[0], given)}`);
   for (const name of options.needed ?? []) {
-    if (given[name] === undefined) problems.push(`${name} is missing: ${documentationOf(name).doc}`);
+    const { doc, instead } = documentationOf(name);
+    if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
+    problems.push(`${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}`);
   }
   if (options.servesPages && given.ADMIN_TOKEN === undefined && !isLoopback(given.HOST)) {
     problems.push(
@@ -155,6 +186,7 @@ export function readSettings(
 function grouped(read: z.output<typeof variables>): Settings {
   return {
     api: { baseUrl: read.API_BASE_URL, key: read.API_KEY },
+    encryptionKey: read.ENCRYPTION_KEY,
     databaseUrl: read.DATABASE_URL,
     redisUrl: read.REDIS_URL,
     receiver: {
@@ -166,6 +198,8 @@ function grouped(read: z.output<typeof variables>): Settings {
       adminToken: read.ADMIN_TOKEN,
     },
     dataDir: read.DATA_DIR,
+    rulesFile: read.RULES_FILE,
+    rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE,
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,

@@ -1,10 +1,11 @@
 import type { Settings } from '../config/settings.ts';
+import { openCredential } from './credentials/credentials.ts';
 import { defaultPauses, type Pauses } from './inbox/bumps.ts';
 import { createRinger, type Ringer } from './inbox/ringer.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
-import { apiKey, createService, type Service } from './service/client.ts';
+import { createService, type Service } from './service/client.ts';
 import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
 
 /** What the parts of one process share. Whoever creates it disposes of it, last. */
@@ -15,7 +16,7 @@ export interface Context extends AsyncDisposable {
   readonly database: OpenDatabase;
   readonly queues: Queues;
   readonly ringer: Ringer;
-  /** Undefined where the command was given no API to talk to. */
+  /** Undefined where the command was given no API to talk to, or nothing to show it. */
   readonly service: Service | undefined;
   readonly pauses: Pauses;
   [Symbol.asyncDispose](): Promise<void>;
@@ -37,23 +38,22 @@ export async function createContext(
 ): Promise<Context> {
   const { log, name, maxConnections } = options;
   const metrics = createMetrics();
-  const { databaseUrl, redisUrl, api } = settings;
+  const { databaseUrl, redisUrl } = settings;
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name });
   const queues = await createQueues({ redisUrl, databaseUrl, log }).catch(async (error: unknown) => {
     await database[Symbol.asyncDispose]();
     throw error;
   });
   const ringer = createRinger(queues, log);
+  const open = openCredential(settings, log);
   const service =
-    api.baseUrl === undefined || api.key === undefined
-      ? undefined
-      : createService({
-          baseUrl: api.baseUrl,
-          credential: apiKey(api.key),
-          log,
-          onAnswer: ({ operation, outcome, milliseconds }) =>
-            metrics.apiAnswered(operation, outcome, milliseconds / 1_000),
-        });
+    open &&
+    createService({
+      baseUrl: open.baseUrl,
+      credential: open.credential,
+      log,
+      onAnswer: ({ operation, outcome, milliseconds }) => metrics.apiAnswered(operation, outcome, milliseconds / 1_000),
+    });
   return {
     settings,
     log,
@@ -65,7 +65,7 @@ export async function createContext(
     pauses: options.pauses ?? defaultPauses,
     async [Symbol.asyncDispose]() {
       await ringer.close();
-      await Promise.allSettled([queues.close(), service?.close()]);
+      await Promise.allSettled([queues.close(), service?.close(), open?.close()]);
       await database[Symbol.asyncDispose]();
     },
   };

@@ -7,8 +7,9 @@ import { createReceiver } from '../receiver/receiver.ts';
 import { startRegistration } from '../receiver/registration.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../status/pages.ts';
-import { ownWebhookSecret } from './own-secret.ts';
+import { ownSecret } from './own-secret.ts';
 import { startPostgres } from './postgres.ts';
+import { announceRunning } from './running.ts';
 
 /** Everything that `start` runs in one process, and where to find it. */
 export interface Started {
@@ -42,14 +43,11 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const databaseUrl = settings.databaseUrl ?? (await ownPostgres());
     await migrateAll(databaseUrl, log);
     const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
-    const secret = settings.receiver.secret ?? (await ownWebhookSecret(settings.dataDir));
+    const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
+    const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
+    const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api;
     const context = await createContext(
-      {
-        ...settings,
-        databaseUrl,
-        api: sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api,
-        receiver: { ...settings.receiver, secret },
-      },
+      { ...settings, databaseUrl, api, encryptionKey, receiver: { ...settings.receiver, secret } },
       { log, name: 'start', maxConnections: 10 },
     );
     opened.push(() => context[Symbol.asyncDispose]());
@@ -59,7 +57,20 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.push(() => workers.close(options.drainMs));
     const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
     if (publicUrl !== undefined) opened.push(startRegistration(context, publicUrl, secret).stop);
-    return { statusUrl: `${receiver.url}/`, databaseUrl, sandboxUrl: sandbox?.url, dataDir: settings.dataDir, close };
+    const statusUrl = `${receiver.url}/`;
+    opened.push(
+      await announceRunning(settings.dataDir, {
+        databaseUrl,
+        redisUrl: settings.redisUrl,
+        ...(api.baseUrl !== undefined && { api: { baseUrl: api.baseUrl, key: api.key } }),
+        isSandbox: sandbox !== undefined,
+        webhookSecret: secret,
+        encryptionKey,
+        publicUrl,
+        statusUrl,
+      }),
+    );
+    return { statusUrl, databaseUrl, sandboxUrl: sandbox?.url, dataDir: settings.dataDir, close };
   } catch (error) {
     await close();
     throw error;
@@ -72,7 +83,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
   }
 
   async function ownSandbox() {
-    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true };
+    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true, plainLoopbackRedirects: true };
     const sandbox = await createSandbox({ ...sandboxOptions, port: defaultSandboxPort }).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EADDRINUSE') throw error;

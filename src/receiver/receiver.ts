@@ -7,6 +7,7 @@ import { createDatabase } from '../warehouse/database.ts';
 import { guardPages } from './admin.ts';
 import { registerHealth } from './health.ts';
 import { largestBody, registerHooks } from './hooks.ts';
+import { registerOAuthCallback } from './oauth-callback.ts';
 import { createOurLines } from './our-lines.ts';
 
 export interface Receiver {
@@ -73,6 +74,7 @@ export async function createReceiver(
     });
   });
   registerHealth(app, context);
+  registerOAuthCallback(app, context);
   await app.register(async (scope) => {
     guardPages(scope, adminToken);
     await pages(scope);

@@ -88,6 +88,18 @@ describe('a message', () => {
   });
 });
 
+test('an encryption key will do where an API key is needed, since somebody can log in', () => {
+  const ENCRYPTION_KEY = 'k'.repeat(32);
+  expect(problemsOf({ ENCRYPTION_KEY }, { needed: ['API_KEY'] })).toEqual([]);
+  expect(problemsOf({}, { needed: ['API_KEY'] }).join()).toMatch(/ENCRYPTION_KEY.*trunkline auth login/);
+});
+
+test('an encryption key that is short is refused, and not shown', () => {
+  const [problem] = problemsOf({ ENCRYPTION_KEY: 'hunter2' });
+  expect(problem).toMatch(/^ENCRYPTION_KEY must have at least 32 characters/);
+  expect(problem).not.toContain('hunter2');
+});
+
 test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
   expect(readSettings({ PORT }).receiver.port).toBe(Number(PORT));
 });

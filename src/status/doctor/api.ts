@@ -1,3 +1,4 @@
+import type { OpenCredential } from '../../credentials/credentials.ts';
 import { maskNumbers } from '../../masking.ts';
 import type { Service } from '../../service/client.ts';
 import { ServiceError } from '../../service/client.ts';
@@ -15,7 +16,11 @@ export interface ApiExamination {
 }
 
 /** Reads a little of each kind that the mirror needs. Writes nothing, marks nothing read, and never rejects. */
-export async function examineApi(service: Service, db: Database): Promise<ApiExamination> {
+export async function examineApi(
+  service: Service,
+  db: Database,
+  credential: OpenCredential['kind'],
+): Promise<ApiExamination> {
   const findings: Finding[] = [];
   const call = () => ({ signal: AbortSignal.timeout(patienceMs) });
 
@@ -26,7 +31,7 @@ export async function examineApi(service: Service, db: Database): Promise<ApiExa
       findings.push(on.ok(`${what} can be read.`));
       return answer;
     } catch (error) {
-      findings.push(refusalOf(error, what, scope));
+      findings.push(refusalOf(error, what, scope, credential));
       return undefined;
     }
   }
@@ -51,18 +56,22 @@ export async function examineApi(service: Service, db: Database): Promise<ApiExa
   return { findings, subscriptions: subscriptions?.data };
 }
 
-function refusalOf(error: unknown, what: string, scope: string): Finding {
+function refusalOf(error: unknown, what: string, scope: string, credential: OpenCredential['kind']): Finding {
   if (!(error instanceof ServiceError)) {
     return on.problem(`${what} cannot be read: ${messageOf(error)}.`, 'See that API_BASE_URL is right.');
   }
   const said = maskNumbers(error.message);
   switch (error.advice) {
     case 'credential':
-      return on.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
+      return credential === 'login'
+        ? on.problem(`The log in cannot be used (${said}).`, 'Run `trunkline auth login`.')
+        : on.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
     case 'scope':
       return on.problem(
         `${what} cannot be read: the credential lacks the scope ${error.scope ?? scope}.`,
-        `Grant ${error.scope ?? scope} to the credential.`,
+        credential === 'login'
+          ? `Run \`trunkline auth login\` and grant ${error.scope ?? scope}.`
+          : `Grant ${error.scope ?? scope} to the credential.`,
       );
     case 'permission':
       return on.problem(

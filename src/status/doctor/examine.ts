@@ -1,13 +1,15 @@
 import type { ReadySettings } from '../../context.ts';
+import { openCredential } from '../../credentials/credentials.ts';
 import type { Log } from '../../log.ts';
 import { createQueues, type Queues } from '../../queues/queues.ts';
-import { apiKey, createService, type Service } from '../../service/client.ts';
+import { createService, type Service } from '../../service/client.ts';
 import { createDatabase, type Database, type OpenDatabase } from '../../warehouse/database.ts';
 import { concernsOf } from '../concerns.ts';
 import { readSubscriptions } from '../facts/account.ts';
 import { known, takeSnapshot } from '../snapshot.ts';
 import { quantity } from '../words.ts';
 import { examineApi } from './api.ts';
+import { examineCredential } from './credential.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 import { examinePostgres } from './postgres.ts';
 import { examineReceiver } from './receiver.ts';
@@ -22,14 +24,18 @@ export async function examine(settings: ReadySettings, log: Log): Promise<Findin
   const findings = [findingsOn('Settings').ok('The settings are well-formed.')];
   const postgres = await examinePostgres(database.db, backend);
   findings.push(...postgres);
-  const service = serviceOf(settings, log);
+  const open = openCredential(settings, log);
+  const service =
+    open && createService({ baseUrl: open.baseUrl, credential: open.credential, log, retry: { tries: 2 } });
   try {
     if (postgres.length > 1) findings.push(...(await examineMirror(settings, database, service, log)));
-    const api = service && (await examineApi(service, database.db));
+    findings.push(...(await examineCredential(settings, database.db)));
+    const api = service && (await examineApi(service, database.db, open.kind));
     findings.push(...(api?.findings ?? [noApi]));
     findings.push(...(await examineReceiver(settings, api?.subscriptions, await isDelivered(database.db))));
   } finally {
     await service?.close();
+    await open?.close();
   }
   return findings;
 }
@@ -40,18 +46,13 @@ async function isDelivered(db: Database): Promise<boolean> {
 }
 
 const noApi = findingsOn('API').warning(
-  'API_BASE_URL and API_KEY are not set, so the service was not asked.',
-  'Set both as the worker has them.',
+  'API_BASE_URL, or what to show it, is not set here, so the service was not asked.',
+  'Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY, as the worker has them.',
 );
-
-function serviceOf({ api }: ReadySettings, log: Log): Service | undefined {
-  if (api.baseUrl === undefined || api.key === undefined) return undefined;
-  return createService({ baseUrl: api.baseUrl, credential: apiKey(api.key), log, retry: { tries: 2 } });
-}
 
 /** The queues, and what the mirror itself has to say; the latter as the status page says it. */
 async function examineMirror(
-  { databaseUrl, redisUrl }: ReadySettings,
+  settings: ReadySettings,
   database: OpenDatabase,
   service: Service | undefined,
   log: Log,
@@ -59,12 +60,12 @@ async function examineMirror(
   const on = findingsOn('Queue');
   let queues: Queues;
   try {
-    queues = await createQueues({ redisUrl, databaseUrl, log });
+    queues = await createQueues({ redisUrl: settings.redisUrl, databaseUrl: settings.databaseUrl, log });
   } catch (error) {
     return [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, 'Run `trunkline migrate`.')];
   }
   try {
-    const snapshot = await takeSnapshot({ database, queues, service });
+    const snapshot = await takeSnapshot({ database, queues, service, settings });
     const facts = known(snapshot.queues, undefined);
     const findings: Finding[] = [];
     if (facts?.isReachable && facts.warnings.length === 0) {

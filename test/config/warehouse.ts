@@ -1,0 +1,88 @@
+import { Client } from 'pg';
+import { grantBiRole } from '../../src/reporting/bi-role.ts';
+import { type Facts, factsDatabase } from '../reporting/facts.ts';
+
+/** A warehouse with something of everything of the last days, and a connection of the BI role to it. */
+export interface SeededWarehouse extends AsyncDisposable {
+  readonly facts: Facts;
+  readonly reader: Client;
+}
+
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+/** Call at the top level of a test file. */
+export async function seededWarehouse(): Promise<SeededWarehouse> {
+  const facts = await factsDatabase();
+  await seed(facts);
+  await facts.drain();
+  const role = `reader_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}`;
+  await grantBiRole(facts.db, role);
+  await facts.query(`alter role ${role} password 'reader'`);
+  const url = new URL(facts.url);
+  url.username = role;
+  url.password = 'reader';
+  const reader = new Client({ connectionString: url.href });
+  await reader.connect();
+  return {
+    facts,
+    reader,
+    async [Symbol.asyncDispose]() {
+      await reader.end();
+      await facts.query(`drop owned by ${role}`);
+      await facts.query(`drop role ${role}`);
+      await facts[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function seed(facts: Facts): Promise<void> {
+  const { call, insert, user, thread, query } = facts;
+  await user(1, ['201']);
+  await user(2, ['202']);
+  // Answered by 201 out of a queue, passed on to 202, analysed, and to be acted on.
+  const answered = '1700000001.1';
+  await call({
+    call_id: answered,
+    started_at: ago(30),
+    called_type: 'queue',
+    called_number: '6001',
+    transferred_count: 1,
+    legs_fetched_at: ago(29),
+    queue_wait_seconds: 9,
+    external_number: '15550000001',
+  });
+  const leg = { call_id: answered, started_at: ago(30), direction: 'inbound', status: 'answered', talk_seconds: 60 };
+  await insert(
+    'warehouse.call_legs',
+    { ...leg, leg_key: 'a', ordinal: 1, caller_type: 'external', called_type: 'queue', called_number: '6001' },
+    { ...leg, leg_key: 'b', ordinal: 2, caller_type: 'queue', called_type: 'user', called_number: '201' },
+    {
+      ...{ ...leg, leg_key: 'c', ordinal: 3, bridged_from_call_id: answered, caller_type: 'user' },
+      ...{ caller_number: '201', called_type: 'user', called_number: '202' },
+    },
+  );
+  await query(`select warehouse.attribute_calls(array['${answered}'])`);
+  await insert('warehouse.transcripts', {
+    ...{ transcript_id: 1, call_id: answered, leg_unique_id: 'b', leg_pairing: 'exact', call_purpose: 'Complaint' },
+    ...{ call_sentiment: 'negative', csat_score: 2, agent_performance_score: 7, is_action_required: true },
+    ...{ is_urgent_action_required: true, urgent_action_required_note: 'Call back', short_summary: 'Late again' },
+    agent_name: 'User 1',
+  });
+  await call({ call_id: '1700000002.1', started_at: ago(20), direction: 'outbound', external_number: '15550000009' });
+  const missed = { status: 'missed', talk_seconds: 0, is_abandoned: true, duration_seconds: 40 };
+  for (const [at, hours] of [26, 25, 24].entries()) {
+    await call({ ...missed, call_id: `170000001${at}.1`, started_at: ago(hours), external_number: '15550000002' });
+  }
+  await call({ call_id: '1700000020.1', started_at: ago(28), status: 'voicemail', external_number: '15550000003' });
+  await thread(1, [
+    [ago(10), 'in', { body: 'Is it ready?' }],
+    [ago(9.9), 'out', { body: 'Yes', sent_by: 1, delivery_status: 'delivered' }],
+    [ago(9.8), 'out', { body: 'We close at 5', delivery_status: 'undelivered', delivery_error: '30003' }],
+    [ago(3), 'in', { body: 'And tomorrow?' }],
+  ]);
+  await thread(2, [[ago(6), 'in', { body: 'STOP' }]]);
+  await query(
+    `insert into ops.coverage (stream, from_at, to_at, state, reported_count, held_count, is_watched, due_at)
+     select 'calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'proven', 5, 5, true, 'infinity'`,
+  );
+}

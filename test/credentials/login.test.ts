@@ -1,0 +1,180 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { serviceName } from '../../src/credentials/credentials.ts';
+import { type Begun, beginLogin, type LoginWish, ScopesNotOffered } from '../../src/credentials/login.ts';
+import { readOutcome } from '../../src/credentials/logins.ts';
+import { createSealer } from '../../src/credentials/sealer.ts';
+import { createLog } from '../../src/log.ts';
+import { createOAuth } from '../../src/service/oauth/oauth.ts';
+import { open } from '../sandbox/oauth/login.ts';
+import { consent } from './consent.ts';
+import { startDaemon } from './daemon.ts';
+import { createStage, encryptionKey } from './stage.ts';
+
+const stage = await createStage();
+const { sandbox, database } = stage;
+const daemon = await startDaemon(stage);
+const oauth = createOAuth({ baseUrl: sandbox.url, log: createLog('silent') });
+afterAll(async () => {
+  await oauth.close();
+  await daemon[Symbol.asyncDispose]();
+});
+// The sandbox forgets its clients between two tests.
+beforeEach(() => database.query('delete from secrets.oauth_clients'));
+
+function begin(wish: Partial<LoginWish> = {}): Promise<Begun> {
+  const usual = { service: serviceName(sandbox.url), publicUrl: daemon.receiver.url, isAnew: false, forMs: 60_000 };
+  return beginLogin(
+    { db: database.db, sealer: createSealer(encryptionKey), oauth },
+    { scopes: undefined, ...usual, ...wish },
+  );
+}
+
+describe('a log in that is allowed', () => {
+  test('leaves tokens with which the service can be asked', async () => {
+    const begun = await begin();
+    const { status, body } = await open(await consent(begun.url));
+    expect([status, body]).toEqual([200, expect.stringContaining('You are logged in; this window can be closed.')]);
+    expect(await readOutcome(database.db, begun.id)).toEqual({ outcome: 'granted', missingScopes: [] });
+    await using client = stage.open();
+    expect((await client.service.lines.list()).data.length).toBeGreaterThan(0);
+  });
+
+  test('in part says so, and keeps what was granted', async () => {
+    const begun = await begin();
+    const { body } = await open(await consent(begun.url, { scope: ['sms:read', 'users:read'] }));
+    expect(body).toContain('without all that was asked for');
+    expect(await readOutcome(database.db, begun.id)).toMatchObject({
+      outcome: 'granted',
+      missingScopes: expect.arrayContaining(['reports:read', 'recordings:read']),
+    });
+    expect(await database.value('select scopes from secrets.oauth_tokens')).toEqual(['users:read', 'sms:read']);
+  });
+
+  test('takes the place of one that was lost', async () => {
+    await stage.logIn();
+    await database.query(`update secrets.oauth_tokens set state = 'lost', last_error = 'gone', failures = 3`);
+    await open(await consent((await begin()).url));
+    expect(await stage.row()).toMatchObject({ state: 'valid', last_error: null, failures: 0 });
+  });
+
+  test('registers the program once, and anew when that is asked for', async () => {
+    const registrations = () => sandbox.requests().filter(({ path }) => path.endsWith('/register')).length;
+    await begin();
+    await begin();
+    expect(registrations()).toBe(1);
+    await begin({ isAnew: true });
+    expect(registrations()).toBe(2);
+    await begin();
+    expect(registrations()).toBe(2);
+  });
+});
+
+describe('a log in that fails', () => {
+  test('because the user says no is told as that', async () => {
+    const begun = await begin();
+    const { status, body } = await open(await consent(begun.url, { decision: 'deny' }));
+    expect([status, body]).toEqual([200, expect.stringContaining('Nothing was granted')]);
+    expect(await readOutcome(database.db, begun.id)).toEqual({ outcome: 'denied' });
+    expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
+  });
+
+  test.each([
+    ['of another log in', 'state=nobody-knows-it&code=a-code'],
+    ['that is missing', 'code=a-code'],
+    ['that is empty', 'state=&code=a-code'],
+  ])('because of a state %s changes nothing', async (_what, search) => {
+    const begun = await begin();
+    const { status, body } = await open(`${daemon.receiver.url}/oauth/callback?${search}`);
+    expect([status, body]).toEqual([400, expect.stringContaining('not under way')]);
+    expect(body).not.toContain('a-code');
+    expect(await readOutcome(database.db, begun.id)).toBeUndefined();
+    expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
+    expect(stage.refreshes()).toEqual([]);
+  });
+
+  test('because its answer comes a second time leaves the first', async () => {
+    const address = await consent((await begin()).url);
+    await open(address);
+    const { version } = await stage.row();
+    expect((await open(address)).status).toBe(400);
+    expect(stage.refreshes()).toHaveLength(1);
+    expect(await stage.row()).toMatchObject({ version, state: 'valid' });
+  });
+
+  test('because it took too long is over', async () => {
+    const begun = await begin({ forMs: 0 });
+    expect((await open(await consent(begun.url))).status).toBe(400);
+    expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
+  });
+
+  test('because the code is not taken says so where it began, and not in the browser', async () => {
+    const begun = await begin();
+    const address = new URL(await consent(begun.url));
+    address.searchParams.set('code', 'no-such-code');
+    const { status, body } = await open(address.href);
+    expect([status, body]).toEqual([502, expect.stringContaining('the terminal in which it began says why')]);
+    expect(await readOutcome(database.db, begun.id)).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('invalid_grant'),
+    });
+  });
+
+  test('because the receiver has another ENCRYPTION_KEY says so', async () => {
+    await using other = await startDaemon(stage, { ENCRYPTION_KEY: 'another key of thirty-two letters or more' });
+    const begun = await begin({ publicUrl: other.receiver.url });
+    expect((await open(await consent(begun.url))).status).toBe(502);
+    expect(await readOutcome(database.db, begun.id)).toMatchObject({
+      reason: expect.stringContaining('another ENCRYPTION_KEY'),
+    });
+  });
+
+  test('because the receiver has no ENCRYPTION_KEY says so', async () => {
+    await using other = await startDaemon(stage, { ENCRYPTION_KEY: '', API_KEY: sandbox.apiKey });
+    const begun = await begin({ publicUrl: other.receiver.url });
+    expect((await open(await consent(begun.url))).status).toBe(502);
+    expect(await readOutcome(database.db, begun.id)).toMatchObject({
+      reason: expect.stringContaining('no ENCRYPTION_KEY'),
+    });
+  });
+
+  test('because of a scope that nobody offers names those that are offered', async () => {
+    await expect(begin({ scopes: ['sms:read', 'sms:fly'] })).rejects.toThrow(ScopesNotOffered);
+    await expect(begin({ scopes: ['sms:fly'] })).rejects.toThrow(/sms:fly; it offers .*sms:send/);
+  });
+
+  test('because the service does not allow the address of the receiver begins nothing', async () => {
+    await expect(begin({ publicUrl: 'http://trunkline.example' })).rejects.toMatchObject({
+      operation: 'oauth.register',
+    });
+    expect(await database.query('select from secrets.oauth_clients')).toEqual([]);
+  });
+});
+
+test('the page may load nothing, and nobody may frame it or keep it', async () => {
+  const { headers } = await open(`${daemon.receiver.url}/oauth/callback?state=x`);
+  const policy = headers.get('content-security-policy') ?? '';
+  for (const part of ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]) {
+    expect(policy).toContain(part);
+  }
+  expect(policy).not.toContain('unsafe');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+});
+
+test('neither log nor database shows a state, a code, a verifier or a token', async () => {
+  const begun = await begin();
+  const address = await consent(begun.url);
+  const [kept] = await database.query<{ text: string; verifier: Buffer }>(
+    'select l::text as text, verifier from secrets.oauth_logins l order by login_id desc limit 1',
+  );
+  await open(address);
+  await using client = stage.open();
+  const token = (await client.open.credential.authorization()).slice('Bearer '.length);
+  const { searchParams } = new URL(address);
+  const verifier = createSealer(encryptionKey).open(kept?.verifier as Buffer, 'oauth_logins.verifier');
+  for (const secret of [searchParams.get('state'), searchParams.get('code'), verifier, token]) {
+    expect(daemon.logged()).not.toContain(secret);
+    expect(kept?.text).not.toContain(secret);
+  }
+  expect(daemon.logged()).toContain('Somebody logged in');
+});

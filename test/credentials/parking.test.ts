@@ -1,0 +1,89 @@
+import { afterAll, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { concernsOf } from '../../src/status/concerns.ts';
+import { examine } from '../../src/status/doctor/examine.ts';
+import { takeSnapshot } from '../../src/status/snapshot.ts';
+import { open } from '../sandbox/oauth/login.ts';
+import { trunkline } from './commands.ts';
+import { consent } from './consent.ts';
+import { startDaemon } from './daemon.ts';
+import { createStage } from './stage.ts';
+
+const stage = await createStage();
+const { database, sandbox } = stage;
+const daemon = await startDaemon(stage);
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const streams = () =>
+  database.query<{ kind: string; reason: string; missing_scope: string | null }>(
+    'select kind, reason, missing_scope from ops.streams order by kind',
+  );
+const sentences = async () => concernsOf(await takeSnapshot(daemon.context)).map(({ sentence }) => sentence);
+
+/** Logs in through the command and the receiver, but without a browser. */
+async function logIn(scope?: readonly string[]): Promise<void> {
+  await database.query('delete from secrets.oauth_clients');
+  const login = trunkline(daemon.environment, 'auth', 'login');
+  await expect.poll(() => login.out() + login.err(), { timeout: 60_000 }).toMatch(/\/authorize\S+\n/);
+  await open(await consent(/\S+\/authorize\S+/.exec(login.out())?.[0] as string, scope ? { scope } : {}));
+  expect(await login.ended).toBe(0);
+}
+
+test('streams wait while nobody is logged in, say why, and go on by themselves within a minute', async () => {
+  await daemon.work();
+  await expect.poll(streams, { timeout: 60_000 }).toMatchObject([
+    { kind: 'lines', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
+    { kind: 'users', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
+  ]);
+  expect(await sentences()).toContain('Users are not read: somebody has to log in.');
+
+  const began = performance.now();
+  await logIn();
+  await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
+  expect(performance.now() - began).toBeLessThan(60_000);
+  expect(await database.value('select count(*)::int from warehouse.sms_lines')).toBeGreaterThan(0);
+}, 120_000);
+
+test('a log in that is lost is told, and parks nothing but what asks', async () => {
+  await logIn();
+  // The daemon holds the new pair from here on.
+  await daemon.context.service?.users.list();
+  await stage.expire();
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
+  await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
+  await expect.poll(async () => (await streams()).map(({ kind }) => kind), { timeout: 60_000 }).toEqual(['users']);
+  expect((await sentences())[0]).toBe('Somebody has to log in again, so nothing is read.');
+  const page = await (await fetch(daemon.receiver.url)).text();
+  expect(page).toContain('lost: log in again');
+  const findings = await examine(daemon.context.settings, createLog('silent'));
+  for (const begin of ['Somebody has to log in again', 'The log in cannot be used']) {
+    expect(findings.find(({ sentence }) => sentence.startsWith(begin))).toMatchObject({
+      level: 'problem',
+      cure: expect.stringContaining('Run `trunkline auth login`'),
+    });
+  }
+
+  await logIn();
+  await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
+  expect(await sentences()).not.toContain('Somebody has to log in again, so nothing is read.');
+}, 120_000);
+
+test('a scope that was not granted parks only what needs it, and is named everywhere', async () => {
+  await logIn(['sms:read', 'reports:read', 'webhooks:read', 'webhooks:write', 'messages:read', 'recordings:read']);
+  // The pair before is seen for some seconds; then the new one is, and lacks users:read.
+  await expect
+    .poll(
+      async () => {
+        await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
+        return streams();
+      },
+      { timeout: 60_000, interval: 1_000 },
+    )
+    .toMatchObject([{ kind: 'users', missing_scope: 'users:read' }]);
+  expect(await sentences()).toContain('Users are not read: the credential lacks the scope users:read.');
+  const findings = await examine(daemon.context.settings, createLog('silent'));
+  expect(findings.find(({ sentence }) => sentence.startsWith('Users cannot be read'))).toMatchObject({
+    sentence: 'Users cannot be read: the credential lacks the scope users:read.',
+    cure: 'Run `trunkline auth login` and grant users:read.',
+  });
+}, 120_000);

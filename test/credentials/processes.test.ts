@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { createStage, encryptionKey } from './stage.ts';
+
+const stage = await createStage();
+const { sandbox, database } = stage;
+const token = ['/api/v1/oauth/token'];
+
+interface Asked {
+  readonly answered: number;
+  readonly failures: readonly string[];
+}
+
+/** A process of its own that asks the API when it is told. */
+interface Asker {
+  readonly process: ChildProcess;
+  /** Resolves when so many requests at once are answered. */
+  ask(times: number): Promise<Asked>;
+}
+
+const running: ChildProcess[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0)) {
+    if (each.exitCode !== null || each.signalCode !== null) continue;
+    each.kill('SIGKILL');
+    await once(each, 'exit');
+  }
+});
+
+async function startAsker(): Promise<Asker> {
+  const file = fileURLToPath(new URL('asking-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [file, sandbox.url, database.url, encryptionKey], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  running.push(child);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<Asked> => JSON.parse((await lines.next()).value ?? '{"answered":0,"failures":[]}');
+  await next();
+  return {
+    process: child,
+    ask(times) {
+      child.stdin.write(`${times}\n`);
+      return next();
+    },
+  };
+}
+
+test('five hundred requests of four processes that are refused at once make one refresh', async () => {
+  await stage.logIn();
+  const askers = await Promise.all([startAsker(), startAsker(), startAsker(), startAsker()]);
+  for (let round = 1; round <= 3; round += 1) {
+    const before = sandbox.requests(100_000).length;
+    await stage.expire();
+    // Every request is under way before the first is refused.
+    sandbox.faults({ latencyMs: 300 });
+    const asked = await Promise.all(askers.map(({ ask }) => ask(125)));
+    expect(asked).toEqual(Array.from({ length: 4 }, () => ({ answered: 125, failures: [] })));
+    const requests = sandbox.requests(100_000).slice(before);
+    expect(requests.filter(({ status }) => status === 401).length).toBeGreaterThan(200);
+    expect(requests.filter(({ path }) => path === token[0]).map(({ status }) => status)).toEqual([200]);
+  }
+}, 120_000);
+
+test('processes that find the token at its end at the same time make one refresh', async () => {
+  await stage.logIn();
+  const askers = await Promise.all([startAsker(), startAsker(), startAsker(), startAsker()]);
+  await stage.logIn({ expiresInSeconds: 0 });
+  // They hold the token before, which the new log in has replaced; it is refused as well.
+  await stage.expire();
+  await Promise.all(askers.map(({ ask }) => ask(10)));
+  expect(stage.refreshes()).toEqual([200]);
+}, 120_000);
+
+test.each([
+  ['before the service has seen the request', 'before'],
+  ['when the service has used the token up, and its answer is on its way', 'after'],
+] as const)(
+  'a process that is killed in the middle of a refresh, %s, leaves "log in again"',
+  async (_what, when) => {
+    await stage.logIn();
+    const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
+    await stage.expire();
+    sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when, operations: token }] });
+    void killed.ask(5);
+    await refreshing();
+    await expect.poll(discoveries, { timeout: 15_000 }).toBe(1);
+    const waited = waiting.ask(5);
+    killed.process.kill('SIGKILL');
+    const { answered, failures } = await waited;
+    expect(answered).toBe(0);
+    expect(failures).toEqual([expect.stringContaining('log in with `trunkline auth login`')]);
+    expect(await stage.row()).toMatchObject({ state: 'lost', last_error: expect.stringContaining('ended before') });
+    await waiting.ask(5);
+    expect(discoveries()).toBe(1);
+
+    sandbox.faults({});
+    await stage.logIn();
+    await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 30_000, interval: 500 }).toBe(5);
+  },
+  60_000,
+);
+
+/** Resolves when a process has taken the tokens for refreshing. */
+async function refreshing(): Promise<void> {
+  await expect.poll(async () => (await stage.row()).state, { timeout: 15_000, interval: 20 }).toBe('refreshing');
+}
+
+/** Each refresh begins with one. */
+function discoveries(): number {
+  return sandbox.requests(100_000).filter(({ path }) => path.startsWith('/.well-known/')).length;
+}
+
+test('a process that is frozen in the middle of a refresh holds nobody up for good, and its answer counts', async () => {
+  await stage.logIn();
+  const [frozen, waiting] = await Promise.all([startAsker(), startAsker()]);
+  await stage.expire();
+  sandbox.faults({ answers: [{ kind: 'slow', ms: 3_000, operations: token }] });
+  const asked = frozen.ask(5);
+  await refreshing();
+  frozen.process.kill('SIGSTOP');
+  const refused = await waiting.ask(5);
+  expect(refused.failures).toEqual([expect.stringContaining('another process refreshes the tokens')]);
+  frozen.process.kill('SIGCONT');
+  expect(await asked).toMatchObject({ answered: 5 });
+  await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 30_000, interval: 500 }).toBe(5);
+  expect(stage.refreshes()).toEqual([200]);
+}, 120_000);
