@@ -1,14 +1,31 @@
 import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { migrateAll } from '../../migrations.ts';
+import { type BiRole, grantBiRole } from '../../reporting/bi-role.ts';
+import { createDatabase } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
 
-/** Applies what migrations are missing. */
-export async function run(options: { json?: boolean }): Promise<void> {
+/** Applies what migrations are missing; with a name, lets a role read the schema `reporting` and nothing else. */
+export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
-  const outcome = await migrateAll(settings.databaseUrl, createLog(settings.logLevel));
-  if (options.json) console.log(JSON.stringify(outcome));
-  else if (outcome.ahead.length > 0) console.log('The database was migrated by a newer release; nothing to do.');
-  else if (outcome.applied.length === 0) console.log('The schemas are up to date.');
-  else console.log(`Applied ${outcome.applied.join(', ')}.`);
+  const log = createLog(settings.logLevel);
+  const outcome = await migrateAll(settings.databaseUrl, log);
+  const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
+  if (options.json) console.log(JSON.stringify({ ...outcome, ...(biRole && { biRole }) }));
+  else {
+    if (outcome.ahead.length > 0) console.log('The database was migrated by a newer release; nothing to do.');
+    else if (outcome.applied.length === 0) console.log('The schemas are up to date.');
+    else console.log(`Applied ${outcome.applied.join(', ')}.`);
+    if (biRole) console.log(sentenceOf(biRole));
+  }
+
+  async function grant(name: string): Promise<BiRole> {
+    await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
+    return grantBiRole(database.db, name);
+  }
+}
+
+function sentenceOf({ name, isCreated }: BiRole): string {
+  const granted = `The role ${name} reads the schema reporting, and nothing else.`;
+  return isCreated ? `${granted} It has no password yet: set one with \`alter role ${name} password '…'\`.` : granted;
 }

@@ -32,7 +32,10 @@ export interface LegsRead {
   readonly read: Provenance;
 }
 
-/** Mirrors the legs of calls whose row is this read's own; a leg that is no longer listed is marked deleted. */
+/**
+ * Mirrors the legs of calls whose row is this read's own, and what they attribute the calls to; a leg that is no longer
+ * listed is marked deleted.
+ */
 export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
   if (reads.length === 0) return;
   const current = await currentReads(tx, reads);
@@ -57,6 +60,7 @@ export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Pr
      from unnest($1::text[], $2::bigint[]) as r (call_id, fetch_seq) where c.call_id = r.call_id`,
     keys,
   );
+  await query(tx, 'select warehouse.attribute_calls($1::text[])', [current.map(({ callId }) => callId)]);
 }
 
 /** The reads that their call's row was written by: a newer one knows the legs better. */

@@ -1,0 +1,64 @@
+create view reporting.call_daily as
+select
+  local_date,
+  direction,
+  sum(call_count)::bigint as call_count,
+  sum(answered_count)::bigint as answered_count,
+  sum(voicemail_count)::bigint as voicemail_count,
+  sum(abandoned_count)::bigint as abandoned_count,
+  sum(short_abandoned_count)::bigint as short_abandoned_count,
+  sum(missed_count)::bigint as missed_count,
+  sum(unknown_count)::bigint as unknown_count,
+  sum(answered_in_time_count)::bigint as answered_in_time_count,
+  sum(talk_seconds)::bigint as talk_seconds,
+  sum(talk_count)::bigint as talk_count,
+  sum(duration_seconds)::bigint as duration_seconds,
+  sum(answer_wait_seconds)::bigint as answer_wait_seconds,
+  sum(answer_wait_count)::bigint as answer_wait_count,
+  max(longest_wait_seconds) as longest_wait_seconds,
+  sum(transferred_count)::bigint as transferred_count,
+  sum(recorded_count)::bigint as recorded_count,
+  sum(called_back_count)::bigint as called_back_count,
+  sum(repeated_count)::bigint as repeated_count,
+  round(100.0 * sum(answered_count) / nullif(sum(call_count), 0), 2) as answer_rate_pct,
+  round(100.0 * sum(answered_count) / nullif(sum(call_count) - sum(short_abandoned_count), 0), 2) as answer_rate_without_short_pct,
+  case when direction = 'inbound' then round(100.0 * sum(abandoned_count) / nullif(sum(call_count) - sum(short_abandoned_count), 0), 2) end as abandon_rate_pct,
+  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(call_count) - sum(short_abandoned_count), 0), 2) end as service_level_pct,
+  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(answered_count) + sum(abandoned_count), 0), 2) end as service_level_answered_abandoned_pct,
+  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(answered_count), 0), 2) end as service_level_answered_pct,
+  round(sum(answer_wait_seconds)::numeric / nullif(sum(answer_wait_count), 0), 1) as answer_wait_avg_seconds,
+  round(sum(talk_seconds)::numeric / nullif(sum(talk_count), 0), 1) as talk_avg_seconds,
+  round(100.0 * sum(transferred_count) / nullif(sum(answered_count), 0), 2) as transfer_rate_pct
+from reporting.call_interval
+group by local_date, direction;
+
+comment on view reporting.call_daily is 'External calls by local day and direction, with rates. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';
+comment on column reporting.call_daily.local_date is 'Local day; a call over midnight belongs to the day on which it began.';
+comment on column reporting.call_daily.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_daily.call_count is 'Calls.';
+comment on column reporting.call_daily.answered_count is 'Somebody answered.';
+comment on column reporting.call_daily.voicemail_count is 'Ended in a mailbox.';
+comment on column reporting.call_daily.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
+comment on column reporting.call_daily.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
+comment on column reporting.call_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.call_daily.unknown_count is 'The service reports no outcome.';
+comment on column reporting.call_daily.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
+comment on column reporting.call_daily.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
+comment on column reporting.call_daily.talk_count is 'Answered calls that report their connected time: the n of talk_avg_seconds.';
+comment on column reporting.call_daily.duration_seconds is 'Length including ringing, of the calls that report it.';
+comment on column reporting.call_daily.answer_wait_seconds is 'Waits of the answered inbound calls together.';
+comment on column reporting.call_daily.answer_wait_count is 'Answered inbound calls whose wait is known: the n of answer_wait_avg_seconds.';
+comment on column reporting.call_daily.longest_wait_seconds is 'Longest wait, answered or not; NULL = none known.';
+comment on column reporting.call_daily.transferred_count is 'Transferred at least once.';
+comment on column reporting.call_daily.recorded_count is 'Audio was captured.';
+comment on column reporting.call_daily.called_back_count is 'The service names the call that returned it.';
+comment on column reporting.call_daily.repeated_count is 'The caller had called before, within the service''s own window.';
+comment on column reporting.call_daily.answer_rate_pct is 'Answered, of all calls, in percent.';
+comment on column reporting.call_daily.answer_rate_without_short_pct is 'Answered, of all calls but the short-abandoned, in percent.';
+comment on column reporting.call_daily.abandon_rate_pct is 'Inbound: abandoned, of all calls but the short-abandoned, in percent.';
+comment on column reporting.call_daily.service_level_pct is 'Inbound: answered in time, of all calls but the short-abandoned, in percent. Mailbox and missed calls count against it.';
+comment on column reporting.call_daily.service_level_answered_abandoned_pct is 'Inbound: answered in time, of the answered and the abandoned, in percent. Another vendor''s formula.';
+comment on column reporting.call_daily.service_level_answered_pct is 'Inbound: answered in time, of the answered, in percent. The kindest formula: who was never answered does not count.';
+comment on column reporting.call_daily.answer_wait_avg_seconds is 'Average speed of answer; beside its n, answer_wait_count.';
+comment on column reporting.call_daily.talk_avg_seconds is 'Connected time per answered call that reports it; its n is talk_count.';
+comment on column reporting.call_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';

@@ -1,0 +1,30 @@
+create view reporting.call_heatmap as
+select
+  local_date,
+  extract(isodow from local_date)::integer as isodow,
+  local_hour,
+  direction,
+  sum(call_count)::bigint as call_count,
+  sum(answered_count)::bigint as answered_count,
+  sum(voicemail_count)::bigint as voicemail_count,
+  sum(abandoned_count)::bigint as abandoned_count,
+  sum(short_abandoned_count)::bigint as short_abandoned_count,
+  sum(missed_count)::bigint as missed_count,
+  sum(answered_in_time_count)::bigint as answered_in_time_count,
+  sum(talk_seconds)::bigint as talk_seconds
+from reporting.call_interval
+group by local_date, local_hour, direction;
+
+comment on view reporting.call_heatmap is 'External calls by local day, hour and direction: sum over days for a heatmap of the week. An hour without calls has no row.';
+comment on column reporting.call_heatmap.local_date is 'Local day.';
+comment on column reporting.call_heatmap.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
+comment on column reporting.call_heatmap.local_hour is 'Local hour. On the autumn day of the time change the repeated hour holds two, on the spring day one hour is missing.';
+comment on column reporting.call_heatmap.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_heatmap.call_count is 'Calls.';
+comment on column reporting.call_heatmap.answered_count is 'Somebody answered.';
+comment on column reporting.call_heatmap.voicemail_count is 'Ended in a mailbox.';
+comment on column reporting.call_heatmap.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
+comment on column reporting.call_heatmap.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
+comment on column reporting.call_heatmap.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.call_heatmap.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
+comment on column reporting.call_heatmap.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';

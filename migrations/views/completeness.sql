@@ -1,0 +1,30 @@
+create view reporting.completeness as
+select
+  stream,
+  (from_at at time zone 'UTC')::date as utc_date,
+  least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600))::integer as hour_count,
+  count(*) filter (where state = 'proven')::integer as proven_hour_count,
+  sum(reported_count)::integer as reported_count,
+  sum(held_count)::integer as held_count,
+  sum(unannounced_count)::integer as unannounced_count,
+  sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
+  count(*) filter (where state = 'proven')
+    = least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) as is_complete,
+  min(checked_at) as least_recently_checked_at,
+  min(last_error) filter (where state <> 'proven') as difference
+from ops.coverage
+where to_at <= now()
+group by stream, (from_at at time zone 'UTC')::date;
+
+comment on view reporting.completeness is 'Per UTC day: what the service reports against what is held. A day without a row was never compared.';
+comment on column reporting.completeness.stream is 'calls.';
+comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
+comment on column reporting.completeness.hour_count is 'Hours of the day that are over: 24 for a whole day.';
+comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything that the service lists is held.';
+comment on column reporting.completeness.reported_count is 'What the service listed; NULL when it was never asked.';
+comment on column reporting.completeness.held_count is 'What is held.';
+comment on column reporting.completeness.unannounced_count is 'Of the reported, what no webhook had announced; NULL for days before the webhooks.';
+comment on column reporting.completeness.unannounced_share is 'The same as a share of what was reported for the hours in which webhooks were expected.';
+comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven. False is an honest gap.';
+comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
+comment on column reporting.completeness.difference is 'Why an hour is not proven, where one is not.';

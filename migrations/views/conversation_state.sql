@@ -1,0 +1,53 @@
+create view reporting.conversation_state as
+select
+  c.conversation_id,
+  c.line,
+  c.number,
+  c.participants,
+  c.message_count,
+  c.first_message_at,
+  c.last_message_at,
+  c.last_inbound_at,
+  c.last_outbound_at,
+  c.last_direction,
+  c.is_resolved,
+  c.resolved_by,
+  c.resolved_at,
+  c.resolved_observed_at,
+  c.resolved_observed_via,
+  case
+    when c.resolved_observed_at is null then 'never_observed'
+    when c.last_inbound_at > c.resolved_observed_at then 'stale_since_inbound'
+    else 'as_observed'
+  end as resolved_confidence,
+  case when c.is_assignment_known then c.assigned_user_id end as assigned_user_id,
+  u.user_name as assigned_name,
+  c.is_assignment_known,
+  c.assigned_observed_at,
+  c.assigned_observed_via
+from warehouse.sms_conversations c
+  left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known
+where c.deleted_at is null;
+
+comment on view reporting.conversation_state is 'One row per text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed.';
+comment on column reporting.conversation_state.conversation_id is 'Key within this warehouse; the service has none.';
+comment on column reporting.conversation_state.line is 'The account''s line.';
+comment on column reporting.conversation_state.number is 'The other party; of a group, the first participant.';
+comment on column reporting.conversation_state.participants is 'Participants of a group besides the line; empty for two parties.';
+comment on column reporting.conversation_state.message_count is 'Messages held.';
+comment on column reporting.conversation_state.first_message_at is 'Oldest message held.';
+comment on column reporting.conversation_state.last_message_at is 'Newest message.';
+comment on column reporting.conversation_state.last_inbound_at is 'Newest message of the other party.';
+comment on column reporting.conversation_state.last_outbound_at is 'Newest message of ours.';
+comment on column reporting.conversation_state.last_direction is 'Direction of the newest message: in or out.';
+comment on column reporting.conversation_state.is_resolved is 'As last observed; NULL = never observed.';
+comment on column reporting.conversation_state.resolved_by is 'User credited with it; NULL when an integration did it.';
+comment on column reporting.conversation_state.resolved_at is 'When it was resolved.';
+comment on column reporting.conversation_state.resolved_observed_at is 'When that was observed.';
+comment on column reporting.conversation_state.resolved_observed_via is 'By which operation''s answer.';
+comment on column reporting.conversation_state.resolved_confidence is 'never_observed; stale_since_inbound: a text came in since; as_observed: none did, but people can have changed it in the portal.';
+comment on column reporting.conversation_state.assigned_user_id is 'User it is assigned to, as last observed; NULL = nobody, or never observed.';
+comment on column reporting.conversation_state.assigned_name is 'That user''s name.';
+comment on column reporting.conversation_state.is_assignment_known is 'Whether the assignment was ever observed.';
+comment on column reporting.conversation_state.assigned_observed_at is 'When it was observed.';
+comment on column reporting.conversation_state.assigned_observed_via is 'By which operation''s answer.';

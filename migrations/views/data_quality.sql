@@ -1,0 +1,33 @@
+create view reporting.data_quality as
+select 'delivery words not mapped' as check_name, count(distinct lower(trim(delivery_status))) as found_count, null::timestamptz as counted_at,
+  'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.' as meaning
+from reporting.sms_failure_rollup where delivery_class = 'unmapped'
+union all
+select 'transcripts not paired', coalesce(sum(unpaired_count), 0), null, 'Transcripts whose recorded leg is not known: their agent is only a name.'
+from reporting.quality_rollup
+union all
+select 'outcomes not reported', coalesce(sum(unknown_count), 0), null, 'Calls that the service gives no outcome.'
+from reporting.call_interval_rollup
+union all
+select 'rollup changes waiting', count(*), null, 'Changes that the rollups do not show yet, counted up to 100,000.'
+from (select from ops.rollup_markers limit 100000) waiting
+union all
+select 'definitions changed since the last rebuild', (meaning is distinct from ops.rollup_meaning())::integer, rebuilt_at,
+  '1: params, hours, holidays or delivery words were changed. Run `trunkline reporting rebuild`.'
+from ops.rollup_state
+union all
+select check_name, found_count, counted_at, case check_name
+    when 'calls without a start' then 'Calls that no report by time can show.'
+    when 'talk longer than the call' then 'Calls whose connected time is longer than their length.'
+    when 'extensions credited to nobody' then 'Attributions to extensions that no user had when the call started, or several.'
+    when 'transcripts without their call' then 'Transcripts of calls that are not held: no report shows them.'
+    when 'recordings without their call' then 'Recordings of calls that are not held.'
+    when 'legs without their call' then 'Legs of calls that are not held.'
+  end
+from reporting.audits;
+
+comment on view reporting.data_quality is 'What is odd in the data. Zero everywhere is good; nothing here is repaired by guessing.';
+comment on column reporting.data_quality.check_name is 'What was looked for.';
+comment on column reporting.data_quality.found_count is 'How much of it was found.';
+comment on column reporting.data_quality.counted_at is 'When it was counted; NULL = just now.';
+comment on column reporting.data_quality.meaning is 'What it means.';

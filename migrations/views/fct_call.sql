@@ -1,0 +1,83 @@
+create view reporting.fct_call as
+select
+  c.call_id,
+  c.started_at,
+  c.ended_at,
+  c.started_at at time zone p.time_zone as started_local,
+  (c.started_at at time zone p.time_zone)::date as local_date,
+  extract(hour from c.started_at at time zone p.time_zone)::integer as local_hour,
+  extract(isodow from c.started_at at time zone p.time_zone)::integer as local_isodow,
+  c.direction,
+  coalesce(c.is_internal, false) as is_internal,
+  c.status,
+  case when c.status_code >= 1 then c.status_code end as answered_by_count,
+  case
+    when c.status in ('answered', 'voicemail') then c.status
+    when c.direction = 'inbound' and c.is_abandoned then
+      case when coalesce(c.queue_wait_seconds, c.wait_seconds) <= p.short_abandon_seconds then 'short_abandoned' else 'abandoned' end
+    when c.status = 'missed' then 'missed'
+    else 'unknown'
+  end as outcome,
+  c.external_number,
+  c.account_number,
+  c.dialled_number,
+  c.caller_type,
+  c.caller_name,
+  c.caller_number,
+  c.called_type,
+  c.called_name,
+  c.called_number,
+  c.duration_seconds,
+  c.talk_seconds,
+  coalesce(c.queue_wait_seconds, c.wait_seconds) as wait_seconds,
+  case when c.queue_wait_seconds is not null then 'legs' when c.wait_seconds is not null then 'summary' end as wait_basis,
+  case when c.status = 'answered' and c.direction = 'inbound' then coalesce(c.queue_wait_seconds, c.wait_seconds) end as answer_wait_seconds,
+  c.transferred_count,
+  c.is_abandoned,
+  c.is_recorded,
+  c.called_back_call_id,
+  c.repeated_count,
+  c.reached_person,
+  c.legs_fetched_at is not null as has_legs,
+  c.recording_count,
+  c.transcript_count
+from warehouse.calls c
+  cross join reporting.params p
+where c.deleted_at is null;
+
+comment on view reporting.fct_call is 'One row per call. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';
+comment on column reporting.fct_call.call_id is 'The service''s id of the call.';
+comment on column reporting.fct_call.started_at is 'Start.';
+comment on column reporting.fct_call.ended_at is 'End; NULL for a call with no recorded end.';
+comment on column reporting.fct_call.started_local is 'Start by the clock on the wall.';
+comment on column reporting.fct_call.local_date is 'Local day of the start; a call over midnight belongs to the day on which it began.';
+comment on column reporting.fct_call.local_hour is 'Local hour of the start.';
+comment on column reporting.fct_call.local_isodow is 'Local day of the week, 1 = Monday to 7 = Sunday.';
+comment on column reporting.fct_call.direction is 'inbound or outbound; NULL = not reported.';
+comment on column reporting.fct_call.is_internal is 'Both ends are the account''s own; false too where the service does not say.';
+comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
+comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
+comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. Abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
+comment on column reporting.fct_call.external_number is 'The other party''s number; NULL on internal calls.';
+comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
+comment on column reporting.fct_call.dialled_number is 'What was dialled.';
+comment on column reporting.fct_call.caller_type is 'external, user, queue or huntgroup.';
+comment on column reporting.fct_call.caller_name is 'Caller''s name.';
+comment on column reporting.fct_call.caller_number is 'Caller''s number or extension.';
+comment on column reporting.fct_call.called_type is 'external, user, queue or huntgroup.';
+comment on column reporting.fct_call.called_name is 'Called party''s name.';
+comment on column reporting.fct_call.called_number is 'Called party''s number or extension.';
+comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
+comment on column reporting.fct_call.talk_seconds is 'Connected time. Time on hold is inside it: the service reports neither hold nor after-call work.';
+comment on column reporting.fct_call.wait_seconds is 'How long the caller waited, as wait_basis says.';
+comment on column reporting.fct_call.wait_basis is 'legs: time in queues; summary: length less connected time, so ringing and menus count as waiting. NULL = not known.';
+comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
+comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
+comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';
+comment on column reporting.fct_call.is_recorded is 'Audio was captured; stays true after the recording is deleted.';
+comment on column reporting.fct_call.called_back_call_id is 'The call that returned this abandoned one, by the service.';
+comment on column reporting.fct_call.repeated_count is 'Earlier calls of the same caller within the service''s own window, whose length it does not say.';
+comment on column reporting.fct_call.reached_person is 'A person answered; NULL = the status does not say.';
+comment on column reporting.fct_call.has_legs is 'Whether the call was read whole: only then its way through queues and users is known.';
+comment on column reporting.fct_call.recording_count is 'Recordings held; NULL = never read.';
+comment on column reporting.fct_call.transcript_count is 'Transcripts held; NULL = never read.';

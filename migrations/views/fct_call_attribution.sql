@@ -1,0 +1,34 @@
+create view reporting.fct_call_attribution as
+select a.call_id, c.started_at, a.kind, a.endpoint, a.role, a.user_id, a.talk_seconds, a.source
+from warehouse.call_attributions a
+  join warehouse.calls c on c.call_id = a.call_id
+where c.deleted_at is null
+union all
+-- A call that was not read whole shows its two ends alone.
+select c.call_id, c.started_at, ends.kind, ends.endpoint, ends.role, owner.user_id, ends.talk_seconds, 'summary'
+from warehouse.calls c
+  cross join lateral (values
+    (case when c.caller_type = 'user' then 'extension' end, c.caller_number, 'placed', c.talk_seconds),
+    (case when c.called_type = 'user' then 'extension' when c.called_type in ('queue', 'huntgroup') then c.called_type end,
+      left(coalesce(nullif(c.called_number, ''), c.called_name), 200),
+      case when c.called_type <> 'user' then 'entered' when c.status = 'answered' then 'answered' else 'rang' end,
+      case when c.called_type = 'user' and c.status = 'answered' then c.talk_seconds end)
+  ) ends (kind, endpoint, role, talk_seconds)
+  left join lateral (
+    select min(e.user_id) as user_id from warehouse.user_endpoints e
+    where ends.kind = 'extension' and e.endpoint = ends.endpoint and e.kind in ('extension', 'dial_extension', 'sip_line')
+      and e.valid_from <= c.started_at and c.started_at < e.valid_to
+    having count(distinct e.user_id) = 1
+  ) owner on true
+where c.legs_fetched_at is null and c.deleted_at is null and c.started_at is not null
+  and ends.kind is not null and ends.endpoint <> '';
+
+comment on view reporting.fct_call_attribution is 'What each call touched, with its source. A call that entered two queues has two rows. Filter on started_at.';
+comment on column reporting.fct_call_attribution.call_id is 'The call.';
+comment on column reporting.fct_call_attribution.started_at is 'Start of the call.';
+comment on column reporting.fct_call_attribution.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
+comment on column reporting.fct_call_attribution.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id.';
+comment on column reporting.fct_call_attribution.role is 'answered, rang (and did not answer), placed, entered, transferred_to.';
+comment on column reporting.fct_call_attribution.user_id is 'Who had the extension when the call started; NULL = nobody known, or several.';
+comment on column reporting.fct_call_attribution.talk_seconds is 'Connected time of this endpoint; NULL where it is not reported.';
+comment on column reporting.fct_call_attribution.source is 'legs: the call was read whole; summary: only its two ends are known; search_filter: a search filtered by this endpoint listed it.';

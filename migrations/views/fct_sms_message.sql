@@ -1,0 +1,59 @@
+create view reporting.fct_sms_message as
+select
+  m.conversation_id,
+  m.message_id,
+  m.line,
+  m.number,
+  c.participants_key <> '' as is_group,
+  m.direction,
+  m.sent_at,
+  (m.sent_at at time zone p.time_zone)::date as local_date,
+  case when p.is_text_shown then m.body end as body,
+  char_length(m.body) as body_length,
+  coalesce(m.media_count, 0) > 0 as has_media,
+  m.sent_by,
+  u.user_name as sent_by_name,
+  case when m.direction = 'in' then 'customer' when m.sent_by is not null then 'user' when m.direction = 'out' then 'automatic' end as sender_kind,
+  m.delivery_status,
+  nullif(m.delivery_error, '') as delivery_error,
+  m.delivery_at,
+  case
+    when m.direction is distinct from 'out' then null
+    when m.is_blocked then 'blocked'
+    when coalesce(m.delivery_status, '') = '' then case when coalesce(m.delivery_error, '') = '' then 'no_receipt' else 'failed' end
+    else coalesce(d.delivery_class, case when coalesce(m.delivery_error, '') = '' then 'unmapped' else 'failed' end)
+  end as delivery_class,
+  extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds,
+  m.is_blocked,
+  m.block_reason,
+  m.send_id
+from warehouse.sms_messages m
+  cross join reporting.params p
+  left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
+  left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
+  left join reporting.dim_user u on u.user_id = m.sent_by
+where m.deleted_at is null and m.is_scheduled is not true;
+
+comment on view reporting.fct_sms_message is 'One row per text that was sent or came in; scheduled texts are left out until they are sent. Filter on sent_at, which is indexed; day totals stand in sms_daily.';
+comment on column reporting.fct_sms_message.conversation_id is 'The conversation.';
+comment on column reporting.fct_sms_message.message_id is 'The service''s id of the message.';
+comment on column reporting.fct_sms_message.line is 'The account''s line.';
+comment on column reporting.fct_sms_message.number is 'The other party; of a group, the first participant.';
+comment on column reporting.fct_sms_message.is_group is 'Whether it belongs to a group thread, which counts once however many take part.';
+comment on column reporting.fct_sms_message.direction is 'in: they texted us; out: we texted them.';
+comment on column reporting.fct_sms_message.sent_at is 'When it was sent.';
+comment on column reporting.fct_sms_message.local_date is 'Local day.';
+comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown.';
+comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
+comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';
+comment on column reporting.fct_sms_message.sent_by is 'User who sent it; NULL for inbound texts and for integrations.';
+comment on column reporting.fct_sms_message.sent_by_name is 'That user''s name.';
+comment on column reporting.fct_sms_message.sender_kind is 'customer, user (a person of ours) or automatic (an integration, this daemon''s rules among them). Texts sent with an API key on behalf of a person are automatic: the service does not tell them apart.';
+comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which is no failure.';
+comment on column reporting.fct_sms_message.delivery_error is 'The carrier''s detail; NULL where it gave none.';
+comment on column reporting.fct_sms_message.delivery_at is 'When the carrier reported it.';
+comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (a word that delivery_status_map lacks), no_receipt (nothing reported) or blocked.';
+comment on column reporting.fct_sms_message.delivery_seconds is 'From sending to the carrier''s report.';
+comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because the number is blocked on the line; charged all the same.';
+comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';
+comment on column reporting.fct_sms_message.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';

@@ -1,0 +1,64 @@
+create view reporting.fct_transcript as
+select
+  t.transcript_id,
+  t.call_id,
+  c.started_at as call_started_at,
+  (c.started_at at time zone p.time_zone)::date as local_date,
+  t.leg_unique_id,
+  t.leg_pairing,
+  t.call_purpose,
+  t.call_sentiment,
+  t.csat_score,
+  t.csat_note,
+  t.agent_performance_score,
+  t.agent_performance_note,
+  t.is_action_required,
+  t.action_required_note,
+  t.is_urgent_action_required,
+  t.urgent_action_required_note,
+  t.short_summary,
+  t.bullet_points,
+  owner.user_id as agent_user_id,
+  coalesce(u.user_name, nullif(t.agent_name, '')) as agent_name,
+  t.agent_talk_seconds,
+  t.customer_talk_seconds,
+  t.agent_talk_seconds / nullif(t.agent_talk_seconds + t.customer_talk_seconds, 0) as agent_talk_share,
+  t.segment_count
+from warehouse.transcripts t
+  cross join reporting.params p
+  join warehouse.calls c on c.call_id = t.call_id and c.deleted_at is null
+  left join warehouse.call_legs l on l.call_id = t.call_id and l.leg_key = t.leg_unique_id and l.deleted_at is null
+  left join lateral (
+    select min(e.user_id) as user_id from warehouse.user_endpoints e
+    where e.endpoint = case when l.called_type = 'user' then l.called_number when l.caller_type = 'user' then l.caller_number end
+      and e.kind in ('extension', 'dial_extension', 'sip_line') and e.valid_from <= c.started_at and c.started_at < e.valid_to
+    having count(distinct e.user_id) = 1
+  ) owner on true
+  left join reporting.dim_user u on u.user_id = owner.user_id
+where t.deleted_at is null;
+
+comment on view reporting.fct_transcript is 'One row per transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
+comment on column reporting.fct_transcript.transcript_id is 'The service''s id.';
+comment on column reporting.fct_transcript.call_id is 'The call.';
+comment on column reporting.fct_transcript.call_started_at is 'Start of the call.';
+comment on column reporting.fct_transcript.local_date is 'Its local day.';
+comment on column reporting.fct_transcript.leg_unique_id is 'The recorded leg; NULL = not known, never guessed.';
+comment on column reporting.fct_transcript.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
+comment on column reporting.fct_transcript.call_purpose is 'The account''s own word; NULL = not analysed.';
+comment on column reporting.fct_transcript.call_sentiment is 'The account''s own word; NULL = not analysed.';
+comment on column reporting.fct_transcript.csat_score is 'Customer satisfaction as the analysis judges it, not as the customer was asked; NULL = not analysed, which is not zero.';
+comment on column reporting.fct_transcript.csat_note is 'Why that score.';
+comment on column reporting.fct_transcript.agent_performance_score is 'Agent performance as the analysis judges it; NULL = not analysed, which is not zero.';
+comment on column reporting.fct_transcript.agent_performance_note is 'Why that score.';
+comment on column reporting.fct_transcript.is_action_required is 'Somebody should act; NULL = not analysed.';
+comment on column reporting.fct_transcript.action_required_note is 'What to do.';
+comment on column reporting.fct_transcript.is_urgent_action_required is 'Somebody should act at once; NULL = not analysed.';
+comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do.';
+comment on column reporting.fct_transcript.short_summary is 'Summary; NULL when summarisation did not run.';
+comment on column reporting.fct_transcript.bullet_points is 'Main points.';
+comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
+comment on column reporting.fct_transcript.agent_name is 'That user''s name, else the name that the analysis heard; NULL = neither.';
+comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';
+comment on column reporting.fct_transcript.customer_talk_seconds is 'Time others spoke; NULL when it is not known which speaker is the agent.';
+comment on column reporting.fct_transcript.agent_talk_share is 'The agent''s share of these, 0 to 1.';
+comment on column reporting.fct_transcript.segment_count is 'Utterances.';

@@ -1,0 +1,59 @@
+create view reporting.group_daily as
+select
+  local_date,
+  kind,
+  endpoint,
+  direction,
+  call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count, unknown_count, answered_in_time_count,
+  talk_seconds, talk_count, duration_seconds, answer_wait_seconds, answer_wait_count, longest_wait_seconds,
+  transferred_count, recorded_count, called_back_count, repeated_count,
+  round(100.0 * answered_count / nullif(call_count, 0), 2) as answer_rate_pct,
+  round(100.0 * answered_count / nullif(call_count - short_abandoned_count, 0), 2) as answer_rate_without_short_pct,
+  case when direction = 'inbound' then round(100.0 * abandoned_count / nullif(call_count - short_abandoned_count, 0), 2) end as abandon_rate_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(call_count - short_abandoned_count, 0), 2) end as service_level_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answered_count + abandoned_count, 0), 2) end as service_level_answered_abandoned_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answered_count, 0), 2) end as service_level_answered_pct,
+  round(answer_wait_seconds::numeric / nullif(answer_wait_count, 0), 1) as answer_wait_avg_seconds,
+  round(talk_seconds::numeric / nullif(talk_count, 0), 1) as talk_avg_seconds,
+  round(100.0 * transferred_count / nullif(answered_count, 0), 2) as transfer_rate_pct
+from (
+  select r.*, case p.service_level_seconds
+    when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
+    when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
+  end as answered_in_time_count
+  from reporting.call_endpoint_rollup r cross join reporting.params p
+  where r.kind in ('queue', 'huntgroup')
+) counted;
+
+comment on view reporting.group_daily is 'External calls by local day and by each queue or huntgroup that they entered. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group.';
+comment on column reporting.group_daily.local_date is 'Local day.';
+comment on column reporting.group_daily.kind is 'queue or huntgroup.';
+comment on column reporting.group_daily.endpoint is 'Its number, else its name.';
+comment on column reporting.group_daily.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.group_daily.call_count is 'Calls.';
+comment on column reporting.group_daily.answered_count is 'Somebody answered.';
+comment on column reporting.group_daily.voicemail_count is 'Ended in a mailbox.';
+comment on column reporting.group_daily.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
+comment on column reporting.group_daily.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
+comment on column reporting.group_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.group_daily.unknown_count is 'The service reports no outcome.';
+comment on column reporting.group_daily.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
+comment on column reporting.group_daily.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
+comment on column reporting.group_daily.talk_count is 'Answered calls that report their connected time: the n of talk_avg_seconds.';
+comment on column reporting.group_daily.duration_seconds is 'Length including ringing, of the calls that report it.';
+comment on column reporting.group_daily.answer_wait_seconds is 'Waits of the answered inbound calls together.';
+comment on column reporting.group_daily.answer_wait_count is 'Answered inbound calls whose wait is known: the n of answer_wait_avg_seconds.';
+comment on column reporting.group_daily.longest_wait_seconds is 'Longest wait, answered or not; NULL = none known.';
+comment on column reporting.group_daily.transferred_count is 'Transferred at least once.';
+comment on column reporting.group_daily.recorded_count is 'Audio was captured.';
+comment on column reporting.group_daily.called_back_count is 'The service names the call that returned it.';
+comment on column reporting.group_daily.repeated_count is 'The caller had called before, within the service''s own window.';
+comment on column reporting.group_daily.answer_rate_pct is 'Answered, of all calls, in percent.';
+comment on column reporting.group_daily.answer_rate_without_short_pct is 'Answered, of all calls but the short-abandoned, in percent.';
+comment on column reporting.group_daily.abandon_rate_pct is 'Inbound: abandoned, of all calls but the short-abandoned, in percent.';
+comment on column reporting.group_daily.service_level_pct is 'Inbound: answered in time, of all calls but the short-abandoned, in percent. Mailbox and missed calls count against it.';
+comment on column reporting.group_daily.service_level_answered_abandoned_pct is 'Inbound: answered in time, of the answered and the abandoned, in percent. Another vendor''s formula.';
+comment on column reporting.group_daily.service_level_answered_pct is 'Inbound: answered in time, of the answered, in percent. The kindest formula: who was never answered does not count.';
+comment on column reporting.group_daily.answer_wait_avg_seconds is 'Average speed of answer; beside its n, answer_wait_count.';
+comment on column reporting.group_daily.talk_avg_seconds is 'Connected time per answered call that reports it; its n is talk_count.';
+comment on column reporting.group_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';

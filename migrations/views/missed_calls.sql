@@ -1,0 +1,34 @@
+create view reporting.missed_calls as
+select
+  m.call_id,
+  m.started_at,
+  m.local_date,
+  m.outcome,
+  c.external_number,
+  c.caller_name,
+  m.account_number,
+  m.wait_seconds,
+  m.called_back_call_id,
+  m.returned_by,
+  m.returned_at,
+  m.returned_call_id,
+  round(extract(epoch from m.returned_at - m.started_at) / 60, 1) as minutes_to_return,
+  m.returned_by is null as is_unreturned
+from reporting.missed_call_returns m
+  left join warehouse.calls c on c.call_id = m.call_id;
+
+comment on view reporting.missed_calls is 'Inbound external calls that nobody answered, mailbox included, and whether somebody got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
+comment on column reporting.missed_calls.call_id is 'The call.';
+comment on column reporting.missed_calls.started_at is 'Its start.';
+comment on column reporting.missed_calls.local_date is 'Its local day.';
+comment on column reporting.missed_calls.outcome is 'voicemail, short_abandoned, abandoned or missed.';
+comment on column reporting.missed_calls.external_number is 'The caller.';
+comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
+comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
+comment on column reporting.missed_calls.wait_seconds is 'How long the caller waited; NULL = not known.';
+comment on column reporting.missed_calls.called_back_call_id is 'The call that returned it, by the service, which reports it for abandoned calls alone.';
+comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: we texted the number. NULL = nothing of these.';
+comment on column reporting.missed_calls.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
+comment on column reporting.missed_calls.returned_call_id is 'By which call; NULL for a text.';
+comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
+comment on column reporting.missed_calls.is_unreturned is 'Nobody got in touch within the window, or not yet.';

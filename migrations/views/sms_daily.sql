@@ -1,0 +1,24 @@
+create view reporting.sms_daily as
+select
+  r.*,
+  round(100.0 * failed_count / nullif(failed_count + delivered_count, 0), 2) as failure_rate_pct,
+  round(100.0 * (failed_count + delivered_count) / nullif(outbound_count - blocked_count, 0), 2) as receipt_coverage_pct
+from reporting.sms_day_rollup r;
+
+comment on view reporting.sms_daily is 'Texts by local day and line. What portal sends cost is not reported by the service and stands nowhere.';
+comment on column reporting.sms_daily.local_date is 'Local day.';
+comment on column reporting.sms_daily.line is 'The account''s line.';
+comment on column reporting.sms_daily.inbound_count is 'Texts of customers.';
+comment on column reporting.sms_daily.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
+comment on column reporting.sms_daily.outbound_user_count is 'Of these, sent by a person.';
+comment on column reporting.sms_daily.outbound_automatic_count is 'Of these, sent by an integration.';
+comment on column reporting.sms_daily.number_count is 'Different numbers. They do not add up over days or lines.';
+comment on column reporting.sms_daily.conversation_count is 'Different conversations, a group being one. They do not add up over days.';
+comment on column reporting.sms_daily.media_message_count is 'Texts with attached files.';
+comment on column reporting.sms_daily.delivered_count is 'Outbound: delivered by the carrier''s word.';
+comment on column reporting.sms_daily.failed_count is 'Outbound: failed by the carrier''s word.';
+comment on column reporting.sms_daily.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
+comment on column reporting.sms_daily.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
+comment on column reporting.sms_daily.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
+comment on column reporting.sms_daily.failure_rate_pct is 'Failed, of what has a final receipt, in percent. Read it beside receipt_coverage_pct: with little coverage it says little.';
+comment on column reporting.sms_daily.receipt_coverage_pct is 'Outbound texts with a final receipt, of all that were not blocked, in percent.';

@@ -1,0 +1,43 @@
+create view reporting.sms_response_daily as
+select
+  local_date,
+  line,
+  turn_count,
+  session_count,
+  replied_count,
+  turn_count - replied_count as unreplied_count,
+  user_replied_count,
+  automatic_first_count,
+  reply_p50_seconds,
+  reply_p90_seconds,
+  user_reply_p50_seconds,
+  user_reply_p90_seconds,
+  user_reply_p50_business_seconds,
+  user_reply_p90_business_seconds,
+  first_response_count,
+  first_response_p50_seconds,
+  first_response_p90_seconds,
+  first_response_p50_business_seconds,
+  first_response_p90_business_seconds
+from reporting.sms_response_rollup;
+
+comment on view reporting.sms_response_daily is 'How fast texts were replied to, by the local day on which the turn began, and line. Percentiles do not add up: for a week or for all lines, take them from sms_turns.';
+comment on column reporting.sms_response_daily.local_date is 'Local day on which the turns began.';
+comment on column reporting.sms_response_daily.line is 'The account''s line.';
+comment on column reporting.sms_response_daily.turn_count is 'Turns: a customer texted and it was our turn.';
+comment on column reporting.sms_response_daily.session_count is 'Of these, turns that began a session: a new conversation, or one after a silence longer than the session gap.';
+comment on column reporting.sms_response_daily.replied_count is 'Turns with any reply: the n of the reply percentiles.';
+comment on column reporting.sms_response_daily.unreplied_count is 'Turns without, or not yet. A closing "thanks" is among them.';
+comment on column reporting.sms_response_daily.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
+comment on column reporting.sms_response_daily.automatic_first_count is 'Turns that an integration replied to first.';
+comment on column reporting.sms_response_daily.reply_p50_seconds is 'Half of the first replies, automatic ones included, came within this calendar time.';
+comment on column reporting.sms_response_daily.reply_p90_seconds is 'Nine of ten did.';
+comment on column reporting.sms_response_daily.user_reply_p50_seconds is 'Half of the first replies of a person came within this calendar time.';
+comment on column reporting.sms_response_daily.user_reply_p90_seconds is 'Nine of ten did.';
+comment on column reporting.sms_response_daily.user_reply_p50_business_seconds is 'The same, counting business time only.';
+comment on column reporting.sms_response_daily.user_reply_p90_business_seconds is 'The same, counting business time only.';
+comment on column reporting.sms_response_daily.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
+comment on column reporting.sms_response_daily.first_response_p50_seconds is 'First response of a person to a new session: half within this calendar time.';
+comment on column reporting.sms_response_daily.first_response_p90_seconds is 'Nine of ten within this calendar time.';
+comment on column reporting.sms_response_daily.first_response_p50_business_seconds is 'The same, counting business time only.';
+comment on column reporting.sms_response_daily.first_response_p90_business_seconds is 'The same, counting business time only.';

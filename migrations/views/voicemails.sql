@@ -1,0 +1,37 @@
+create view reporting.voicemails as
+select
+  m.call_id,
+  m.started_at,
+  m.local_date,
+  m.external_number,
+  m.caller_name,
+  m.account_number,
+  m.returned_by,
+  m.returned_at,
+  m.minutes_to_return,
+  m.is_unreturned,
+  t.transcript_id,
+  t.short_summary,
+  t.call_sentiment,
+  t.is_action_required
+from reporting.missed_calls m
+  left join lateral (
+    select * from warehouse.transcripts x where x.call_id = m.call_id and x.deleted_at is null order by x.transcript_id limit 1
+  ) t on true
+where m.outcome = 'voicemail';
+
+comment on view reporting.voicemails is 'Calls that ended in a mailbox, whether they were returned, and what the analysis says of the message.';
+comment on column reporting.voicemails.call_id is 'The call.';
+comment on column reporting.voicemails.started_at is 'Its start.';
+comment on column reporting.voicemails.local_date is 'Its local day.';
+comment on column reporting.voicemails.external_number is 'The caller.';
+comment on column reporting.voicemails.caller_name is 'The caller''s name.';
+comment on column reporting.voicemails.account_number is 'The account''s number that was called.';
+comment on column reporting.voicemails.returned_by is 'As in missed_calls; NULL = not returned.';
+comment on column reporting.voicemails.returned_at is 'When it was returned.';
+comment on column reporting.voicemails.minutes_to_return is 'From the start of the call.';
+comment on column reporting.voicemails.is_unreturned is 'Not returned within the window, or not yet.';
+comment on column reporting.voicemails.transcript_id is 'Its first transcript; NULL = none held.';
+comment on column reporting.voicemails.short_summary is 'Summary of the message; NULL = not analysed.';
+comment on column reporting.voicemails.call_sentiment is 'The account''s own word; NULL = not analysed.';
+comment on column reporting.voicemails.is_action_required is 'Somebody should act; NULL = not analysed.';

@@ -1,0 +1,45 @@
+import { createContext, readySettings } from '../../../context.ts';
+import { createLog } from '../../../log.ts';
+import { changeParams } from '../../../reporting/params.ts';
+import { rebuildRollups } from '../../../reporting/rebuild.ts';
+import { commandSettings } from '../../environment.ts';
+import { CommandFailed } from '../../exit.ts';
+import { createProgress } from '../../progress.ts';
+
+export interface RebuildFlags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly timeZone?: string;
+  readonly shortAbandon?: number;
+  readonly json?: boolean;
+}
+
+/** Computes the rollups anew from the facts, after changing definitions that were given. */
+export async function run({ from, to, timeZone, shortAbandon, json }: RebuildFlags): Promise<void> {
+  if (from && to && to <= from) throw new CommandFailed('--to must be after --from.');
+  const isChanged = timeZone !== undefined || shortAbandon !== undefined;
+  if (isChanged && (from || to)) {
+    throw new CommandFailed('A changed definition holds for all days: leave --from and --to away.');
+  }
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createLog('warn');
+  await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
+  const { db } = context.database;
+  await changeParams(db, { timeZone, shortAbandonSeconds: shortAbandon });
+  const progress = createProgress('days');
+  let done = 0;
+  const rebuilt = await rebuildRollups(db, {
+    from,
+    to,
+    onDay: (share) => {
+      done += 1;
+      progress.show(share, done);
+    },
+  });
+  progress.end();
+  console.log(
+    json
+      ? JSON.stringify(rebuilt)
+      : `${rebuilt.days} days and the turns of ${rebuilt.conversations} conversations are computed anew.`,
+  );
+}

@@ -1,0 +1,37 @@
+import { type Database, query } from '../warehouse/database.ts';
+
+const orphans = (table: string) =>
+  `select count(*) from warehouse.${table} x where deleted_at is null
+     and not exists (select from warehouse.calls c where c.call_id = x.call_id)`;
+
+/** Counts that `reporting.data_quality` shows and explains, by their names. */
+const audits: Readonly<Record<string, string>> = {
+  'calls without a start': 'select count(*) from warehouse.calls where started_at is null and deleted_at is null',
+  'talk longer than the call':
+    'select count(*) from warehouse.calls where talk_seconds > duration_seconds and deleted_at is null',
+  'extensions credited to nobody': `select count(*) from warehouse.call_attributions where user_id is null and kind = 'extension'`,
+  'transcripts without their call': orphans('transcripts'),
+  'recordings without their call': orphans('recordings'),
+  'legs without their call': orphans('call_legs'),
+};
+
+/** Takes the counts that are too slow for a dashboard; one process at a time, and none within `minutes` of the last. */
+export async function auditQuality(db: Database, minutes = 50): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const [turn] = await query<{ is_ours: boolean }>(
+      tx,
+      `select pg_try_advisory_xact_lock(hashtext('reporting.audits'))
+         and not exists (select from reporting.audits where counted_at > now() - make_interval(mins => $1)) as is_ours`,
+      [minutes],
+    );
+    if (!turn?.is_ours) return;
+    for (const [name, count] of Object.entries(audits)) {
+      await query(
+        tx,
+        `insert into reporting.audits (check_name, found_count) values ($1, (${count}))
+         on conflict (check_name) do update set found_count = excluded.found_count, counted_at = now()`,
+        [name],
+      );
+    }
+  });
+}

@@ -1,0 +1,103 @@
+import { query, type Transaction } from '../../warehouse/database.ts';
+
+// An outbound text after a long silence still answers: only a customer's text begins a session.
+const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at - t.before_at > p.session_gap)`;
+
+// One message with an absurd date must not stop the drain.
+const seconds = (length: string) => `case when ${length} > 2147483647 then 2147483647 else ${length} end::integer`;
+
+/** The turns of conversations as their messages tell them. Time, message and sender of a person's reply travel as one value. */
+const freshTurns = `
+  texts as (
+    select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
+      lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
+    from warehouse.sms_messages m
+    where m.conversation_id = any($1::bigint[]) and m.sent_at is not null and m.direction in ('in', 'out')
+      and m.is_scheduled is not true and m.deleted_at is null
+    window sent as (partition by m.conversation_id order by m.sent_at, m.message_id)
+  ),
+  numbered as (
+    select t.*, ${beginsSession} as is_session_start,
+      sum((${beginsSession})::integer) over sent as session_number,
+      sum((t.direction = 'in' and (t.before_direction is distinct from 'in' or t.sent_at - t.before_at > p.session_gap))::integer)
+        over sent as turn_number
+    from texts t cross join reporting.params p
+    window sent as (partition by t.conversation_id order by t.sent_at, t.message_id)
+  ),
+  answered as (
+    select n.*,
+      min(case when n.direction = 'out' and n.sent_by is not null and not n.is_blocked
+        then array[(extract(epoch from n.sent_at) * 1000000)::bigint, n.message_id, n.sent_by] end)
+        over (partition by n.conversation_id, n.session_number order by n.sent_at desc, n.message_id desc) as user_reply
+    from numbered n
+  ),
+  turns as (
+    select conversation_id, turn_number::integer, min(line) as line,
+      min(sent_at) filter (where direction = 'in') as turn_started_at,
+      (count(*) filter (where direction = 'in'))::integer as inbound_count,
+      bool_or(is_session_start) as is_session_start,
+      turn_number = max(turn_number) over (partition by conversation_id) as is_last,
+      min(sent_at) filter (where direction = 'out' and not is_blocked) as first_reply_at,
+      (array_agg(case when sent_by is null then 'automatic' else 'user' end order by sent_at, message_id)
+        filter (where direction = 'out' and not is_blocked))[1] as first_reply_kind,
+      min(user_reply) as user_reply
+    from answered where turn_number > 0
+    group by conversation_id, turn_number
+  ),
+  fresh as materialized (
+    select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_session_start, t.is_last,
+      t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
+      ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
+      ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
+      ${seconds('reporting.business_seconds(t.turn_started_at, r.replied_at, p.schedule_id)')} as user_reply_business_seconds
+    from turns t
+      cross join reporting.params p
+      cross join lateral (
+        select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
+      ) r
+  )`;
+
+const columns = [
+  'line',
+  'turn_started_at',
+  'inbound_count',
+  'is_session_start',
+  'is_last',
+  'first_reply_at',
+  'first_reply_kind',
+  'first_user_reply_at',
+  'first_user_reply_by',
+  'reply_seconds',
+  'user_reply_seconds',
+  'user_reply_business_seconds',
+];
+const of = (table: string) => columns.map((column) => `${table}.${column}`).join(', ');
+
+/**
+ * Rebuilds the turns of conversations, and returns the moments at which turns began that are new, gone or different: their
+ * days are to be rolled up again. One statement, so that what differs is told from one state of the messages.
+ */
+export async function rebuildTurns(tx: Transaction, conversationIds: readonly string[]): Promise<Date[]> {
+  if (conversationIds.length === 0) return [];
+  const rows = await query<{ turn_started_at: Date }>(
+    tx,
+    `with ${freshTurns},
+     before as (select * from reporting.sms_turns where conversation_id = any($1::bigint[])),
+     gone as (
+       delete from reporting.sms_turns t where t.conversation_id = any($1::bigint[])
+         and not exists (select from fresh f where f.conversation_id = t.conversation_id and f.turn_number = t.turn_number)
+     ),
+     written as (
+       insert into reporting.sms_turns as t (conversation_id, turn_number, ${columns.join(', ')})
+       select conversation_id, turn_number, ${columns.join(', ')} from fresh
+       on conflict (conversation_id, turn_number) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+       where (${of('t')}) is distinct from (${of('excluded')})
+     )
+     select distinct moment as turn_started_at
+     from before b full join fresh f using (conversation_id, turn_number)
+       cross join lateral (values (b.turn_started_at), (f.turn_started_at)) v (moment)
+     where moment is not null and (${of('b')}) is distinct from (${of('f')})`,
+    [conversationIds],
+  );
+  return rows.map((row) => row.turn_started_at);
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { call, query } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+
+describe('a call that was read whole', () => {
+  const id = '1700000020.1';
+  const leg = (ordinal: number, values: Record<string, unknown>) =>
+    facts.insert('warehouse.call_legs', { call_id: id, leg_key: `#${ordinal}`, ordinal, ...values });
+
+  beforeAll(async () => {
+    await facts.user(2, ['201', '202']);
+    await call({
+      call_id: id,
+      started_at: '2026-03-05T15:00:00Z',
+      legs_fetched_at: '2026-03-05T16:00:00Z',
+      transferred_count: 1,
+    });
+    const queue = (number: string, kind = 'queue') => ({ called_type: kind, called_number: number, called_name: 'Q' });
+    await leg(1, { caller_type: 'external', caller_number: '15550000001', called_type: 'ivr', called_number: '73626' });
+    await leg(2, { caller_type: 'ivr', ...queue('601') });
+    await leg(3, {
+      caller_type: 'queue',
+      called_type: 'user',
+      called_number: '202',
+      talk_seconds: 0,
+      status: 'noanswer',
+    });
+    await leg(4, { caller_type: 'ivr', ...queue('', 'huntgroup') });
+    await leg(5, {
+      caller_type: 'huntgroup',
+      called_type: 'user',
+      called_number: '201',
+      talk_seconds: 60,
+      status: 'answer',
+    });
+    await leg(6, {
+      caller_type: 'user',
+      caller_number: '201',
+      called_type: 'user',
+      called_number: '202',
+      talk_seconds: 40,
+      bridged_from_call_id: id,
+    });
+    await facts.query('select warehouse.attribute_calls($1)', [id]);
+    await facts.drain();
+  });
+
+  test('is attributed to what its legs touched, with the source', async () => {
+    expect(
+      await query(
+        `select kind, endpoint, role, user_id::integer, talk_seconds, source from reporting.fct_call_attribution
+         where call_id = $1 order by kind, endpoint, role`,
+        id,
+      ),
+    ).toEqual([
+      { kind: 'extension', endpoint: '201', role: 'answered', user_id: 2, talk_seconds: 60, source: 'legs' },
+      { kind: 'extension', endpoint: '202', role: 'answered', user_id: 2, talk_seconds: 40, source: 'legs' },
+      { kind: 'extension', endpoint: '202', role: 'rang', user_id: 2, talk_seconds: null, source: 'legs' },
+      { kind: 'extension', endpoint: '202', role: 'transferred_to', user_id: 2, talk_seconds: null, source: 'legs' },
+      { kind: 'huntgroup', endpoint: 'Q', role: 'entered', user_id: null, talk_seconds: null, source: 'legs' },
+      {
+        kind: 'number',
+        endpoint: '15559990000',
+        role: 'entered',
+        user_id: null,
+        talk_seconds: null,
+        source: 'summary',
+      },
+      { kind: 'queue', endpoint: '601', role: 'entered', user_id: null, talk_seconds: null, source: 'legs' },
+    ]);
+  });
+
+  test('counts in each of the groups that it entered', async () => {
+    expect(
+      await query(
+        `select kind, endpoint, call_count::integer, answered_count::integer from reporting.group_daily where local_date = '2026-03-05' order by 1`,
+      ),
+    ).toEqual([
+      { kind: 'huntgroup', endpoint: 'Q', call_count: 1, answered_count: 1 },
+      { kind: 'queue', endpoint: '601', call_count: 1, answered_count: 1 },
+    ]);
+  });
+
+  test('counts once for a user whom it reached twice', async () => {
+    expect(
+      await query(
+        `select user_id::integer, user_name, handled_count, rang_count, transferred_to_count, talk_seconds::integer, talk_avg_seconds::float8 as talk_avg
+         from reporting.agent_daily where local_date = '2026-03-05'`,
+      ),
+    ).toEqual([
+      {
+        user_id: 2,
+        user_name: 'User 2',
+        handled_count: 1,
+        rang_count: 0,
+        transferred_to_count: 1,
+        talk_seconds: 100,
+        talk_avg: 100,
+      },
+    ]);
+  });
+
+  test('shows in transfers the leg that a user passed on', async () => {
+    expect(
+      await query(
+        'select call_id, transferred_count, leg_ordinal, from_endpoint, to_endpoint from reporting.transfers where started_at >= $1',
+        '2026-03-05T00:00:00Z',
+      ),
+    ).toEqual([{ call_id: id, transferred_count: 1, leg_ordinal: 6, from_endpoint: '201', to_endpoint: '202' }]);
+  });
+
+  test('is credited when the users are read after it', async () => {
+    await call({
+      call_id: '1700000021.1',
+      started_at: '2026-03-06T15:00:00Z',
+      legs_fetched_at: '2026-03-06T16:00:00Z',
+      called_number: '299',
+    });
+    await facts.query(`select warehouse.attribute_calls('{1700000021.1}')`);
+    await facts.user(9, ['299']);
+    await facts.drain();
+    expect(
+      await query(`select user_id::integer, handled_count from reporting.agent_daily where local_date = '2026-03-06'`),
+    ).toEqual([{ user_id: 9, handled_count: 1 }]);
+  });
+});

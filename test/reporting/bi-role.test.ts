@@ -1,0 +1,225 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantBiRole } from '../../src/reporting/bi-role.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { query, insert } = facts;
+const role = `bi_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}`;
+const reader = new Client({ connectionString: urlOf(role) });
+
+/** Stands in every value that nobody who reads reports may see, unless told. */
+const secret = 'PLANTEDSECRET';
+const written = 'PLANTEDWORDS';
+
+beforeAll(async () => {
+  const at = '2026-03-02T15:00:00Z';
+  await facts.call({
+    call_id: '1700000001.1',
+    started_at: at,
+    status: 'voicemail',
+    called_number: '201',
+    transferred_count: 1,
+    transcript_count: 1,
+  });
+  await facts.user(1, ['201']);
+  await query(`update warehouse.users set email = $1, mobile = $2`, `${secret}@example.com`, `1555${secret}`);
+  await insert('warehouse.user_endpoints', { user_id: 1, kind: 'voicemail', endpoint: '201' });
+  await facts.thread(1, [
+    [at, 'in', { body: written }],
+    ['2026-03-02T15:01:00Z', 'out', { body: 'STOP', sent_by: 1, delivery_status: 'failed' }],
+    ['2026-03-02T15:02:00Z', 'in', { body: `${written} again`, media_count: 1 }],
+  ]);
+  await insert('warehouse.transcripts', {
+    transcript_id: 1,
+    call_id: '1700000001.1',
+    is_action_required: true,
+    csat_score: 4,
+    call_sentiment: 'calm',
+  });
+  await insert('warehouse.transcript_bodies', {
+    transcript_id: 1,
+    segments: JSON.stringify([{ text: written }]),
+    full_text: written,
+    fetch_seq: 1,
+  });
+  await insert('warehouse.transcript_kpis', { transcript_id: 1, ordinal: 1, kpi_name: 'Greeting', kpi_value: 5 });
+  await insert('warehouse.recordings', { call_id: '1700000001.1', unique_id: '1700000001.1' });
+  await insert('secrets.recording_urls', { call_id: '1700000001.1', unique_id: '1700000001.1', url: secret });
+  await insert('secrets.message_media', { conversation_id: 1, message_id: 1000, ordinal: 1, url: secret });
+  await insert('secrets.webhook_urls', { subscription_id: 1, url: secret });
+  await insert('warehouse.webhook_subscriptions', {
+    subscription_id: 1,
+    url_host: secret,
+    content_hash: '',
+    source: '',
+    fetch_seq: 1,
+    fetched_at: at,
+  });
+  await insert('warehouse.documents', {
+    entity: 'call',
+    entity_key: '1700000001.1',
+    body: JSON.stringify(secret),
+    fetch_seq: 1,
+    fetched_at: at,
+  });
+  await insert('ops.deliveries', { body: secret, body_hash: secret, targets: [secret], is_recognized: true });
+  await insert('ops.sync_targets', { kind: 'thread', key: secret, last_error: secret });
+  await facts.drain();
+  expect(await grantBiRole(facts.db, role)).toEqual({ name: role, isCreated: true });
+  await query(`alter role ${role} password 'reader'`);
+  await reader.connect();
+});
+
+afterAll(async () => {
+  await reader.end();
+  await query(`drop owned by ${role}`);
+  await query(`drop role ${role}`);
+  await facts[Symbol.asyncDispose]();
+});
+
+function urlOf(user: string): string {
+  const url = new URL(facts.url);
+  url.username = user;
+  url.password = 'reader';
+  return url.href;
+}
+
+async function relations(where: string): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'v', 'm', 'p', 'f', 'S') and ${where} order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+const ofOurs = `n.nspname not in ('pg_catalog', 'information_schema', 'reporting') and n.nspname not like 'pg_toast%'`;
+
+test('reads every table and view of reporting', async () => {
+  const names = await relations(`n.nspname = 'reporting' and c.relkind <> 'S'`);
+  expect(names.length).toBeGreaterThan(40);
+  for (const name of names) await expect(reader.query(`select * from ${name} limit 1`)).resolves.toBeDefined();
+});
+
+test('reads no other table, view or sequence of the database', async () => {
+  const names = await relations(ofOurs);
+  expect(names.length).toBeGreaterThan(40);
+  for (const name of names) {
+    await expect(reader.query(`select * from ${name}`), name).rejects.toMatchObject({ code: '42501' });
+  }
+});
+
+test('has no right on any column outside reporting', async () => {
+  expect(
+    await query(
+      `select c.oid::regclass || '.' || a.attname as name
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+       where ${ofOurs} and a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'v', 'm', 'p', 'f')
+         and has_schema_privilege($1, n.oid, 'usage') and has_column_privilege($1, c.oid, a.attnum, 'select')`,
+      role,
+    ),
+  ).toEqual([]);
+});
+
+test('calls no function outside reporting', async () => {
+  const functions = await query<{ call: string }>(
+    `select format('%I.%I(%s)', n.nspname, p.proname, (select string_agg('null::' || format_type(t, null), ', ') from unnest(p.proargtypes) t)) as call
+     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('warehouse', 'ops', 'secrets') and p.prokind = 'f' and p.prorettype <> 'trigger'::regtype`,
+  );
+  expect(functions.length).toBeGreaterThan(5);
+  for (const { call } of functions) {
+    await expect(reader.query(`select ${call}`), call).rejects.toMatchObject({ code: '42501' });
+  }
+});
+
+test('writes nothing', async () => {
+  await reader.query('set default_transaction_read_only = off');
+  for (const statement of [
+    'update reporting.params set is_text_shown = true',
+    'delete from reporting.sms_turns',
+    'insert into reporting.audits values (1, 1)',
+    'create table reporting.mine (x integer)',
+    'select ops.widen_kpi_pivot()',
+  ]) {
+    await expect(reader.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+  }
+});
+
+async function namesThatShow(text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await relations(`n.nspname = 'reporting' and c.relkind <> 'S'`)) {
+    const { rowCount } = await reader.query(`select from ${name} t where t::text like $1`, [`%${text}%`]);
+    if (rowCount) found.push(name);
+  }
+  const { rowCount } = await reader.query('select from reporting.search($1) t where t::text like $2', [
+    written,
+    `%${text}%`,
+  ]);
+  return rowCount ? [...found, 'search'] : found;
+}
+
+describe('what nobody was told to show', () => {
+  test('the views hold the rows whose secrets were planted', async () => {
+    for (const name of [
+      'fct_call',
+      'fct_transcript',
+      'voicemails',
+      'fct_sms_message',
+      'customer_timeline',
+      'dim_user',
+      'action_backlog',
+      'kpi_pivot',
+    ]) {
+      expect(await facts.value(`select count(*)::integer from reporting.${name}`), name).toBeGreaterThan(0);
+    }
+  });
+
+  test('no secret, document, e-mail address or private number stands in any view', async () => {
+    expect(await namesThatShow(secret)).toEqual([]);
+  });
+
+  test('what people wrote and said stands in none, and is found all the same', async () => {
+    expect(await namesThatShow(written)).toEqual([]);
+    const { rows } = await reader.query('select kind, excerpt from reporting.search($1) order by kind', [written]);
+    expect(rows).toEqual([
+      { kind: 'call', excerpt: null },
+      { kind: 'text', excerpt: null },
+      { kind: 'text', excerpt: null },
+    ]);
+  });
+
+  test('once told, what people wrote and said is shown, and no secret', async () => {
+    await facts.params({ is_text_shown: true });
+    expect(await namesThatShow(written)).toEqual([
+      'reporting.customer_timeline',
+      'reporting.fct_sms_message',
+      'search',
+    ]);
+    expect(await namesThatShow(secret)).toEqual([]);
+    await facts.params({ is_text_shown: false });
+  });
+});
+
+test('reads what a later release adds', async () => {
+  await query('create view reporting.of_tomorrow as select 1 as one');
+  await expect(reader.query('select * from reporting.of_tomorrow')).resolves.toMatchObject({ rowCount: 1 });
+  await query('drop view reporting.of_tomorrow');
+});
+
+describe('a name is refused', () => {
+  test('that is none', async () => {
+    for (const name of ['', 'Bad', 'a b', 'x"; drop', 'pg_reader', '1a']) {
+      await expect(grantBiRole(facts.db, name), name).rejects.toMatchObject({ code: 'no_bi_role' });
+    }
+  });
+
+  test('of a role that may read more, which is left as it is', async () => {
+    await query(`create role ${role}_rich login`);
+    await query(`grant usage on schema warehouse to ${role}_rich`);
+    await expect(grantBiRole(facts.db, `${role}_rich`)).rejects.toThrow('may look into the schema warehouse');
+    expect(await facts.value(`select has_schema_privilege('${role}_rich', 'reporting', 'usage')`)).toBe(false);
+    await query(`drop owned by ${role}_rich`);
+    await query(`drop role ${role}_rich`);
+  });
+});

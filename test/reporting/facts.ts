@@ -1,0 +1,102 @@
+import { drainRollups } from '../../src/reporting/rollups.ts';
+import { migratedDatabase, type TestDatabase } from '../world/database.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Facts of the warehouse as a test states them; what it does not state has a plain value or is not reported. */
+export interface Facts extends TestDatabase {
+  /** Inserts rows; the columns that every mirrored row has are filled in. */
+  insert(table: string, ...rows: readonly Values[]): Promise<void>;
+  /** An inbound external call of two minutes that was answered after ten seconds, unless told otherwise. */
+  call(values: Values): Promise<void>;
+  user(
+    userId: number,
+    extensions: readonly (string | { endpoint: string; from?: string; to?: string })[],
+  ): Promise<void>;
+  /** A conversation with its messages; each is `[time, direction, values]`. */
+  thread(id: number, messages: readonly (readonly [string, 'in' | 'out', Values?])[], values?: Values): Promise<void>;
+  params(values: Values): Promise<void>;
+  drain(): Promise<void>;
+}
+
+const provenance = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '2026-01-01T00:00:00Z' };
+const mirrored = new Set(['users', 'sms_messages', 'calls', 'call_legs', 'recordings', 'transcripts']);
+
+/** A migrated database of its own, with facts to state. */
+export async function factsDatabase(): Promise<Facts> {
+  const database = await migratedDatabase();
+
+  async function insert(table: string, ...rows: readonly Values[]): Promise<void> {
+    const isMirrored = mirrored.has(table.replace('warehouse.', ''));
+    for (const row of rows) {
+      const values: Values = isMirrored ? { ...provenance, ...row } : row;
+      const names = Object.keys(values);
+      const places = names.map((_, at) => `$${at + 1}`).join(', ');
+      await database.query(`insert into ${table} (${names.join(', ')}) values (${places})`, ...Object.values(values));
+    }
+  }
+
+  return {
+    ...database,
+    insert,
+    async call(values) {
+      await insert('warehouse.calls', {
+        direction: 'inbound',
+        status: 'answered',
+        duration_seconds: 120,
+        talk_seconds: 110,
+        is_abandoned: false,
+        caller_type: 'external',
+        called_type: 'user',
+        is_internal: false,
+        external_number: '15550000001',
+        account_number: '15559990000',
+        ...values,
+      });
+    },
+    async user(userId, extensions) {
+      await insert('warehouse.users', { user_id: userId, first_name: 'User', last_name: String(userId) });
+      for (const each of extensions) {
+        const { endpoint, from = '-infinity', to = 'infinity' } = typeof each === 'string' ? { endpoint: each } : each;
+        await insert('warehouse.user_endpoints', {
+          user_id: userId,
+          kind: 'extension',
+          endpoint,
+          valid_from: from,
+          valid_to: to,
+        });
+      }
+    },
+    async thread(id, messages, values = {}) {
+      const thread = { line: '15559990000', number: `1555100${String(id).padStart(4, '0')}`, ...values };
+      const lastIn = messages.filter(([, direction]) => direction === 'in').at(-1)?.[0];
+      await database.query(
+        `insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, discovered_via, last_direction, last_inbound_at)
+         overriding system value values ($1, $2, $3, $4, 'webhook', $5, $6)`,
+        id,
+        thread.line,
+        thread.number,
+        values.participants_key ?? '',
+        messages.at(-1)?.[1],
+        lastIn,
+      );
+      for (const [at, [sentAt, direction, own]] of messages.entries()) {
+        await insert('warehouse.sms_messages', {
+          conversation_id: id,
+          message_id: id * 1000 + at,
+          line: thread.line,
+          number: thread.number,
+          direction,
+          sent_at: sentAt,
+          body: 'text',
+          ...own,
+        });
+      }
+    },
+    async params(values) {
+      const sets = Object.keys(values).map((name, at) => `${name} = $${at + 1}`);
+      await database.query(`update reporting.params set ${sets.join(', ')}`, ...Object.values(values));
+    },
+    drain: () => drainRollups(database.db),
+  };
+}

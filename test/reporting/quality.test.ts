@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditQuality } from '../../src/reporting/audits.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { call, query, insert, value } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+
+const transcript = (id: number, callId: string, values = {}) =>
+  insert('warehouse.transcripts', { transcript_id: id, call_id: callId, ...values });
+const [first, second, third] = ['1700000001.1', '1700000002.1', '1700000003.1'];
+
+beforeAll(async () => {
+  await facts.user(1, ['201']);
+  await call({
+    call_id: first,
+    started_at: '2026-03-02T10:00:00Z',
+    ended_at: '2026-03-02T10:02:00Z',
+    external_number: '15553000001',
+  });
+  await call({ call_id: second, started_at: '2026-03-02T11:00:00Z', external_number: '15553000002' });
+  await call({
+    call_id: third,
+    started_at: '2026-03-02T23:59:59Z',
+    ended_at: '2026-03-03T00:01:00Z',
+    external_number: '15553000003',
+  });
+  await insert('warehouse.call_legs', {
+    call_id: first,
+    leg_key: '1700000001.7',
+    ordinal: 1,
+    unique_id: '1700000001.7',
+    called_type: 'user',
+    called_number: '201',
+  });
+  const heard = { agent_name: 'Somebody heard', call_purpose: 'Billing' };
+  await transcript(1, first, {
+    ...heard,
+    leg_unique_id: '1700000001.7',
+    leg_pairing: 'exact',
+    csat_score: 5,
+    agent_performance_score: 80,
+    call_sentiment: 'calm',
+    agent_talk_seconds: 30,
+    customer_talk_seconds: 10,
+  });
+  await transcript(2, second, {
+    ...heard,
+    csat_score: 0,
+    call_sentiment: 'angry',
+    is_action_required: true,
+    action_required_note: 'Call back',
+  });
+  await transcript(3, second, {
+    ...heard,
+    is_action_required: false,
+    is_urgent_action_required: true,
+    urgent_action_required_note: 'Now',
+  });
+  await transcript(4, second, { ...heard, csat_score: 1, deleted_at: '2026-03-03T00:00:00Z' });
+  await transcript(5, third, {});
+  await transcript(6, '1700000099.1', { csat_score: 1 });
+  await facts.drain();
+});
+
+test('quality_daily leaves out what was not analysed, and counts zero as a score', async () => {
+  expect(
+    await query(
+      `select local_date::text as day, agent_name, call_purpose, transcript_count, csat_count, csat_avg::float8 as csat,
+         performance_count, performance_avg::float8 as performance, analysed_action_count, action_count, urgent_action_count,
+         talk_share_count, agent_talk_share_avg::float8 as share, unpaired_count
+       from reporting.quality_daily order by agent_name nulls last, 1`,
+    ),
+  ).toEqual([
+    {
+      day: '2026-03-02',
+      agent_name: 'Somebody heard',
+      call_purpose: 'Billing',
+      transcript_count: 2,
+      csat_count: 1,
+      csat: 0,
+      performance_count: 0,
+      performance: null,
+      analysed_action_count: 2,
+      action_count: 1,
+      urgent_action_count: 1,
+      talk_share_count: 0,
+      share: null,
+      unpaired_count: 2,
+    },
+    {
+      day: '2026-03-02',
+      agent_name: 'User 1',
+      call_purpose: 'Billing',
+      transcript_count: 1,
+      csat_count: 1,
+      csat: 5,
+      performance_count: 1,
+      performance: 80,
+      analysed_action_count: 0,
+      action_count: 0,
+      urgent_action_count: 0,
+      talk_share_count: 1,
+      share: 0.75,
+      unpaired_count: 0,
+    },
+    {
+      day: '2026-03-02',
+      agent_name: null,
+      call_purpose: null,
+      transcript_count: 1,
+      csat_count: 0,
+      csat: null,
+      performance_count: 0,
+      performance: null,
+      analysed_action_count: 0,
+      action_count: 0,
+      urgent_action_count: 0,
+      talk_share_count: 0,
+      share: null,
+      unpaired_count: 1,
+    },
+  ]);
+});
+
+test('sentiment_daily has one row for each agent and word', async () => {
+  expect(
+    await query('select agent_name, call_sentiment, transcript_count from reporting.sentiment_daily order by 1'),
+  ).toEqual([
+    { agent_name: 'Somebody heard', call_sentiment: 'angry', transcript_count: 1 },
+    { agent_name: 'User 1', call_sentiment: 'calm', transcript_count: 1 },
+  ]);
+});
+
+test('a transcript counts on the day of its call once that is held', async () => {
+  await call({ call_id: '1700000099.1', started_at: '2026-03-01T12:00:00Z' });
+  await facts.drain();
+  expect(await query(`select csat_count from reporting.quality_daily where local_date = '2026-03-01'`)).toEqual([
+    { csat_count: 1 },
+  ]);
+});
+
+describe('action_backlog', () => {
+  const backlog = () =>
+    query(
+      'select transcript_id::integer as id, is_urgent, note, external_number as number, followed_up_at, followed_up_by from reporting.action_backlog order by 1',
+    );
+
+  test('lists what somebody should do', async () => {
+    const open = { number: '15553000002', followed_up_at: null, followed_up_by: null };
+    expect(await backlog()).toEqual([
+      { id: 2, is_urgent: false, note: 'Call back', ...open },
+      { id: 3, is_urgent: true, note: 'Now', ...open },
+    ]);
+  });
+
+  test('shows the first call or text since', async () => {
+    await call({
+      call_id: '1700000050.1',
+      started_at: '2026-03-02T10:59:00Z',
+      direction: 'outbound',
+      external_number: '15553000002',
+    });
+    await call({
+      call_id: '1700000051.1',
+      started_at: '2026-03-02T13:00:00Z',
+      direction: 'outbound',
+      external_number: '15553000002',
+    });
+    await facts.thread(1, [['2026-03-02T12:00:00Z', 'out']], { number: '15553000002' });
+    expect(await backlog()).toMatchObject([
+      { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },
+      { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },
+    ]);
+  });
+
+  test('loses what is no longer asked for', async () => {
+    await query(
+      `update warehouse.transcripts set is_action_required = false, content_hash = 'new' where transcript_id = 2`,
+    );
+    await facts.drain();
+    expect(await backlog()).toMatchObject([{ id: 3 }]);
+  });
+});
+
+describe('the account’s own measures', () => {
+  const kpi = (id: number, ordinal: number, name: string, score: number | null) =>
+    insert('warehouse.transcript_kpis', {
+      transcript_id: id,
+      ordinal,
+      kpi_name: name,
+      kpi_value: score,
+      kpi_note: 'why',
+    });
+  const columns = async () =>
+    (
+      await query<{ name: string }>(
+        `select attname as name from pg_attribute where attrelid = 'reporting.kpi_pivot'::regclass and attnum > 7 order by attnum`,
+      )
+    ).map(({ name }) => name);
+
+  test('stand in kpi_scores one by one', async () => {
+    await kpi(1, 1, 'Greeting', 3);
+    await kpi(1, 2, 'Sold "Plus" – 100%', null);
+    await kpi(2, 1, 'Greeting', 0);
+    expect(
+      await query(
+        'select transcript_id::integer as id, kpi_name, kpi_value, kpi_note, agent_name from reporting.kpi_scores order by 1, 2',
+      ),
+    ).toEqual([
+      { id: 1, kpi_name: 'Greeting', kpi_value: 3, kpi_note: 'why', agent_name: 'User 1' },
+      { id: 1, kpi_name: 'Sold "Plus" – 100%', kpi_value: null, kpi_note: 'why', agent_name: 'User 1' },
+      { id: 2, kpi_name: 'Greeting', kpi_value: 0, kpi_note: 'why', agent_name: 'Somebody heard' },
+    ]);
+  });
+
+  test('become columns of kpi_pivot, new ones at the end', async () => {
+    await facts.drain();
+    expect(await columns()).toEqual(['kpi_1_greeting', 'kpi_2_sold_plus_100']);
+    await kpi(2, 2, 'Apology', 1);
+    await facts.drain();
+    expect(await columns()).toEqual(['kpi_1_greeting', 'kpi_2_sold_plus_100', 'kpi_3_apology']);
+    expect(
+      await query(
+        'select transcript_id::integer as id, kpi_1_greeting as a, kpi_2_sold_plus_100 as b, kpi_3_apology as c from reporting.kpi_pivot order by 1',
+      ),
+    ).toEqual([
+      { id: 1, a: 3, b: null, c: null },
+      { id: 2, a: 0, b: null, c: 1 },
+    ]);
+    expect(await value(`select col_description('reporting.kpi_pivot'::regclass, 9)`)).toContain('Sold "Plus" – 100%');
+  });
+});
+
+describe('data_quality', () => {
+  const found = async () =>
+    Object.fromEntries(
+      (
+        await query<{ check_name: string; found_count: number }>(
+          'select check_name, found_count::integer from reporting.data_quality',
+        )
+      ).map((row) => [row.check_name, row.found_count]),
+    );
+
+  test('counts what is odd', async () => {
+    await transcript(20, '1700000777.1');
+    await insert('warehouse.recordings', { call_id: '1700000777.1', unique_id: '1' });
+    await call({ call_id: '1700000060.1', started_at: null });
+    await call({ call_id: '1700000061.1', started_at: '2026-03-04T10:00:00Z', talk_seconds: 500, status: 'unknown' });
+    await facts.drain();
+    await auditQuality(facts.db);
+    expect(await found()).toMatchObject({
+      'calls without a start': 1,
+      'talk longer than the call': 1,
+      'transcripts without their call': 1,
+      'recordings without their call': 1,
+      'legs without their call': 0,
+      'outcomes not reported': 1,
+      'rollup changes waiting': 0,
+      'delivery words not mapped': 0,
+    });
+  });
+
+  test('explains every count', async () => {
+    expect(await query('select check_name from reporting.data_quality where meaning is null')).toEqual([]);
+  });
+});
+
+test('customer_timeline has calls, texts and states of one number in one list', async () => {
+  await query(`update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = '2026-03-02T14:00:00Z', is_assignment_known = true,
+    assigned_user_id = 1, assigned_observed_at = '2026-03-02T14:01:00Z' where conversation_id = 1`);
+  expect(
+    await query(
+      `select to_char(happened_at at time zone 'UTC', 'HH24:MI') as at, channel, direction, outcome, excerpt
+       from reporting.customer_timeline where number = '15553000002' order by happened_at`,
+    ),
+  ).toEqual([
+    { at: '10:59', channel: 'call', direction: 'outbound', outcome: 'answered', excerpt: null },
+    { at: '11:00', channel: 'call', direction: 'inbound', outcome: 'answered', excerpt: null },
+    { at: '12:00', channel: 'text', direction: 'outbound', outcome: 'no_receipt', excerpt: null },
+    { at: '13:00', channel: 'call', direction: 'outbound', outcome: 'answered', excerpt: null },
+    { at: '14:00', channel: 'state', direction: null, outcome: 'resolved', excerpt: null },
+    { at: '14:01', channel: 'state', direction: null, outcome: 'assigned to User 1', excerpt: null },
+  ]);
+});
+
+test('search finds what was said and written, newest first, and shows words only when told', async () => {
+  await insert('warehouse.transcript_bodies', {
+    transcript_id: 1,
+    segments: '[]',
+    full_text: 'I want a refund for the boiler',
+    fetch_seq: 1,
+  });
+  await query(`update warehouse.sms_messages set body = 'The refund is on its way' where conversation_id = 1`);
+  const hits = (words: string) =>
+    query('select kind, call_id, conversation_id::integer as thread, excerpt from reporting.search($1)', words);
+  expect(await hits('refund')).toEqual([
+    { kind: 'text', call_id: null, thread: 1, excerpt: null },
+    { kind: 'call', call_id: first, thread: null, excerpt: null },
+  ]);
+  expect(await hits('refund -boiler')).toHaveLength(1);
+  await facts.params({ is_text_shown: true });
+  expect(await hits('"refund for"')).toEqual([
+    { kind: 'call', call_id: first, thread: null, excerpt: expect.stringContaining('**refund**') },
+  ]);
+});
+
+test('data_freshness knows the newest of each, and what the rollups owe', async () => {
+  await call({ call_id: '1700000070.1', started_at: '2026-03-05T10:00:00Z' });
+  expect(
+    await query(
+      'select entity, newest_at, waiting_count, waiting_since_at is not null as is_waiting from reporting.data_freshness',
+    ),
+  ).toEqual([
+    { entity: 'calls', newest_at: new Date('2026-03-05T10:00:00Z'), waiting_count: null, is_waiting: false },
+    { entity: 'texts', newest_at: new Date('2026-03-02T12:00:00Z'), waiting_count: null, is_waiting: false },
+    { entity: 'transcripts', newest_at: null, waiting_count: null, is_waiting: false },
+    { entity: 'rollups', newest_at: expect.any(Date), waiting_count: expect.any(Number), is_waiting: true },
+  ]);
+});

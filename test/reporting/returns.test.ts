@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rebuildRollups } from '../../src/reporting/rebuild.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { call, query } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+
+const missed = { status: 'missed', talk_seconds: 0, duration_seconds: 30 };
+const number = (at: number) => `1555200${String(at).padStart(4, '0')}`;
+const text = (id: number, at: number, sentAt: string, values = {}) =>
+  facts.insert('warehouse.sms_messages', {
+    conversation_id: 500 + at,
+    message_id: id,
+    line: '15559990000',
+    number: number(at),
+    direction: 'out',
+    sent_at: sentAt,
+    body: 'text',
+    ...values,
+  });
+
+beforeAll(async () => {
+  for (let at = 1; at <= 9; at += 1) {
+    await call({
+      call_id: `170000000${at}.1`,
+      started_at: '2026-03-02T15:00:00Z',
+      external_number: number(at),
+      caller_name: `Caller ${at}`,
+      ...missed,
+    });
+  }
+  // 1: by the service's word. 2: called twice, the first time in vain. 3: came through. 4: texted.
+  await query(
+    `update warehouse.calls set called_back_call_id = '1700000101.1', status = 'voicemail' where call_id = '1700000001.1'`,
+  );
+  await call({
+    call_id: '1700000101.1',
+    started_at: '2026-03-02T15:30:00Z',
+    direction: 'outbound',
+    external_number: number(77),
+  });
+  await call({
+    call_id: '1700000102.1',
+    started_at: '2026-03-02T16:00:00Z',
+    direction: 'outbound',
+    external_number: number(2),
+    ...missed,
+  });
+  await call({
+    call_id: '1700000103.1',
+    started_at: '2026-03-02T17:00:00Z',
+    direction: 'outbound',
+    external_number: number(2),
+  });
+  await call({ call_id: '1700000104.1', started_at: '2026-03-02T15:10:00Z', external_number: number(3) });
+  await text(1, 4, '2026-03-02T15:05:00Z', { is_blocked: true });
+  await text(2, 4, '2026-03-02T15:06:00Z');
+  await call({
+    call_id: '1700000105.1',
+    started_at: '2026-03-02T18:00:00Z',
+    direction: 'outbound',
+    external_number: number(4),
+  });
+  // 5: before and too late. 6: missed again. 7: the service names a call that is not held. 8: a deleted call.
+  await call({
+    call_id: '1700000106.1',
+    started_at: '2026-03-02T14:59:59Z',
+    direction: 'outbound',
+    external_number: number(5),
+  });
+  await call({
+    call_id: '1700000107.1',
+    started_at: '2026-03-09T15:00:01Z',
+    direction: 'outbound',
+    external_number: number(5),
+  });
+  await call({ call_id: '1700000108.1', started_at: '2026-03-02T15:20:00Z', external_number: number(6), ...missed });
+  await query(`update warehouse.calls set called_back_call_id = '1.1' where call_id = '1700000007.1'`);
+  await call({
+    call_id: '1700000109.1',
+    started_at: '2026-03-02T15:20:00Z',
+    direction: 'outbound',
+    external_number: number(8),
+    deleted_at: '2026-03-03T00:00:00Z',
+  });
+  // Nobody to return these to.
+  await call({ call_id: '1700000110.1', started_at: '2026-03-02T15:00:00Z', external_number: null, ...missed });
+  await call({ call_id: '1700000111.1', started_at: '2026-03-02T15:00:00Z', is_internal: true, ...missed });
+  await facts.drain();
+});
+
+const returns = () =>
+  query(
+    `select external_number as number, outcome, returned_by as by, minutes_to_return::float8 as minutes, is_unreturned
+     from reporting.missed_calls where started_at = '2026-03-02T15:00:00Z' order by 1`,
+  );
+
+test('missed_calls has the first way in which somebody got in touch', async () => {
+  const none = { outcome: 'missed', by: null, minutes: null, is_unreturned: true };
+  expect(await returns()).toEqual([
+    { number: number(1), outcome: 'voicemail', by: 'called_back', minutes: 30, is_unreturned: false },
+    { number: number(2), outcome: 'missed', by: 'outbound_call', minutes: 60, is_unreturned: false },
+    { number: number(3), outcome: 'missed', by: 'caller_got_through', minutes: 10, is_unreturned: false },
+    { number: number(4), outcome: 'missed', by: 'text', minutes: 6, is_unreturned: false },
+    { number: number(5), ...none },
+    { number: number(6), ...none },
+    { number: number(7), outcome: 'missed', by: 'called_back', minutes: null, is_unreturned: false },
+    { number: number(8), ...none },
+    { number: number(9), ...none },
+  ]);
+});
+
+test('callbacks sums them up by day and number, the median beside its n', async () => {
+  expect(
+    await query(
+      `select local_date::text as day, account_number, missed_count::integer as missed, voicemail_count::integer as voicemail,
+         returned_count::integer as returned, called_back_count::integer as called_back, outbound_call_count::integer as outbound,
+         caller_got_through_count::integer as through, text_count::integer as texts, unreturned_count::integer as unreturned,
+         return_rate_pct::float8 as rate, return_time_count::integer as times, minutes_to_return_p50::float8 as median
+       from reporting.callbacks`,
+    ),
+  ).toEqual([
+    {
+      day: '2026-03-02',
+      account_number: '15559990000',
+      missed: 10,
+      voicemail: 1,
+      returned: 5,
+      called_back: 2,
+      outbound: 1,
+      through: 1,
+      texts: 1,
+      unreturned: 5,
+      rate: 50,
+      times: 4,
+      median: 20,
+    },
+  ]);
+});
+
+test('voicemails are the missed calls that ended in a mailbox, with what was understood of them', async () => {
+  await facts.insert('warehouse.transcripts', {
+    transcript_id: 1,
+    call_id: '1700000001.1',
+    short_summary: 'Wants a date',
+    is_action_required: true,
+  });
+  await facts.insert('warehouse.transcripts', {
+    transcript_id: 2,
+    call_id: '1700000001.1',
+    deleted_at: '2026-03-03T00:00:00Z',
+  });
+  expect(
+    await query(
+      'select call_id, caller_name, returned_by, transcript_id::integer, short_summary, call_sentiment, is_action_required from reporting.voicemails',
+    ),
+  ).toEqual([
+    {
+      call_id: '1700000001.1',
+      caller_name: 'Caller 1',
+      returned_by: 'called_back',
+      transcript_id: 1,
+      short_summary: 'Wants a date',
+      call_sentiment: null,
+      is_action_required: true,
+    },
+  ]);
+});
+
+describe('missed_calls follows what happens later', () => {
+  const by = async (at: number) => (await returns())[at - 1]?.by;
+
+  test('a call that was not held comes', async () => {
+    await call({
+      call_id: '1.1',
+      started_at: '2026-03-02T15:45:00Z',
+      direction: 'outbound',
+      external_number: number(70),
+    });
+    await facts.drain();
+    expect((await returns())[6]).toMatchObject({ by: 'called_back', minutes: 45 });
+  });
+
+  test('a text comes before the call that it was returned by', async () => {
+    await text(3, 2, '2026-03-02T15:30:00Z');
+    await facts.drain();
+    expect(await by(2)).toBe('text');
+  });
+
+  test('that text is deleted', async () => {
+    await query('update warehouse.sms_messages set deleted_at = now() where message_id = 3');
+    await facts.drain();
+    expect(await by(2)).toBe('outbound_call');
+  });
+
+  test('the call turns out to have gone to another number', async () => {
+    await query(
+      `update warehouse.calls set external_number = $1, content_hash = 'new' where call_id in ('1700000102.1', '1700000103.1')`,
+      number(9),
+    );
+    await facts.drain();
+    expect([await by(2), await by(9)]).toEqual([null, 'outbound_call']);
+  });
+
+  test('the missed call was answered after all', async () => {
+    await query(`update warehouse.calls set status = 'answered', content_hash = 'new' where call_id = '1700000006.1'`);
+    await facts.drain();
+    expect(await query('select from reporting.missed_calls where call_id = $1', '1700000006.1')).toEqual([]);
+  });
+
+  test('the window is made shorter', async () => {
+    await facts.params({ callback_window: '30 minutes' });
+    expect(
+      await query(
+        `select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`,
+      ),
+    ).toEqual([{ found_count: 1 }]);
+    await rebuildRollups(facts.db);
+    expect([await by(4), await by(8)]).toEqual(['text', null]);
+    expect(
+      await query(
+        `select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`,
+      ),
+    ).toEqual([{ found_count: 0 }]);
+  });
+});
+
+test('repeat_callers are those of the last seven days', async () => {
+  const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  await call({ call_id: '1700000201.1', started_at: ago(200), external_number: number(50) });
+  await call({ call_id: '1700000202.1', started_at: ago(50), external_number: number(50) });
+  await call({ call_id: '1700000203.1', started_at: ago(50), external_number: number(51) });
+  await call({ call_id: '1700000204.1', started_at: ago(1), external_number: number(51), ...missed });
+  expect(
+    await query(
+      'select external_number as number, inbound_count::integer, answered_count::integer, unanswered_count::integer, active_day_count::integer from reporting.repeat_callers',
+    ),
+  ).toEqual([
+    {
+      number: number(51),
+      inbound_count: 2,
+      answered_count: 1,
+      unanswered_count: 1,
+      active_day_count: expect.any(Number),
+    },
+  ]);
+});

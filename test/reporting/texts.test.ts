@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { factsDatabase } from './facts.ts';
+import { line, otherLine, stateThreads } from './threads.ts';
+
+const facts = await factsDatabase();
+const { query, thread } = facts;
+beforeAll(() => stateThreads(facts));
+afterAll(() => facts[Symbol.asyncDispose]());
+
+describe('sms_daily', () => {
+  test('counts by local day and line, a group once', async () => {
+    expect(
+      await query(
+        `select local_date::text as day, line, inbound_count, outbound_count, outbound_user_count, outbound_automatic_count,
+           number_count, conversation_count, media_message_count, blocked_count
+         from reporting.sms_daily where local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1, 2`,
+      ),
+    ).toEqual([
+      {
+        day: '2026-03-02',
+        line,
+        inbound_count: 4,
+        outbound_count: 3,
+        outbound_user_count: 2,
+        outbound_automatic_count: 1,
+        number_count: 2,
+        conversation_count: 2,
+        media_message_count: 1,
+        blocked_count: 0,
+      },
+      {
+        day: '2026-03-10',
+        line,
+        inbound_count: 1,
+        outbound_count: 1,
+        outbound_user_count: 1,
+        outbound_automatic_count: 0,
+        number_count: 1,
+        conversation_count: 1,
+        media_message_count: 0,
+        blocked_count: 1,
+      },
+      {
+        day: '2026-03-10',
+        line: otherLine,
+        inbound_count: 1,
+        outbound_count: 0,
+        outbound_user_count: 0,
+        outbound_automatic_count: 0,
+        number_count: 1,
+        conversation_count: 1,
+        media_message_count: 0,
+        blocked_count: 0,
+      },
+      {
+        day: '2026-03-11',
+        line: otherLine,
+        inbound_count: 0,
+        outbound_count: 1,
+        outbound_user_count: 0,
+        outbound_automatic_count: 1,
+        number_count: 1,
+        conversation_count: 1,
+        media_message_count: 0,
+        blocked_count: 0,
+      },
+    ]);
+  });
+
+  test('shows the failure rate beside the coverage of receipts', async () => {
+    expect(
+      await query(
+        `select local_date::text as day, delivered_count, failed_count, no_receipt_count, undetermined_count,
+           failure_rate_pct::float8 as failed, receipt_coverage_pct::float8 as covered
+         from reporting.sms_daily where outbound_count > 0 and local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1`,
+      ),
+    ).toEqual([
+      {
+        day: '2026-03-02',
+        delivered_count: 1,
+        failed_count: 1,
+        no_receipt_count: 1,
+        undetermined_count: 0,
+        failed: 50,
+        covered: 66.67,
+      },
+      {
+        day: '2026-03-10',
+        delivered_count: 0,
+        failed_count: 0,
+        no_receipt_count: 0,
+        undetermined_count: 0,
+        failed: null,
+        covered: null,
+      },
+      {
+        day: '2026-03-11',
+        delivered_count: 0,
+        failed_count: 0,
+        no_receipt_count: 0,
+        undetermined_count: 1,
+        failed: null,
+        covered: 0,
+      },
+    ]);
+  });
+});
+
+test('sms_failures keeps the words of the carrier', async () => {
+  expect(
+    await query(
+      'select local_date::text as day, delivery_class, delivery_status, delivery_error, message_count from reporting.sms_failures order by 1',
+    ),
+  ).toEqual([
+    {
+      day: '2026-03-02',
+      delivery_class: 'failed',
+      delivery_status: 'undelivered',
+      delivery_error: '30005',
+      message_count: 1,
+    },
+    { day: '2026-03-10', delivery_class: 'blocked', delivery_status: null, delivery_error: null, message_count: 1 },
+    {
+      day: '2026-03-11',
+      delivery_class: 'unmapped',
+      delivery_status: 'martian',
+      delivery_error: null,
+      message_count: 1,
+    },
+  ]);
+});
+
+test('fct_sms_message has the time that a receipt took, and no scheduled text', async () => {
+  expect(
+    await query(
+      `select sender_kind, delivery_class, delivery_seconds, sent_by_name, is_group, body from reporting.fct_sms_message
+       where conversation_id in (1, 4, 5) and direction = 'out' order by sent_at`,
+    ),
+  ).toEqual([
+    {
+      sender_kind: 'automatic',
+      delivery_class: 'delivered',
+      delivery_seconds: 4,
+      sent_by_name: null,
+      is_group: false,
+      body: null,
+    },
+    {
+      sender_kind: 'user',
+      delivery_class: 'failed',
+      delivery_seconds: null,
+      sent_by_name: 'User 1',
+      is_group: false,
+      body: null,
+    },
+    {
+      sender_kind: 'user',
+      delivery_class: 'blocked',
+      delivery_seconds: null,
+      sent_by_name: 'User 1',
+      is_group: false,
+      body: null,
+    },
+    {
+      sender_kind: 'automatic',
+      delivery_class: 'unmapped',
+      delivery_seconds: null,
+      sent_by_name: null,
+      is_group: true,
+      body: null,
+    },
+  ]);
+});
+
+test('sms_opt_status has the last word of each number', async () => {
+  await thread(20, [
+    ['2026-03-14T15:00:00Z', 'in', { body: ' stop ' }],
+    ['2026-03-14T15:01:00Z', 'in', { body: 'please do not stop' }],
+  ]);
+  await thread(21, [
+    ['2026-03-14T15:00:00Z', 'in', { body: 'STOP' }],
+    ['2026-03-14T15:01:00Z', 'in', { body: 'Start' }],
+    ['2026-03-14T15:02:00Z', 'out', { body: 'STOP' }],
+  ]);
+  expect(await query('select number, is_opted_out, decided_at from reporting.sms_opt_status order by 1')).toEqual([
+    { number: '15551000020', is_opted_out: true, decided_at: new Date('2026-03-14T15:00:00Z') },
+    { number: '15551000021', is_opted_out: false, decided_at: new Date('2026-03-14T15:01:00Z') },
+  ]);
+});
+
+test('conversation_state says how far what was observed can be trusted', async () => {
+  await query(
+    `update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = $1, is_assignment_known = true,
+       assigned_user_id = 1 where conversation_id = 3`,
+    '2026-03-06T22:00:00Z',
+  );
+  await query(
+    `update warehouse.sms_conversations set is_resolved = false, resolved_observed_at = $1, assigned_user_id = 1 where conversation_id = 4`,
+    '2026-03-10T14:00:00Z',
+  );
+  expect(
+    await query(
+      `select conversation_id::integer, is_resolved, resolved_confidence, assigned_user_id::integer, assigned_name
+       from reporting.conversation_state where conversation_id in (1, 3, 4) order by 1`,
+    ),
+  ).toEqual([
+    {
+      conversation_id: 1,
+      is_resolved: null,
+      resolved_confidence: 'never_observed',
+      assigned_user_id: null,
+      assigned_name: null,
+    },
+    {
+      conversation_id: 3,
+      is_resolved: true,
+      resolved_confidence: 'as_observed',
+      assigned_user_id: 1,
+      assigned_name: 'User 1',
+    },
+    {
+      conversation_id: 4,
+      is_resolved: false,
+      resolved_confidence: 'stale_since_inbound',
+      assigned_user_id: null,
+      assigned_name: null,
+    },
+  ]);
+});

@@ -1,0 +1,46 @@
+import type { Facts } from './facts.ts';
+
+export const line = '15559990000';
+export const otherLine = '15559990001';
+const user = { sent_by: 1 };
+
+/** Six conversations that have among them what makes turns hard; the days are those of New York. */
+export async function stateThreads(facts: Facts): Promise<void> {
+  const { query, thread } = facts;
+  await facts.params({ time_zone: 'America/New_York' });
+  await query(`update reporting.schedules set time_zone = 'America/New_York'`);
+  await facts.user(1, ['201']);
+  // Monday 2026-03-02; New York is five hours behind UTC.
+  await thread(1, [
+    ['2026-03-02T15:00:00Z', 'in'],
+    ['2026-03-02T15:00:05Z', 'out', { delivery_status: 'DELIVRD', delivery_at: '2026-03-02T15:00:09Z' }],
+    ['2026-03-02T15:10:00Z', 'in'],
+    ['2026-03-02T15:20:00Z', 'out', { ...user, delivery_status: 'undelivered', delivery_error: '30005' }],
+  ]);
+  await thread(2, [
+    ['2026-03-02T15:30:00Z', 'in', { media_count: 2 }],
+    ['2026-03-02T15:31:00Z', 'out', user],
+    ['2026-03-02T15:32:00Z', 'in'],
+    ['2026-03-07T15:00:00Z', 'in'],
+  ]);
+  // Friday, half an hour before closing, to Monday, a quarter of an hour after opening: the clock changed in between.
+  await thread(3, [
+    ['2026-03-06T21:30:00Z', 'in'],
+    ['2026-03-09T13:15:00Z', 'out', user],
+  ]);
+  await thread(4, [
+    ['2026-03-10T15:00:00Z', 'in'],
+    ['2026-03-10T15:01:00Z', 'out', { ...user, is_blocked: true }],
+    ['2026-03-10T15:02:00Z', 'out', { ...user, is_scheduled: true }],
+  ]);
+  await thread(
+    5,
+    [
+      ['2026-03-11T03:59:59Z', 'in'],
+      ['2026-03-11T04:00:00Z', 'out', { delivery_status: 'martian' }],
+    ],
+    { line: otherLine, participants_key: '15551000005,15551000006' },
+  );
+  await thread(6, [['2026-03-12T15:00:00Z', 'out', user]]);
+  await facts.drain();
+}

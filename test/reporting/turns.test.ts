@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { factsDatabase } from './facts.ts';
+import { line, stateThreads } from './threads.ts';
+
+const facts = await factsDatabase();
+const { query, thread } = facts;
+beforeAll(() => stateThreads(facts));
+afterAll(() => facts[Symbol.asyncDispose]());
+
+const turns = (conversation: number) =>
+  query(
+    `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
+       user_reply_business_seconds, first_user_reply_by::integer as by
+     from reporting.sms_turns where conversation_id = $1 order by 1`,
+    conversation,
+  );
+
+describe('a turn', () => {
+  test('is replied to by a person even when an automatic reply came first', async () => {
+    expect(await turns(1)).toEqual([
+      {
+        turn_number: 1,
+        is_session_start: true,
+        is_last: false,
+        inbound_count: 1,
+        first_reply_kind: 'automatic',
+        reply_seconds: 5,
+        user_reply_seconds: 1200,
+        user_reply_business_seconds: 1200,
+        by: 1,
+      },
+      {
+        turn_number: 2,
+        is_session_start: false,
+        is_last: true,
+        inbound_count: 1,
+        first_reply_kind: 'user',
+        reply_seconds: 600,
+        user_reply_seconds: 600,
+        user_reply_business_seconds: 600,
+        by: 1,
+      },
+    ]);
+  });
+
+  test('begins anew after a silence, so that an old "thanks" does not wait for days', async () => {
+    const none = {
+      first_reply_kind: null,
+      reply_seconds: null,
+      user_reply_seconds: null,
+      user_reply_business_seconds: null,
+      by: null,
+    };
+    expect(await turns(2)).toEqual([
+      {
+        turn_number: 1,
+        is_session_start: true,
+        is_last: false,
+        inbound_count: 1,
+        first_reply_kind: 'user',
+        reply_seconds: 60,
+        user_reply_seconds: 60,
+        user_reply_business_seconds: 60,
+        by: 1,
+      },
+      { turn_number: 2, is_session_start: false, is_last: false, inbound_count: 1, ...none },
+      { turn_number: 3, is_session_start: true, is_last: true, inbound_count: 1, ...none },
+    ]);
+  });
+
+  test('is replied to after a weekend, in business time within the hour', async () => {
+    expect(await turns(3)).toMatchObject([
+      {
+        reply_seconds: (64 * 60 + 45 - 60) * 60,
+        user_reply_seconds: (64 * 60 + 45 - 60) * 60,
+        user_reply_business_seconds: 45 * 60,
+      },
+    ]);
+  });
+
+  test('is not ended by a blocked text, nor by a scheduled one', async () => {
+    expect(await turns(4)).toMatchObject([{ is_last: true, first_reply_kind: null }]);
+  });
+
+  test('needs a text of the customer', async () => {
+    expect(await turns(6)).toEqual([]);
+  });
+});
+
+describe('sms_response_daily', () => {
+  test('stands on the day on which the turns began', async () => {
+    // Replies after 5, 60 and 600 s; of a person after 60, 600 and 1200 s; first ones of a session after 60 and 1200 s.
+    expect(
+      await query(
+        `select *, local_date::text as local_date from reporting.sms_response_daily where local_date = '2026-03-02'`,
+      ),
+    ).toEqual([
+      {
+        local_date: '2026-03-02',
+        line,
+        turn_count: 4,
+        session_count: 2,
+        replied_count: 3,
+        unreplied_count: 1,
+        user_replied_count: 3,
+        automatic_first_count: 1,
+        reply_p50_seconds: 60,
+        reply_p90_seconds: 492,
+        user_reply_p50_seconds: 600,
+        user_reply_p90_seconds: 1080,
+        user_reply_p50_business_seconds: 600,
+        user_reply_p90_business_seconds: 1080,
+        first_response_count: 2,
+        first_response_p50_seconds: 630,
+        first_response_p90_seconds: 1086,
+        first_response_p50_business_seconds: 630,
+        first_response_p90_business_seconds: 1086,
+      },
+    ]);
+  });
+
+  test('has no time where nobody replied', async () => {
+    expect(
+      await query(
+        `select turn_count, replied_count, user_reply_p50_seconds from reporting.sms_response_daily where local_date = '2026-03-10' and line = $1`,
+        line,
+      ),
+    ).toEqual([{ turn_count: 1, replied_count: 0, user_reply_p50_seconds: null }]);
+  });
+
+  test('is computed again when the reply comes days later', async () => {
+    await facts.insert('warehouse.sms_messages', {
+      conversation_id: 4,
+      message_id: 4900,
+      line,
+      number: '15551000004',
+      direction: 'out',
+      sent_at: '2026-03-11T15:00:00Z',
+      sent_by: 1,
+      body: 'text',
+    });
+    await facts.drain();
+    expect(
+      await query(
+        `select replied_count, user_reply_p50_seconds, user_reply_p50_business_seconds from reporting.sms_response_daily
+         where local_date = '2026-03-10' and line = $1`,
+        line,
+      ),
+    ).toEqual([{ replied_count: 1, user_reply_p50_seconds: 86_400, user_reply_p50_business_seconds: 8 * 3600 }]);
+  });
+});
+
+describe('sms_unanswered', () => {
+  test('lists who waits, and who is not known to be resolved since', async () => {
+    await thread(10, [['2026-03-13T15:00:00Z', 'in']]);
+    await thread(11, [['2026-03-13T15:00:00Z', 'in']]);
+    await thread(12, [['2026-03-13T15:00:00Z', 'in']]);
+    await query(
+      `update warehouse.sms_conversations set is_resolved = true, resolved_at = '2026-03-13T16:00:00Z' where conversation_id = 11`,
+    );
+    await query(
+      `update warehouse.sms_conversations set is_resolved = true, resolved_at = '2026-03-13T14:00:00Z' where conversation_id = 12`,
+    );
+    await facts.drain();
+    expect(
+      await query(
+        `select conversation_id::integer, waiting_since_at, inbound_count, waiting_seconds > 0 as is_waiting, assigned_user_id
+         from reporting.sms_unanswered where waiting_since_at > '2026-03-01' order by 1`,
+      ),
+    ).toEqual([
+      {
+        conversation_id: 2,
+        waiting_since_at: new Date('2026-03-07T15:00:00Z'),
+        inbound_count: 1,
+        is_waiting: true,
+        assigned_user_id: null,
+      },
+      {
+        conversation_id: 10,
+        waiting_since_at: new Date('2026-03-13T15:00:00Z'),
+        inbound_count: 1,
+        is_waiting: true,
+        assigned_user_id: null,
+      },
+      {
+        conversation_id: 12,
+        waiting_since_at: new Date('2026-03-13T15:00:00Z'),
+        inbound_count: 1,
+        is_waiting: true,
+        assigned_user_id: null,
+      },
+    ]);
+  });
+
+  test('loses who was erased', async () => {
+    await query('delete from warehouse.sms_messages where conversation_id = 10');
+    await query('delete from warehouse.sms_conversations where conversation_id = 10');
+    await facts.drain();
+    expect(await query('select from reporting.sms_unanswered where conversation_id = 10')).toEqual([]);
+    expect(await turns(10)).toEqual([]);
+  });
+});
