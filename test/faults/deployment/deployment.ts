@@ -7,6 +7,7 @@ import { vi } from 'vitest';
 import { createLog } from '../../../src/log.ts';
 import { migrateAll } from '../../../src/migrations.ts';
 import type { Backend } from '../../stores/backends.ts';
+import { openWires, type Wires } from '../nemesis/wires.ts';
 import { seed } from '../random.ts';
 import { createPart, type Part } from './part.ts';
 import { freePort } from './ports.ts';
@@ -30,6 +31,10 @@ export interface Deployment {
   hooks(type: string): readonly string[];
   /** Where each `web` listens. */
   readonly addresses: readonly string[];
+  /** Between the parts, where the shape asks for them: the first web and all workers are wired. */
+  readonly wires: Wires | undefined;
+  /** What its processes are told, for others beside them. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Words that stand in no log, by what they are. */
   readonly secrets: Readonly<Record<string, string>>;
 }
@@ -38,6 +43,10 @@ export interface DeploymentShape {
   readonly backend: Backend;
   readonly webs?: number;
   readonly workers?: number;
+  /** Puts a wire that can go wrong between any two parts. */
+  readonly isWired?: boolean;
+  /** Options of Node for the daemon's processes. */
+  readonly nodeOptions?: string;
 }
 
 /** How a test, or a suite, is told what to close after it, whatever became of it. The last to open closes first. */
@@ -71,19 +80,29 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
 
   const ports = await Promise.all(Array.from({ length: shape.webs ?? 1 }, freePort));
   const addresses = ports.map((port) => `http://127.0.0.1:${port}`);
+  const wires = shape.isWired
+    ? await openWires(
+        { webPort: ports[0] as number, postgresUrl: postgres.url, redisUrl: redis?.url, serviceUrl: service.url },
+        onOpen,
+      )
+    : undefined;
+  if (wires) addresses[0] = `http://127.0.0.1:${wires.toWeb.port}`;
   const env = {
     DATABASE_URL: postgres.url,
     API_BASE_URL: service.url,
     API_KEY: secrets['API key'],
     ...(redis && { REDIS_URL: redis.url }),
+    ...(shape.nodeOptions !== undefined && { NODE_OPTIONS: shape.nodeOptions }),
   };
+  const environmentOf = (victim: 'web' | 'worker', at: number) =>
+    wires && (victim === 'worker' || at === 0) ? rewired(env, wires, victim) : env;
   const webs = ports.map((port, at) =>
     createPart(
       {
         name: `web ${at + 1}`,
         args: ['web'],
         env: {
-          ...env,
+          ...environmentOf('web', at),
           PORT: String(port),
           PUBLIC_URL: addresses[0] as string,
           WEBHOOK_SECRET: secrets['webhook secret'],
@@ -95,7 +114,10 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     ),
   );
   const workers = Array.from({ length: shape.workers ?? 1 }, (_, at) =>
-    createPart({ name: `worker ${at + 1}`, args: ['worker'], env, readyWords: 'The worker works' }, onOpen),
+    createPart(
+      { name: `worker ${at + 1}`, args: ['worker'], env: environmentOf('worker', at), readyWords: 'The worker works' },
+      onOpen,
+    ),
   );
   await Promise.all([...webs, ...workers].map((part) => part.start()));
   await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= 3, {
@@ -113,7 +135,23 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     database,
     hooks: (type) => addresses.map((address) => `${address}/hooks/${secrets['webhook secret']}/${type}`),
     addresses,
+    wires,
+    environment: { ...env, PUBLIC_URL: addresses[0] as string, WEBHOOK_SECRET: secrets['webhook secret'] },
     secrets: { ...secrets, 'database password': new URL(postgres.url).password },
+  };
+}
+
+/** What a process is told when it reaches the others by wires. */
+function rewired<E extends { DATABASE_URL: string; API_BASE_URL: string; REDIS_URL?: string }>(
+  env: E,
+  wires: Wires,
+  victim: 'web' | 'worker',
+): E {
+  return {
+    ...env,
+    DATABASE_URL: wires[`${victim}ToPostgres`].through(env.DATABASE_URL),
+    API_BASE_URL: wires[`${victim}ToService`].through(env.API_BASE_URL),
+    ...(env.REDIS_URL !== undefined && { REDIS_URL: wires[`${victim}ToQueue`].through(env.REDIS_URL) }),
   };
 }
 

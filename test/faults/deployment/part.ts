@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+/** Where this release of the project lies. */
+export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** How a process ended. */
 export interface Ending {
@@ -17,6 +18,8 @@ export interface Part {
   /** All that its processes have written so far, to standard output and standard error. */
   readonly output: string;
   readonly isRunning: boolean;
+  /** Of the present process; 0 before the first. */
+  readonly pid: number;
   /** Starts it and resolves when it says that it is ready. */
   start(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
@@ -32,6 +35,8 @@ export interface PartShape {
   readonly env: Readonly<Record<string, string>>;
   /** The words that say that it is ready. */
   readonly readyWords: string;
+  /** The folder of another release; default: this one. */
+  readonly release?: string;
 }
 
 const startLimit = 60_000;
@@ -45,7 +50,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
 
   function spawnChild(): ChildProcess {
     const spawned = spawn(process.execPath, ['src/main.ts', ...shape.args], {
-      cwd: root,
+      cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, LOG_LEVEL: 'debug', ...shape.env },
     });
@@ -83,6 +88,9 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     },
     get isRunning() {
       return isRunning;
+    },
+    get pid() {
+      return child?.pid ?? 0;
     },
     start,
     signal: (signal) => void child?.kill(signal),

@@ -1,5 +1,7 @@
-import type { FaultInput } from '../../../src/sandbox/faults.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
+import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/subscriptions.ts';
 import type { DeliveryRecord, RequestRecord } from '../../../src/sandbox/history.ts';
+import type { SendRecord } from '../../../src/sandbox/resources/sends.ts';
 import type { CallEvent, CallMade } from '../../../src/sandbox/traffic/calls.ts';
 import type { SmsEvent, SmsMade } from '../../../src/sandbox/traffic/texts.ts';
 
@@ -15,9 +17,19 @@ export interface FaultyService {
   call(event: CallEvent): Promise<CallMade>;
   /** Replaces all faults; `{}` ends them. */
   faults(faults: FaultInput): Promise<void>;
+  /** Lets the service change a subscription by itself. */
+  strikeSubscription(id: number, fault: SubscriptionFaultInput): Promise<void>;
+  /** Registers a webhook of somebody else's. */
+  subscribe(subscription: { readonly name: string; readonly url: string; readonly type: string }): Promise<void>;
+  /** Gives the daemon's API key other scopes. */
+  grant(scopes: readonly string[]): Promise<void>;
   deliveries(): Promise<DeliveryRecord[]>;
+  /** Every POST of a send that was answered, and every charge. */
+  sends(): Promise<SendRecord[]>;
   /** Requests that the daemon made; those of `read` are not counted. */
   requests(): Promise<RequestRecord[]>;
+  /** The ids of all calls that began in a span of time. */
+  callsBetween(from: Date, to: Date): Promise<string[]>;
   /** Reads the API with a credential of our own. */
   read<T = Resource[]>(path: string): Promise<T>;
 }
@@ -46,10 +58,27 @@ export async function openService(url: string): Promise<FaultyService> {
     sms: (event) => ask('POST', '/_sandbox/events/sms', event),
     call: (event) => ask('POST', '/_sandbox/events/call', event),
     faults: async (faults) => void (await ask('POST', '/_sandbox/faults', faults)),
+    strikeSubscription: async (id, fault) => void (await ask('POST', `/_sandbox/subscriptions/${id}`, fault)),
+    subscribe: async (subscription) => void (await ask('POST', '/api/public/v1/webhooks', subscription)),
+    grant: async (scopes) => void (await ask('PATCH', '/_sandbox/keys/default', { scopes })),
+    sends: () => ask('GET', `/_sandbox/sends?limit=${everything}`),
     deliveries: () => ask('GET', `/_sandbox/deliveries?limit=${everything}`),
     async requests() {
       const all = await ask<RequestRecord[]>('GET', `/_sandbox/requests?limit=${everything}`);
       return all.filter(({ key }) => key !== observer.name);
+    },
+    async callsBetween(from, to) {
+      const window = { start: Math.floor(from.getTime() / 1_000), end: Math.floor(to.getTime() / 1_000) - 1 };
+      const ids: string[] = [];
+      for (;;) {
+        const page = await ask<{ total: number; calls: { id: string }[] }>('POST', '/api/public/v1/calls/search', {
+          ...window,
+          limit: 100,
+          offset: ids.length,
+        });
+        ids.push(...page.calls.map(({ id }) => id));
+        if (page.calls.length === 0 || ids.length >= page.total) return ids;
+      }
     },
     read: (path) => ask('GET', `/api/public/v1${path}`),
   };

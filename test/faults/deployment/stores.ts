@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { startPostgres } from '../../../src/local/postgres.ts';
 import { createLog } from '../../../src/log.ts';
 import { startRedis } from '../../stores/redis.ts';
@@ -13,6 +14,8 @@ export interface Store {
 }
 
 export interface PostgresStore extends Store {
+  /** Runs statements as the owner of everything, outside of any transaction. */
+  run(...statements: string[]): Promise<void>;
   /** All that the server wrote to its own log. */
   log(): Promise<string>;
 }
@@ -37,6 +40,15 @@ export async function openPostgres(folder: string, onOpen: OnOpen): Promise<Post
     crash: () => server.stop('immediate'),
     async start() {
       server = await startPostgres({ ...options, port });
+    },
+    async run(...statements) {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      try {
+        for (const statement of statements) await client.query(statement);
+      } finally {
+        await client.end();
+      }
     },
     log: () => readFile(join(options.dataDir, 'postgres.log'), 'utf8'),
   };

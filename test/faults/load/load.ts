@@ -5,7 +5,7 @@ import type { Resource } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey, tally } from './keys.ts';
 import { createSender, isAccepted, type Sender } from './sender.ts';
-import { type Happening, happen, type Scene } from './traffic.ts';
+import { type Happening, happen, hintsOf, type Scene } from './traffic.ts';
 
 /** A thread as the service knows it. */
 export interface ThreadName {
@@ -27,13 +27,17 @@ export interface Load {
   isRefused(deliveries: number): Promise<void>;
   /** Ends it, and repeats every delivery that did not get through until it does. */
   finish(): Promise<void>;
-  /** The key of each delivery that was answered 2xx, as often as it was. */
+  /** Delivers everything once more that was ever told: for faults that make a mirror of what is not so. */
+  remind(): Promise<void>;
+  /** The key of each delivery that was answered 2xx, as often as it was, but for those that a fault had changed. */
   accepted(): Promise<string[]>;
 }
 
 /** Milliseconds between two happenings. */
 const pace = { from: 5, to: 30 };
-const limit = { timeout: 30_000, interval: 20 };
+const limit = { timeout: 60_000, interval: 20 };
+/** Longer than transcripts and receipts take. */
+const quietMs = 3_000;
 
 /** `onOpen` is given what ends the load, whatever becomes of its test. */
 export async function startLoad(
@@ -76,12 +80,23 @@ export async function startLoad(
   }
   const acceptedOnes = () => sender.sent.filter(isAccepted);
 
-  /** The service speaks for itself some time after the fact: of transcripts and receipts. */
+  /**
+   * The service speaks for itself some time after the fact: of transcripts and receipts. What a fault changed, or kept
+   * from being told, is not waited for: only until nothing more comes.
+   */
   async function everythingAnnounced(): Promise<void> {
     const expected = tally(happenings.flatMap(({ announced }) => announced));
+    let count = -1;
+    let quietSince = performance.now();
     await vi.waitUntil(async () => {
-      const told = tally((await service.deliveries()).map(({ type, body }) => deliveryKey(type, body)));
-      return [...expected].every(([key, count]) => (told.get(key) ?? 0) >= count);
+      const deliveries = await service.deliveries();
+      if (deliveries.length !== count || deliveries.some(({ outcome }) => outcome === 'pending')) {
+        count = deliveries.length;
+        quietSince = performance.now();
+      }
+      const told = tally(deliveries.map(({ type, body }) => deliveryKey(type, body)));
+      const isAllTold = [...expected].every(([key, times]) => (told.get(key) ?? 0) >= times);
+      return isAllTold || (deliveries.some(({ fault }) => fault) && performance.now() - quietSince > quietMs);
     }, limit);
   }
 
@@ -108,8 +123,13 @@ export async function startLoad(
       await everythingAnnounced();
       await repeatRefused();
     },
+    async remind() {
+      const hints = new Map(happenings.flatMap(hintsOf).map((hint) => [`${hint.type} ${hint.body}`, hint]));
+      for (const { type, body } of hints.values()) await sender.insist(type, body);
+    },
     async accepted() {
-      const fromService = (await service.deliveries()).flatMap(({ type, body, attempts }) =>
+      const whole = (await service.deliveries()).filter(({ fault }) => fault === undefined);
+      const fromService = whole.flatMap(({ type, body, attempts }) =>
         attempts.filter(({ status }) => isAccepted({ status: status ?? undefined })).map(() => ({ type, body })),
       );
       return [...acceptedOnes(), ...fromService].map(({ type, body }) => deliveryKey(type, body));

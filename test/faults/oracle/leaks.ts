@@ -1,17 +1,22 @@
+import type { Pool } from 'pg';
 import type { Deployment } from '../deployment/deployment.ts';
 import { textMark } from '../load/traffic.ts';
 
 /** Shorter utterances ("Right.") say nothing about anybody, and can stand anywhere. */
 const tellingLength = 30;
 
+const reports = 'what the BI role reads';
+
 /** Says which secret, address or words of a person stand where they must not, without saying them. */
 export async function leaks(deployment: Deployment): Promise<string[]> {
   const forbidden = { ...deployment.secrets, 'a text': textMark, ...(await warehouseSecrets(deployment)) };
   const places = await publicPlaces(deployment);
   return Object.entries(places).flatMap(([place, content]) =>
-    Object.entries(forbidden).flatMap(([what, words]) =>
-      [words].flat().some((word) => content.includes(word)) ? [`${what} in ${place}`] : [],
-    ),
+    Object.entries(forbidden).flatMap(([what, words]) => {
+      // What an analysis sums up is made to be reported on.
+      if (what === 'a summary' && place === reports) return [];
+      return [words].flat().some((word) => content.includes(word)) ? [`${what} in ${place}`] : [];
+    }),
   );
 }
 
@@ -35,14 +40,6 @@ function isTelling(words: string): boolean {
 
 async function publicPlaces(deployment: Deployment): Promise<Record<string, string>> {
   const { webs, workers, postgres, redis, database, addresses, secrets } = deployment;
-  const { rows } = await database.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'bullmq'`,
-  );
-  const queued: string[] = [];
-  for (const { name } of rows) {
-    const table = await database.query<{ line: string }>(`select t::text as line from bullmq."${name}" t`);
-    queued.push(...table.rows.map(({ line }) => line));
-  }
   const metrics = await Promise.all(
     addresses.map((address) =>
       fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${secrets['admin token']}` } }).then(
@@ -54,8 +51,23 @@ async function publicPlaces(deployment: Deployment): Promise<Record<string, stri
   return {
     ...Object.fromEntries([...webs, ...workers].map(({ name, output }) => [`the log of ${name}`, output])),
     'the log of Postgres': await postgres.log(),
-    'the queues in Postgres': queued.join('\n'),
+    'the queues in Postgres': await contentOf(database, 'bullmq'),
+    [reports]: await contentOf(database, 'reporting'),
     'the metrics': metrics.join('\n'),
     ...(redis && { Redis: await redis.history() }),
   };
+}
+
+/** Every row of every table and view of a schema. */
+async function contentOf(database: Pool, schema: string): Promise<string> {
+  const { rows } = await database.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p', 'v', 'm')`,
+    [schema],
+  );
+  const lines: string[] = [];
+  for (const { name } of rows) {
+    const table = await database.query<{ line: string }>(`select t::text as line from ${schema}."${name}" t`);
+    lines.push(...table.rows.map(({ line }) => line));
+  }
+  return lines.join('\n');
 }

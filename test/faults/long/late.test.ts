@@ -7,22 +7,6 @@ import { createRandom } from '../random.ts';
 
 const deployment = deployForSuite({ backend: 'redis' });
 
-test.for([
-  ['answers 500 half of the time', { errorRate: 0.5 }],
-  ['answers 502 to everything', { errorRate: 1, status: 502 }],
-  ['answers 429 with Retry-After', { errorRate: 0.5, status: 429, retryAfterSeconds: 1 }],
-  ['is slow', { latencyMs: 2_000 }],
-] as const)('catches up after the service %s', { timeout: 120_000 }, async ([name, faults], { onTestFinished }) => {
-  const { service } = deployment();
-  const load = await startLoad(deployment(), createRandom(name), onTestFinished);
-  await load.goesOn(10);
-  await service.faults(faults);
-  await load.goesOn(60);
-  await service.faults({});
-  await load.finish();
-  await expectNothingLost(deployment(), load);
-});
-
 test('mirrors recordings and transcripts that are late, when they are announced', async ({ onTestFinished }) => {
   const { service } = deployment();
   const load = await startLoad(deployment(), createRandom('late'), onTestFinished);

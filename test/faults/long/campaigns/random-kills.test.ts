@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { backends } from '../../../stores/backends.ts';
+import { deploy } from '../../deployment/deployment.ts';
+import { createProgress, report, sized } from '../../figures.ts';
+import { startStorm } from '../../load/storm.ts';
+import { expectNothingLost } from '../../oracle/oracle.ts';
+import { createRandom } from '../../random.ts';
+
+const kills = sized(200);
+const deliveries = sized(100_000);
+
+describe.each(backends)('on %s', (backend) => {
+  test('loses nothing of very many deliveries while processes are killed at random', async ({ onTestFinished }) => {
+    const began = performance.now();
+    const progress = createProgress(`random-kills on ${backend}`);
+    const random = createRandom(`random ${backend}`);
+    const deployment = await deploy({ backend, webs: 2, workers: 2 }, onTestFinished);
+    const storm = await startStorm(deployment, createRandom(`storm ${backend}`), {
+      threads: 100,
+      calls: sized(2_000),
+    });
+    let isOver = false;
+    const blowing = storm.run(deliveries).finally(() => {
+      isOver = true;
+    });
+    let killed = 0;
+    async function strike(): Promise<void> {
+      // Spread over the deliveries, so that both end at about the same time.
+      for (; killed < kills; killed += 1) {
+        while (!isOver && storm.delivered < (killed * deliveries) / kills) await sleep(20);
+        const victim = random.pick([...deployment.webs, ...deployment.workers]);
+        await sleep(random.between(0, 50));
+        await victim.crash();
+        await victim.start();
+        progress(() => `${killed} kills, ${storm.delivered} deliveries`);
+      }
+    }
+    await Promise.all([blowing, strike()]);
+    await expectNothingLost(deployment, storm);
+    expect(storm.delivered).toBe(deliveries);
+    report('random-kills', backend, `${killed} random kills over ${storm.delivered} deliveries`, began);
+  }, 3_600_000);
+});

@@ -1,0 +1,149 @@
+import { connect, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
+import { deployForSuite } from '../deployment/suite.ts';
+import { startLoad } from '../load/load.ts';
+import { createSender } from '../load/sender.ts';
+import { received } from '../load/traffic.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
+
+type Delivery = NonNullable<FaultInput['deliveries']>[number];
+
+const deployment = deployForSuite({ backend: 'redis' });
+const weekMs = 7 * 86_400_000;
+
+/** What is told in another way must be understood all the same. */
+const telling: readonly (readonly [string, ...Delivery[]])[] = [
+  ['a hundred times at once', { kind: 'repeated', copies: 100, rate: 0.1 }],
+  ['again much later', { kind: 'redelivered', afterMs: 3_000, rate: 0.5 }],
+  ['behind those of the next second', { kind: 'heldBack', rate: 0.5 }],
+  ['with call ids as numbers', { kind: 'unquotedCallIds' }],
+  ['as a form', { kind: 'form', rate: 0.5 }],
+  ['wrapped', { kind: 'wrapped', as: 'nested', rate: 0.3 }, { kind: 'wrapped', as: 'stringified', rate: 0.3 }],
+  ['in an array', { kind: 'wrapped', as: 'array', rate: 0.5 }],
+  ['under an unknown type', { kind: 'unknownType', rate: 0.5 }],
+  ['under the type of another event', { kind: 'contradictingType', rate: 0.3 }],
+  ['by PUT', { kind: 'put', rate: 0.5 }],
+  ['below the address', { kind: 'suffixed', rate: 0.5 }],
+];
+
+/** What cannot be understood is kept, and told anew by whatever comes next. */
+const garbled: readonly (readonly [string, ...Delivery[]])[] = [
+  ['before the API knows of it, with receipts lost', { kind: 'early', ms: 1_000, rate: 0.3 }],
+  ['malformed', { kind: 'malformed', rate: 0.4 }],
+  ['cut short', { kind: 'truncated', rate: 0.4 }],
+  ['empty', { kind: 'empty', rate: 0.4 }],
+  ['one byte larger than a MiB', { kind: 'oversized', rate: 0.2 }],
+  ['byte by byte', { kind: 'trickled', everyMs: 100, rate: 0.1 }],
+  ['by GET', { kind: 'get', rate: 0.4 }],
+];
+
+test.for([...telling, ...garbled])(
+  'mirrors what is told %s',
+  { timeout: 150_000 },
+  async ([name, ...deliveries], { onTestFinished }) => {
+    const { service } = deployment();
+    const load = await startLoad(deployment(), createRandom(name), onTestFinished);
+    await service.faults({ deliveries });
+    await load.goesOn(50);
+    await load.finish();
+    await service.faults({});
+    if (garbled.some(([garbledName]) => garbledName === name)) await load.remind();
+    await expectNothingLost(deployment(), load);
+  },
+);
+
+test('mirrors a text and a call that are told a week late', async () => {
+  const { service, hooks } = deployment();
+  const then = new Date(Date.now() - weekMs).toISOString();
+  const [line] = await service.read('/sms/lines');
+  const text = 'pelican, a week ago';
+  const made = await service.sms({
+    line: String(line?.number),
+    number: '19175554001',
+    text,
+    sentAt: then,
+    announce: false,
+  });
+  const call = await service.call({ startTime: then, announce: false, transcriptAfterMs: null, recordingAfterMs: 0 });
+  const sender = createSender(hooks, createRandom('a week late'));
+  await sender.insist('AccountSMS', JSON.stringify(received(made, text)));
+  await sender.insist('AccountEndedCalls', JSON.stringify({ callId: call.id, webhookType: 'AccountEndedCalls' }));
+  await expectNothingLost(deployment(), {
+    threads: [made],
+    callIds: [call.id],
+    accepted: async () => [`AccountSMS ${made.id}`, `AccountEndedCalls ${call.id}`],
+  });
+}, 90_000);
+
+test('reads a thread again of which it is told during a fetch', async () => {
+  const { service, hooks } = deployment();
+  const [line] = await service.read('/sms/lines');
+  const sender = createSender(hooks, createRandom('during a fetch'));
+  const thread = { line: String(line?.number), number: '19175554002' };
+  const path = `/sms/conversations/${thread.line}/${thread.number}`;
+  const tell = async (text: string) => {
+    const made = await service.sms({ ...thread, text, announce: false });
+    await sender.insist('AccountSMS', JSON.stringify(received(made, text)));
+    return made;
+  };
+  // The answer is made before it is held back: it cannot know of the second text.
+  await service.faults({ answers: [{ kind: 'slow', ms: 1_500, when: 'after', times: 1, operations: ['readThread'] }] });
+  const first = await tell('pelican before the fetch');
+  await vi.waitUntil(async () => (await service.read<unknown[]>('/sms/lines')).length > 0 && (await isClaimed()), {
+    timeout: 10_000,
+    interval: 10,
+  });
+  const second = await tell('pelican during the fetch');
+  expect(await isMirrored(first.id), 'the fetch is still under way').toBe(false);
+  await service.faults({});
+  await expectNothingLost(deployment(), {
+    threads: [second],
+    callIds: [],
+    accepted: async () => [`AccountSMS ${first.id}`, `AccountSMS ${second.id}`],
+  });
+  const reads = (await service.requests()).filter((request) => request.path.includes(path));
+  expect(reads.length).toBeGreaterThan(1);
+
+  async function isClaimed(): Promise<boolean> {
+    const { rowCount } = await deployment().database.query(
+      `select from ops.sync_targets where kind = 'thread' and key = $1 and claimed_version > clean_version`,
+      [`${thread.line}/${thread.number}`],
+    );
+    return rowCount === 1;
+  }
+  async function isMirrored(id: number): Promise<boolean> {
+    const found = await deployment().database.query('select from warehouse.sms_messages where message_id = $1', [id]);
+    return found.rowCount === 1;
+  }
+}, 90_000);
+
+test('goes on accepting while hundreds of senders never finish, and cuts them off', async ({ onTestFinished }) => {
+  const load = await startLoad(deployment(), createRandom('slow loris'), onTestFinished);
+  const address = new URL(deployment().hooks('AccountSMS')[0] as string);
+  const sockets: Socket[] = [];
+  let open = 0;
+  for (let at = 0; at < 200; at += 1) {
+    const socket = connect(Number(address.port), address.hostname);
+    sockets.push(socket);
+    open += 1;
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        open -= 1;
+      });
+    socket.resume().write(`POST ${address.pathname} HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n{`);
+  }
+  const trickle = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write(' ');
+  }, 400);
+  onTestFinished(() => {
+    clearInterval(trickle);
+    for (const socket of sockets) socket.destroy();
+  });
+  await load.isAccepted(100);
+  await vi.waitUntil(() => open === 0, { timeout: 30_000, interval: 100 });
+  await load.finish();
+  await expectNothingLost(deployment(), load);
+}, 120_000);

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { backends } from '../../stores/backends.ts';
+import { deploy } from '../deployment/deployment.ts';
+import { startLoad } from '../load/load.ts';
+import { startStorm } from '../load/storm.ts';
+import { busyFor, evaluateIn, inspectable, unhandledRejection } from '../nemesis/inspector.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
+
+/** Longer than a job's lock lasts, so that another would take what the blocked worker has in hand. */
+const blockedMs = 14_000;
+const megabyte = 1_024 ** 2;
+
+describe.each(backends)('on %s', (backend) => {
+  test('goes on where it was after its event loop was blocked', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend, nodeOptions: inspectable, workers: 2 }, onTestFinished);
+    const load = await startLoad(deployment, createRandom(`blocked ${backend}`), onTestFinished);
+    for (const part of [deployment.worker, deployment.web]) {
+      await load.goesOn(20);
+      await evaluateIn(part, busyFor(blockedMs));
+      await load.goesOn(20);
+    }
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  }, 240_000);
+
+  test('ends for an unhandled rejection, with what is in hand finished, and loses nothing', async ({
+    onTestFinished,
+  }) => {
+    const deployment = await deploy({ backend, nodeOptions: inspectable }, onTestFinished);
+    const load = await startLoad(deployment, createRandom(`rejection ${backend}`), onTestFinished);
+    for (const part of [deployment.worker, deployment.web]) {
+      await load.goesOn(20);
+      await evaluateIn(part, unhandledRejection);
+      expect(await part.ended(), part.name).toEqual({ code: 1, signal: null });
+      expect(part.output).toContain('nobody handles this');
+      await part.start();
+    }
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  }, 240_000);
+});
+
+test('lives in 512 MB while large deliveries and answers without end come in', async ({ onTestFinished }) => {
+  const deployment = await deploy({ backend: 'redis', nodeOptions: '--max-old-space-size=384' }, onTestFinished);
+  const { service, web, worker } = deployment;
+  const storm = await startStorm(deployment, createRandom('memory'), { threads: 40, calls: 200 });
+  await service.faults({ answers: [{ kind: 'bomb', bytes: 512 * megabyte, rate: 0.02 }] });
+  const large = Buffer.alloc(megabyte - 1, ' ');
+  const statuses = new Set<number>();
+  const send = async () => {
+    for (let at = 0; at < 60; at += 1) {
+      const response = await fetch(deployment.hooks('AccountSMS')[0] as string, { method: 'POST', body: large });
+      statuses.add(response.status);
+      await response.text();
+    }
+  };
+  await Promise.all([storm.run(4_000), ...Array.from({ length: 8 }, send)]);
+  await service.faults({});
+  await sleep(500);
+  await expectNothingLost(deployment, storm);
+  expect([...statuses]).toEqual([202]);
+  for (const part of [web, worker]) {
+    expect(await mostMemory(part.pid), `megabytes that ${part.name} had at most`).toBeLessThan(512);
+  }
+}, 240_000);
+
+/** The most resident memory that a process ever had, in megabytes. */
+async function mostMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024;
+}

@@ -1,0 +1,83 @@
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { backends } from '../../stores/backends.ts';
+import { deploy, type OnOpen } from '../deployment/deployment.ts';
+import { createPart, root } from '../deployment/part.ts';
+import { freePort } from '../deployment/ports.ts';
+import { startLoad } from '../load/load.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
+
+/** What a release adds to tables that are being written: it may only add. */
+const nextMigration = `
+  alter table warehouse.calls add column next_release_note text;
+  comment on column warehouse.calls.next_release_note is 'What the next release knows.';
+  alter table ops.deliveries add column next_release_note text not null default '';
+  create index calls_next_release_note on warehouse.calls (next_release_note);
+  create table ops.next_release (id bigint generated always as identity primary key);
+  create view ops.next_release_calls as select call_id, next_release_note from warehouse.calls;
+`;
+
+describe.each(backends)('on %s', (backend) => {
+  test('a release migrates under load, and works beside the one before', async ({ onTestFinished }) => {
+    const release = await nextRelease(onTestFinished);
+    const deployment = await deploy({ backend, workers: 1 }, onTestFinished);
+    const { environment, webs, workers } = deployment;
+    const load = await startLoad(deployment, createRandom(`release ${backend}`), onTestFinished);
+    await load.goesOn(30);
+
+    const migrate = createPart(
+      { name: 'migrate', args: ['migrate'], env: { ...environment }, readyWords: 'next_release', release },
+      onTestFinished,
+    );
+    await migrate.start();
+    expect(await migrate.ended()).toEqual({ code: 0, signal: null });
+    const { rowCount } = await deployment.database.query('select next_release_note from warehouse.calls limit 1');
+    expect(rowCount, 'it migrated while calls came in').toBe(1);
+
+    await load.goesOn(30);
+    const port = String(await freePort());
+    const newWeb = createPart(
+      { name: 'the next web', args: ['web'], env: { ...environment, PORT: port }, readyWords: 'listens', release },
+      onTestFinished,
+    );
+    const newWorker = createPart(
+      { name: 'the next worker', args: ['worker'], env: { ...environment }, readyWords: 'The worker works', release },
+      onTestFinished,
+    );
+    await Promise.all([newWeb.start(), newWorker.start()]);
+    const beside = { ...deployment, webs: [...webs, newWeb], workers: [...workers, newWorker] };
+    await load.goesOn(30);
+    // The release before starts once more on the database that is ahead of it, as after a roll-back.
+    for (const part of [deployment.worker, deployment.web]) {
+      part.signal('SIGTERM');
+      expect(await part.ended()).toEqual({ code: 0, signal: null });
+      await part.start();
+    }
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(beside, load);
+  }, 150_000);
+});
+
+/** This release with one more migration, in a folder of its own. */
+async function nextRelease(onOpen: OnOpen): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-release-'));
+  onOpen(() => rm(folder, { recursive: true, force: true }));
+  for (const part of ['src', 'workers', 'config', 'migrations']) {
+    await cp(join(root, part), join(folder, part), { recursive: true });
+  }
+  await cp(join(root, 'package.json'), join(folder, 'package.json'));
+  await mkdir(join(folder, 'migrations'), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const last =
+    (await readdir(join(root, 'migrations')))
+      .filter((name) => /^\d{4}_/.test(name))
+      .sort()
+      .at(-1) ?? '0';
+  const number = String(Number(last.slice(0, 4)) + 1).padStart(4, '0');
+  await writeFile(join(folder, 'migrations', `${number}_next_release.sql`), nextMigration);
+  return folder;
+}

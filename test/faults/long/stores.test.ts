@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { backends } from '../../stores/backends.ts';
+import { type Deployment, deploy } from '../deployment/deployment.ts';
+import { startLoad } from '../load/load.ts';
+import type { Trap } from '../nemesis/trap.ts';
+import type { Wires } from '../nemesis/wires.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
+
+test('goes on accepting while Redis is out of memory, and mirrors all of it afterwards', async ({ onTestFinished }) => {
+  const deployment = await deploy({ backend: 'redis' }, onTestFinished);
+  const load = await startLoad(deployment, createRandom('out of memory'), onTestFinished);
+  const client = new Redis(deployment.redis?.url ?? '');
+  onTestFinished(() => client.disconnect());
+  await load.isAccepted(5);
+  await client.config('SET', 'maxmemory', '1mb');
+  await expect(client.set('probe', 'x')).rejects.toThrow('OOM');
+  const from = performance.now();
+  await load.isAccepted(30);
+  const to = performance.now();
+  await client.config('SET', 'maxmemory', '0');
+  await load.finish();
+  const during = load.sender.sent.filter(({ began, ended }) => began >= from && ended <= to);
+  expect(during.filter(({ status }) => status !== 202)).toEqual([]);
+  await expectNothingLost(deployment, load);
+}, 120_000);
+
+describe.each(backends)(
+  'on %s',
+  (backend) => {
+    test('answers 503 while Postgres is read-only, and loses nothing', async ({ onTestFinished }) => {
+      const deployment = await deploy({ backend }, onTestFinished);
+      const load = await startLoad(deployment, createRandom(`read-only ${backend}`), onTestFinished);
+      await load.isAccepted(5);
+      await readOnly(deployment, 'on');
+      await load.isRefused(10);
+      expect(new Set(load.sender.sent.slice(-5).map(({ status }) => status))).toEqual(new Set([503]));
+      await readOnly(deployment, 'off');
+      await load.isAccepted(3);
+      await load.finish();
+      await expectNothingLost(deployment, load);
+    }, 120_000);
+
+    test('loses nothing when no connection to Postgres is to be had', async ({ onTestFinished }) => {
+      const deployment = await deploy({ backend }, onTestFinished);
+      const load = await startLoad(deployment, createRandom(`no connections ${backend}`), onTestFinished);
+      await load.isAccepted(5);
+      // A hair's breadth before all are taken, those of the daemon are ended: it cannot have them back.
+      const taken = await takeConnections(deployment);
+      await load.isRefused(5);
+      await Promise.all(taken.map((client) => client.end()));
+      await load.isAccepted(3);
+      await load.finish();
+      await expectNothingLost(deployment, load);
+    }, 120_000);
+
+    test('loses nothing when every connection of its pool waits', async ({ onTestFinished }) => {
+      const deployment = await deploy({ backend }, onTestFinished);
+      const load = await startLoad(deployment, createRandom(`pool ${backend}`), onTestFinished);
+      await load.isAccepted(5);
+      const holder = new Client({ connectionString: deployment.postgres.url });
+      await holder.connect();
+      await holder.query('begin; lock table ops.deliveries, ops.sync_targets in access exclusive mode');
+      await sleep(8_000);
+      await holder.end();
+      await load.isAccepted(10);
+      await load.finish();
+      await expectNothingLost(deployment, load);
+    }, 120_000);
+
+    test('loses nothing while Postgres is slow', async ({ onTestFinished }) => {
+      const { deployment, wires } = await wired();
+      const load = await startLoad(deployment, createRandom(`slow ${backend}`), onTestFinished);
+      for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(120);
+      await load.isAccepted(30);
+      for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(0);
+      await load.finish();
+      await expectNothingLost(deployment, load);
+
+      async function wired() {
+        const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+        return { deployment, wires: deployment.wires as Wires };
+      }
+    }, 120_000);
+
+    test('loses and doubles nothing when connections are cut after COMMIT', async ({ onTestFinished }) => {
+      const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+      const wires = deployment.wires as Wires;
+      const load = await startLoad(deployment, createRandom(`cut ${backend}`), onTestFinished);
+      for (let time = 0; time < 10; time += 1) {
+        await cutAt(wires, 'webToPostgres', { words: 'accept-deliveries', when: 'unanswered' });
+        await cutAt(wires, 'workerToPostgres', { words: 'commit\0', when: 'unanswered' });
+      }
+      await load.isAccepted(3);
+      await load.finish();
+      expect(load.sender.sent.filter(({ status }) => status === 503).length).toBeGreaterThan(0);
+      await expectNothingLost(deployment, load);
+    }, 120_000);
+
+    test('loses nothing when any wire is cut, again and again', async ({ onTestFinished }) => {
+      const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+      const random = createRandom(`wires ${backend}`);
+      const wires = deployment.wires as Wires;
+      const load = await startLoad(deployment, random, onTestFinished);
+      for (let time = 0; time < 30; time += 1) {
+        random.pick(Object.values(wires)).cut();
+        await sleep(random.between(50, 400));
+      }
+      await load.isAccepted(3);
+      await load.finish();
+      await expectNothingLost(deployment, load);
+    }, 120_000);
+  },
+  300_000,
+);
+
+function cutAt(wires: Wires, wire: keyof Wires, trap: Trap): Promise<void> {
+  return new Promise((resolve) => wires[wire].set(trap, resolve));
+}
+
+function readOnly({ postgres }: Deployment, value: 'on' | 'off'): Promise<void> {
+  return postgres.run(
+    'set default_transaction_read_only = off',
+    `alter system set default_transaction_read_only = ${value}`,
+    'select pg_reload_conf()',
+  );
+}
+
+/** Takes every connection that Postgres gives; whoever had one before loses it. */
+async function takeConnections({ postgres }: Deployment): Promise<Client[]> {
+  const taken: Client[] = [];
+  const take = async () => {
+    const client = new Client({ connectionString: postgres.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    taken.push(client);
+  };
+  await take();
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'trunkline%'`;
+  for (;;) {
+    try {
+      await take();
+    } catch {
+      const ended = await taken[0]?.query(end);
+      if (ended?.rowCount === 0) return taken;
+    }
+  }
+}

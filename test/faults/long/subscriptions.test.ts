@@ -1,0 +1,59 @@
+import { expect, test, vi } from 'vitest';
+import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/subscriptions.ts';
+import { ourSubscriptions } from '../deployment/deployment.ts';
+import type { Resource } from '../deployment/service.ts';
+import { deployForSuite } from '../deployment/suite.ts';
+import { startLoad } from '../load/load.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
+
+const deployment = deployForSuite({ backend: 'redis' });
+/** Looked at each minute, and the gap is filled at the next round after that. */
+const noticed = { timeout: 100_000, interval: 500 };
+const pollEach = { timeout: 150_000, interval: 500 };
+
+const rounds: readonly Readonly<Record<'AccountSMS' | 'AccountEndedCalls', SubscriptionFaultInput>>[] = [
+  { AccountSMS: { kind: 'disabled' }, AccountEndedCalls: { kind: 'deleted' } },
+  { AccountSMS: { kind: 'retyped' }, AccountEndedCalls: { kind: 'redirected' } },
+  { AccountSMS: { kind: 'duplicated' }, AccountEndedCalls: { kind: 'disabled' } },
+];
+
+test('notices what became of its subscriptions within a minute, repairs them, and fills the gap', async ({
+  onTestFinished,
+}) => {
+  const { service, addresses, database } = deployment();
+  const load = await startLoad(deployment(), createRandom('subscriptions'), onTestFinished);
+  await load.goesOn(10);
+  await load.finish();
+  await service.subscribe({ name: 'somebody else', url: 'https://stranger.example/hooks', type: 'AccountSMS' });
+  const foreign = await stranger();
+  for (const round of rounds) {
+    for (const [type, fault] of Object.entries(round)) {
+      const struck = (await ourSubscriptions(service, addresses)).find((each) => each.type === type && each.enabled);
+      await service.strikeSubscription(Number(struck?.id), fault);
+    }
+    // It began long before the gap, and was only announced in it.
+    const lost = await service.call({ durationSeconds: 1_500, recordingAfterMs: 0, transcriptAfterMs: null });
+    const [known] = load.threads.filter(({ participants }) => participants.length === 0);
+    const text = await service.sms({ line: String(known?.line), number: String(known?.number), text: 'pelican lost' });
+    await vi.waitUntil(isInPlace, noticed);
+    await expect.poll(() => isHeld('calls', 'call_id', lost.id), pollEach).toBe(true);
+    await expect.poll(() => isHeld('sms_messages', 'message_id', text.id), pollEach).toBe(true);
+  }
+  expect(await stranger(), 'what belongs to others').toEqual(foreign);
+  await expectNothingLost(deployment(), load);
+
+  async function stranger(): Promise<Resource[]> {
+    const listed = await service.read('/webhooks');
+    return listed.filter(({ url }) => String(url).includes('stranger.example'));
+  }
+  async function isInPlace(): Promise<boolean> {
+    const enabled = (await ourSubscriptions(service, addresses)).filter((each) => each.enabled);
+    const types = enabled.map(({ type }) => String(type)).sort();
+    return types.join(' ') === 'AccountAITranscription AccountEndedCalls AccountSMS';
+  }
+  async function isHeld(table: string, column: string, id: number | string): Promise<boolean> {
+    const { rowCount } = await database.query(`select from warehouse.${table} where ${column} = $1`, [id]);
+    return rowCount === 1;
+  }
+}, 900_000);

@@ -1,0 +1,60 @@
+import type { Backend } from '../../stores/backends.ts';
+import type { Moment, Trap } from './trap.ts';
+import type { Wires } from './wires.ts';
+
+/** Where a process is killed: at the moment in which these bytes pass, seen from outside. */
+export interface KillPoint {
+  readonly step: Step;
+  readonly victim: 'web' | 'worker';
+  readonly wire: keyof Wires;
+  readonly trap: Trap;
+}
+
+export type Step =
+  | 'body read'
+  | 'insert'
+  | 'commit'
+  | 'answer'
+  | 'enqueue'
+  | 'bell taken'
+  | 'claim'
+  | 'fetch'
+  | 'upsert'
+  | 'mark clean';
+
+/** Each step of a delivery's way, before, within and after its bytes: all the places where a death could lose or double. */
+export function killPoints(backend: Backend): readonly KillPoint[] {
+  const enqueue = backend === 'redis' ? 'evalsha' : 'add_flow';
+  return [
+    ...web('body read', 'toWeb', 'POST /hooks', ['half asked']),
+    ...web('body read', 'toWeb', 'webhookType', ['half asked', 'asked']),
+    ...web('insert', 'webToPostgres', 'accept-deliveries', ['unasked', 'half asked', 'asked']),
+    ...web('commit', 'webToPostgres', 'accept-deliveries', ['unanswered', 'answered']),
+    ...web('answer', 'toWeb', 'webhookType', ['unanswered', 'half answered', 'answered']),
+    ...web('enqueue', 'webToQueue', enqueue, ['unasked', 'asked', 'unanswered']),
+    {
+      step: 'bell taken',
+      victim: 'worker',
+      wire: 'workerToQueue',
+      trap: { words: '"kind"', saidBy: 'answering', when: 'unanswered' },
+    },
+    ...worker('claim', 'workerToPostgres', 'read_at = clock_timestamp()', ['unasked', 'unanswered']),
+    ...worker('fetch', 'workerToService', 'GET /api/public/v1/', ['unasked', 'asked', 'half answered']),
+    ...worker('upsert', 'workerToPostgres', 'insert into warehouse.', ['unasked', 'unanswered']),
+    ...worker('mark clean', 'workerToPostgres', 'clean_version = greatest', ['unasked']),
+    ...worker('mark clean', 'workerToPostgres', 'commit\0', ['unasked', 'unanswered']),
+  ];
+}
+
+/** Says where: "insert, half asked". */
+export function nameOf({ step, trap }: KillPoint): string {
+  return `${step}, ${trap.when}`;
+}
+
+function web(step: Step, wire: keyof Wires, words: string, moments: readonly Moment[]): KillPoint[] {
+  return moments.map((when) => ({ step, victim: 'web', wire, trap: { words, when } }));
+}
+
+function worker(step: Step, wire: keyof Wires, words: string, moments: readonly Moment[]): KillPoint[] {
+  return moments.map((when) => ({ step, victim: 'worker', wire, trap: { words, when } }));
+}
