@@ -1,0 +1,80 @@
+import { type Database, query, type Transaction } from '../warehouse/database.ts';
+
+/** The kill switch, as it stands. */
+export interface Control {
+  readonly isPaused: boolean;
+  readonly reason: string | null;
+  readonly by: 'operator' | 'ledger' | null;
+  readonly since: Date;
+  /** Micro-dollars: the most that a segment ever cost. */
+  readonly highestUnitMicros: number;
+}
+
+const columns = `is_paused as "isPaused", pause_reason as reason, paused_by as by, changed_at as since,
+  highest_unit_micros::float8 as "highestUnitMicros"`;
+
+/** `hold` makes whoever wants to pause wait for the end of the transaction: nothing leaves after the switch. */
+export async function readControl(db: Database | Transaction, hold: 'none' | 'share' = 'none'): Promise<Control> {
+  const lock = hold === 'share' ? 'for share' : '';
+  const [control] = await query<Control>(db, `select ${columns} from ops.send_control ${lock}`, []);
+  if (!control) throw new Error('ops.send_control has lost its row: apply the migrations again');
+  return control;
+}
+
+/** Stops all sends: when this resolves, no other leaves. Those whose request is under way end by themselves. */
+export async function pauseSends(
+  db: Database | Transaction,
+  reason: string,
+  by: 'operator' | 'ledger' = 'operator',
+): Promise<void> {
+  await query(
+    db,
+    `update ops.send_control set is_paused = true, pause_reason = $1, paused_by = $2, changed_at = clock_timestamp()`,
+    [reason, by],
+  );
+}
+
+/** Lets sends out again; what is due goes at once, unless it has become too old. */
+export async function resumeSends(db: Database): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await query(
+      tx,
+      `update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
+      [],
+    );
+    await query(
+      tx,
+      `update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
+      [],
+    );
+  });
+}
+
+/** Keeps the highest price of a segment. */
+export async function noteUnitPrice(tx: Transaction, micros: number): Promise<void> {
+  await query(tx, `update ops.send_control set highest_unit_micros = $1 where highest_unit_micros < $1`, [micros]);
+}
+
+/** So many unknown outcomes within so long stop everything: the way to the service is not to be trusted. */
+const mostUnknown = 3;
+const withinMinutes = 10;
+
+/** Locks the switch. To be called before a send is locked, by whoever makes its outcome unknown. */
+export async function holdControl(tx: Transaction): Promise<void> {
+  await query(tx, 'select from ops.send_control for update', []);
+}
+
+/** Pauses when there are too many unknown outcomes. True when this did it; the caller holds the switch. */
+export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
+  const [row] = await query<{ count: number; is_paused: boolean }>(
+    tx,
+    `select c.is_paused, (select count(*)::integer from ops.sends
+       where unknown_at > greatest(clock_timestamp() - interval '${withinMinutes} minutes',
+         case when c.is_paused then '-infinity' else c.changed_at end)) as count
+     from ops.send_control c`,
+    [],
+  );
+  if (!row || row.is_paused || row.count < mostUnknown) return false;
+  await pauseSends(tx, `${row.count} sends within ${withinMinutes} minutes had an unknown outcome`, 'ledger');
+  return true;
+}

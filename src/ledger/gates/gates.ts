@@ -1,0 +1,62 @@
+import { defaultRuleLimits } from '../limits.ts';
+import type { Send } from '../send.ts';
+import { zonesOfNumber } from '../zones/zones.ts';
+import type { Facts } from './facts.ts';
+import { loopSign } from './loop.ts';
+import { hasOptedOut } from './opt-out.ts';
+import { openFrom } from './quiet-hours.ts';
+
+/** What the gates say of a send at one moment. */
+export type Verdict =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'deny'; readonly reason: string }
+  | { readonly kind: 'hold'; readonly until: Date }
+  | { readonly kind: 'expire' };
+
+/** Shorter numbers are codes of services, which answer by machine. E.164 has at most fifteen digits. */
+const [shortestNumber, longestNumber] = [7, 15];
+
+/** Nothing is kept for longer than this to be sent, in seconds. */
+const longestHoldSeconds = 86_400;
+
+type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt'>;
+
+/**
+ * Judges a send by every gate but the budgets; the gravest verdict counts. A rule's limits reach the gates of age, of
+ * people and of quiet hours; nothing reaches the others.
+ */
+export function judge(send: Judged, facts: Facts): Verdict {
+  if (facts.now > send.expiresAt) return { kind: 'expire' };
+  const reason = refusal(send, facts);
+  if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
+  return quietVerdict(send, facts);
+}
+
+function refusal(send: Judged, facts: Facts): string | undefined {
+  const { number, line, trigger } = send;
+  if (!/^\d+$/.test(number) || number.length > longestNumber) return 'no_number';
+  if (number.length < shortestNumber) return 'short_code';
+  if (number === line || facts.isOwnNumber) return 'own_number';
+  if (facts.isErased) return 'erased';
+  if (facts.isGroup) return 'group';
+  if (hasOptedOut(facts.saidTexts, facts.skippedAt ?? undefined)) return 'opted_out';
+  if (facts.isBlocked) return 'blocked';
+  if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
+  if (facts.hasNewerInbound) return 'newer_inbound';
+  if (facts.isAnswered) return 'answered';
+  const minutes = send.limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
+  if (facts.humanAt !== null && facts.now.getTime() - facts.humanAt.getTime() < minutes * 60_000) return 'human_wrote';
+  const loop = loopSign(facts);
+  return loop === undefined ? undefined : `loop_${loop}`;
+}
+
+function quietVerdict({ number, limits, plannedAt }: Judged, { now }: Facts): Verdict {
+  const quiet = limits.quietHours ?? defaultRuleLimits.quietHours;
+  if (quiet === 'none') return { kind: 'pass' };
+  const zones = zonesOfNumber(number);
+  if (zones.length === 0) return { kind: 'deny', reason: 'gate:unknown_zone' };
+  const until = openFrom(now, zones, quiet);
+  if (until === undefined || until.getTime() - plannedAt.getTime() > longestHoldSeconds * 1_000)
+    return { kind: 'expire' };
+  return until > now ? { kind: 'hold', until } : { kind: 'pass' };
+}

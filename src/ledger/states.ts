@@ -1,0 +1,56 @@
+/*
+ * The life of a send (ops.sends):
+ *
+ *   rule ─▶ PLANNED ──gates, budget, fence + 1──▶ RESERVED ──fresh read; committed before the first byte──▶ DISPATCHED
+ *            │  ▲ ▲                                 │  │                                                      │
+ *            │  │ └───── lease over, or no read ────┘  │            ┌───────── one request, at most ──────────┤
+ *            │  │                                      │            ▼                                         ▼
+ *            │  └── HELD ◀── quiet hours ──────────────┤     SENT, SKIPPED, REJECTED                       UNKNOWN
+ *            │                                         │     NOT_SENT: PLANNED again,                        │
+ *            └──▶ DENIED, EXPIRED ◀── a gate refuses ──┘     at most three tries                ┌────────────┤
+ *                                                                                               ▼            ▼
+ *                                     the operator settles: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
+ *
+ * A crash leaves PLANNED and HELD as they are; of RESERVED the lease ends, and it is PLANNED again, since no request can
+ * have left; of DISPATCHED it ends in UNKNOWN, since one may have. Nothing leads from UNKNOWN back to a request, but the
+ * proof that none left, from the very try that made it.
+ */
+
+/** Under way, waiting for the operator, or final. */
+export const states = [
+  'PLANNED',
+  'HELD',
+  'RESERVED',
+  'DISPATCHED',
+  'UNKNOWN',
+  'NEEDS_HUMAN',
+  'SENT',
+  'SKIPPED',
+  'REJECTED',
+  'NOT_SENT',
+  'DENIED',
+  'EXPIRED',
+] as const;
+export type SendState = (typeof states)[number];
+
+/** The states that a thread can have one send in; `sends_open` holds it to that. */
+export const openStates = ['PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN'] as const;
+
+/** States in which money is set aside: a request is about to leave, or may have left. */
+export const reservedStates = ['RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN'] as const;
+
+/** The states that each state may become. Whatever is not here is refused. */
+export const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
+  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
+  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED'],
+  DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
+  UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
+  NEEDS_HUMAN: ['SENT', 'NOT_SENT'],
+  NOT_SENT: ['PLANNED'],
+  SENT: [],
+  SKIPPED: [],
+  REJECTED: [],
+  DENIED: [],
+  EXPIRED: [],
+};

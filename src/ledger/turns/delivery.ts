@@ -1,0 +1,218 @@
+import { bumpTargets } from '../../inbox/bumps.ts';
+import { query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { threadKey } from '../../warehouse/entities/texts/conversations.ts';
+import { release, spend } from '../budgets.ts';
+import { holdControl, noteUnitPrice, pauseOnUnknowns, readControl } from '../control.ts';
+import { readFacts } from '../gates/facts.ts';
+import { judge } from '../gates/gates.ts';
+import type { Ledger } from '../ledger.ts';
+import { findSend, lockSend, type Send } from '../send.ts';
+import { takeStep } from '../transitions.ts';
+import { type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
+import { type Reserved, refuse } from './preparation.ts';
+
+/** How the way from a reservation ended. `lost`: somebody else had it meanwhile, and nothing was done. */
+export type Delivered =
+  | 'sent'
+  | 'skipped'
+  | 'rejected'
+  | 'not_sent'
+  | 'unknown'
+  | 'denied'
+  | 'held'
+  | 'expired'
+  | 'paused'
+  | 'taken_back'
+  | 'lost';
+
+/** Requests that provably did not leave, before it is given up. */
+const mostTries = 3;
+
+/** RESERVED to an outcome: a fresh read, the commit that lets it out, one request, and what that came to. */
+export async function deliver(ledger: Ledger, reserved: Reserved): Promise<Delivered> {
+  const { sendId, line, number } = reserved;
+  let blocked: boolean;
+  try {
+    const isWhole = await ledger.look({ line, number, participants: [] });
+    if (!isWhole) return await takeBack(ledger, reserved, 'the thread could not be read whole');
+    blocked = await ledger.isBlocked(line, number);
+  } catch (error) {
+    ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
+    return await takeBack(ledger, reserved, 'the thread could not be read');
+  }
+  const dispatched = await retryDeadlock(() =>
+    ledger.db.transaction().execute((tx) => dispatch(tx, ledger, reserved, blocked)),
+  );
+  if (typeof dispatched === 'string') return dispatched;
+  const outcome = await post(ledger, dispatched, performance.now());
+  return settle(ledger, dispatched, outcome);
+}
+
+/**
+ * The commit of this transaction comes before the first byte. It holds the kill switch, so that whoever throws it waits
+ * for the commit, and lets nothing out after it.
+ */
+async function dispatch(
+  tx: Transaction,
+  ledger: Ledger,
+  { sendId, fence }: Reserved,
+  isBlocked: boolean,
+): Promise<Send | Delivered> {
+  const control = await readControl(tx, 'share');
+  const send = await lockSend(tx, sendId);
+  // When the lease is over, it is somebody else's.
+  if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
+  if (control.isPaused) {
+    await release(tx, send);
+    const set = { reserved_micros: 0 };
+    await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason: 'paused', dueInMs: 0, set });
+    return 'paused';
+  }
+  const facts = await readFacts(tx, send);
+  const verdict = judge(send, { ...facts, isBlocked: facts.isBlocked || isBlocked });
+  if (verdict.kind !== 'pass') {
+    await release(tx, send);
+    return refuse(tx, send, verdict);
+  }
+  const baseline = await messagesOf(tx, send);
+  await takeStep(tx, {
+    sendId,
+    from: ['RESERVED'],
+    fence,
+    to: 'DISPATCHED',
+    dueInMs: ledger.timing.leaseMs,
+    set: { baseline_message_ids: baseline },
+  });
+  return send;
+}
+
+async function messagesOf(tx: Transaction, { line, number }: Send): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    'select message_id as id from warehouse.sms_messages where line = $1 and number = $2',
+    [line, number],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The one request of a send. */
+async function post({ messages, timing }: Ledger, send: Send, committedAt: number): Promise<Outcome> {
+  if (performance.now() - committedAt > timing.stallMs) {
+    return { kind: 'not_sent', reason: 'stalled', retryAfterMs: undefined, countsAsTry: false };
+  }
+  try {
+    const { line, number, text } = send;
+    return outcomeOfAnswer(
+      await messages.send({ from: line, to: [number], message: text }, { answerMs: timing.answerMs }),
+    );
+  } catch (error) {
+    return outcomeOfError(error);
+  }
+}
+
+/**
+ * Writes down what the request came to. An answer that comes after the lease still counts, as long as nobody has found
+ * the message in the thread: it is the only one that this fence has made.
+ */
+async function settle(ledger: Ledger, { sendId, fence, line, number }: Send, outcome: Outcome): Promise<Delivered> {
+  const { db, log, pauses, onRings } = ledger;
+  const [how, rings] = await retryDeadlock(() =>
+    db.transaction().execute(async (tx) => {
+      if (outcome.kind === 'unknown') await holdControl(tx);
+      const send = await findSend(tx, sendId);
+      if (!send || send.fence !== fence) return ['lost', []] as const;
+      const ended = await settleIn(tx, ledger, { ...send, fence: send.fence }, outcome);
+      const thread = threadKey({ line, number, participants: [] });
+      return [ended, ended === 'sent' ? await bumpTargets(tx, [{ kind: 'thread', key: thread }], pauses) : []] as const;
+    }),
+  );
+  onRings(rings);
+  if (how === 'unknown')
+    log.warn({ sendId, ...reasonOf(outcome) }, 'The outcome of a send is unknown; the thread will tell');
+  if (how === 'rejected') log.warn({ sendId, ...reasonOf(outcome) }, 'The service refused a send; nothing was charged');
+  return how;
+}
+
+function reasonOf(outcome: Outcome): { reason?: string } {
+  return outcome.kind === 'sent' ? {} : { reason: outcome.reason };
+}
+
+async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Outcome): Promise<Delivered> {
+  const step = { sendId: send.sendId, fence: send.fence, from: ['DISPATCHED', 'UNKNOWN'] } as const;
+  const free = { reserved_micros: 0 };
+  switch (outcome.kind) {
+    case 'sent': {
+      const { messageId, micros, units, type, unitMicros } = outcome;
+      const set = {
+        reserved_micros: micros === undefined ? send.reservedMicros : 0,
+        settled_micros: micros ?? null,
+        units: units ?? send.units,
+        message_type: type ?? 'sms',
+        message_id: messageId ?? null,
+      };
+      if (!(await takeStep(tx, { ...step, to: 'SENT', set }))) return 'lost';
+      await spend(tx, send, micros ?? send.reservedMicros);
+      if (unitMicros !== undefined) await noteUnitPrice(tx, unitMicros);
+      return 'sent';
+    }
+    case 'skipped':
+      if (!(await takeStep(tx, { ...step, to: 'SKIPPED', reason: outcome.reason, set: free }))) return 'lost';
+      await release(tx, send);
+      if (outcome.hasOptedOut) await rememberOptOut(tx, send.number);
+      return 'skipped';
+    case 'rejected':
+      if (!(await takeStep(tx, { ...step, to: 'REJECTED', reason: outcome.reason, set: free }))) return 'lost';
+      await release(tx, send);
+      return 'rejected';
+    case 'not_sent': {
+      const tries = send.tries + (outcome.countsAsTry ? 1 : 0);
+      const set = { ...free, tries };
+      if (!(await takeStep(tx, { ...step, to: 'NOT_SENT', reason: outcome.reason, set }))) return 'lost';
+      await release(tx, send);
+      if (tries >= mostTries) return 'not_sent';
+      const wait = outcome.retryAfterMs ?? ledger.timing.retryMs[tries - 1] ?? ledger.timing.pauseMs;
+      const again = { sendId: send.sendId, from: ['NOT_SENT'], to: 'PLANNED', reason: outcome.reason } as const;
+      await takeStep(tx, { ...again, dueInMs: wait });
+      return 'not_sent';
+    }
+    case 'unknown':
+      return becomeUnknown(tx, ledger, send, outcome.reason);
+  }
+}
+
+/** DISPATCHED to UNKNOWN; the caller holds the switch. Reservation and fence stay. */
+export async function becomeUnknown(
+  tx: Transaction,
+  ledger: Ledger,
+  { sendId, fence }: Send,
+  reason: string,
+): Promise<'unknown' | 'lost'> {
+  const [first = 0] = ledger.timing.looksMs;
+  const step = { sendId, fence, from: ['DISPATCHED'], to: 'UNKNOWN', reason, dueInMs: first } as const;
+  if (!(await takeStep(tx, step))) return 'lost';
+  if (await pauseOnUnknowns(tx)) ledger.log.error({ sendId }, 'All sends are paused: too many outcomes are unknown');
+  return 'unknown';
+}
+
+/** RESERVED to PLANNED: no request has left, and none of this fence will. */
+export function takeBack(ledger: Ledger, { sendId, fence }: Reserved, reason: string): Promise<'taken_back' | 'lost'> {
+  return retryDeadlock(() =>
+    ledger.db.transaction().execute(async (tx) => {
+      const send = await lockSend(tx, sendId);
+      if (send?.state !== 'RESERVED' || send.fence !== fence) return 'lost';
+      await release(tx, send);
+      const set = { reserved_micros: 0 };
+      const step = { sendId, fence, from: ['RESERVED'], to: 'PLANNED', reason } as const;
+      await takeStep(tx, { ...step, set, dueInMs: ledger.timing.pauseMs });
+      return 'taken_back';
+    }),
+  );
+}
+
+async function rememberOptOut(tx: Transaction, number: string): Promise<void> {
+  await query(
+    tx,
+    `insert into ops.opt_outs (number) values ($1) on conflict (number) do update set opted_out_at = now()`,
+    [number],
+  );
+}

@@ -1,0 +1,68 @@
+import { type Answer, ServiceError } from '../../service/client.ts';
+import type { Sent } from '../../service/entities/sent.ts';
+
+/** What the one request of a send came to. */
+export type Outcome =
+  | {
+      readonly kind: 'sent';
+      readonly messageId: string | undefined;
+      readonly type: string | undefined;
+      readonly units: number | undefined;
+      /** Micro-dollars; undefined when the answer did not say. */
+      readonly micros: number | undefined;
+      readonly unitMicros: number | undefined;
+    }
+  | { readonly kind: 'skipped'; readonly reason: string; readonly hasOptedOut: boolean }
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** Proof that nothing was sent or charged; another try is harmless. */
+  | {
+      readonly kind: 'not_sent';
+      readonly reason: string;
+      readonly retryAfterMs: number | undefined;
+      /** False when nothing was tried at all. */
+      readonly countsAsTry: boolean;
+    }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Sections 2.3 and 7: 201 is sent and charged, 200 is everyone skipped and nothing charged. */
+export function outcomeOfAnswer({ status, data }: Answer<Sent>): Outcome {
+  const { billing, messages = [], skipped = [] } = data;
+  if (status === 201) {
+    const [message] = messages;
+    return {
+      kind: 'sent',
+      messageId: message?.id === undefined ? undefined : String(message.id),
+      type: billing?.type ?? message?.type,
+      units: billing?.units ?? message?.units,
+      micros: microsOf(billing?.totalPrice ?? message?.price),
+      unitMicros: microsOf(message?.unitPrice),
+    };
+  }
+  if (status === 200 && messages.length === 0 && !((billing?.totalPrice ?? 0) > 0)) {
+    const reasons = [...new Set(skipped.map(({ reason }) => reason ?? 'no reason'))];
+    return {
+      kind: 'skipped',
+      reason: reasons.length > 0 ? reasons.join(', ') : 'no reason',
+      hasOptedOut: reasons.includes('opted_out'),
+    };
+  }
+  return { kind: 'unknown', reason: `status ${status} does not fit its answer` };
+}
+
+/** An error is proof only where the client says so: with an answer of the service itself, or before the first byte. */
+export function outcomeOfError(error: unknown): Outcome {
+  if (!(error instanceof ServiceError)) {
+    return { kind: 'unknown', reason: error instanceof Error ? error.name : 'an unexpected error' };
+  }
+  const { code, status, effect, advice, retryAfterMs } = error;
+  const reason = status === undefined ? code : `${code} (${status})`;
+  if (effect === 'unknown') return { kind: 'unknown', reason };
+  if (advice !== 'retry') return { kind: 'rejected', reason };
+  return { kind: 'not_sent', reason, retryAfterMs, countsAsTry: code !== 'circuit_open' && code !== 'aborted' };
+}
+
+/** Dollars, as decimals in JSON, in whole micro-dollars. */
+function microsOf(dollars: number | undefined): number | undefined {
+  if (dollars === undefined || !Number.isFinite(dollars) || dollars < 0) return undefined;
+  return Math.round(dollars * 1_000_000);
+}

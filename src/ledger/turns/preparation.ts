@@ -1,0 +1,91 @@
+import { retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { reserve, wouldFit } from '../budgets.ts';
+import { readFacts } from '../gates/facts.ts';
+import { judge, type Verdict } from '../gates/gates.ts';
+import { worstSegments } from '../gates/segments.ts';
+import type { Ledger } from '../ledger.ts';
+import { defaultRuleLimits } from '../limits.ts';
+import { lockSend, type Send } from '../send.ts';
+import { takeStep } from '../transitions.ts';
+
+/** A send with its budget reserved, and the fence that this made. */
+export interface Reserved {
+  readonly sendId: string;
+  readonly fence: number;
+  readonly line: string;
+  readonly number: string;
+}
+
+export type NotReserved = 'nothing_due' | 'paused' | 'held' | 'denied' | 'expired';
+
+/** PLANNED or HELD to RESERVED, in one transaction: the gates by what the mirror holds, then the budgets. */
+export function prepare(ledger: Ledger, sendId: string): Promise<Reserved | NotReserved> {
+  return retryDeadlock(() => ledger.db.transaction().execute((tx) => prepareIn(tx, ledger, sendId)));
+}
+
+async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promise<Reserved | NotReserved> {
+  const send = await lockSend(tx, sendId);
+  if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
+  const facts = await readFacts(tx, send);
+  const verdict = judge(send, facts);
+  if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
+  const isDry = ledger.mode === 'dry-run' || send.mode === 'dry-run';
+  if (facts.isPaused && !isDry) return 'paused';
+  if (ledger.mode === 'off') return refuse(tx, send, { kind: 'deny', reason: 'mode_off' });
+  if (verdict.kind === 'hold') return refuse(tx, send, verdict);
+
+  const limits = ledger.limits();
+  const ofThread = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
+  const units = worstSegments(send.text);
+  const micros = units * Math.max(limits.unitMicros, facts.highestUnitMicros);
+  if (isDry) {
+    const usedUp = await wouldFit(tx, send, micros, ofThread);
+    const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
+    return refuse(tx, send, { kind: 'deny', reason }, units);
+  }
+  const reserved = await reserve(tx, send, micros, ofThread);
+  if ('usedUp' in reserved) return refuse(tx, send, { kind: 'deny', reason: `gate:budget_${reserved.usedUp}` });
+  const fence = send.fence + 1;
+  await takeStep(tx, {
+    sendId,
+    from: [send.state],
+    to: 'RESERVED',
+    dueInMs: ledger.timing.leaseMs,
+    set: { fence, units, message_type: 'sms', reserved_micros: micros, budget_date: reserved.budgetDate },
+  });
+  return { sendId, fence, line: send.line, number: send.number };
+}
+
+/** Writes a verdict that keeps a send from going out now. What it had reserved is the caller's to give back. */
+export async function refuse(
+  tx: Transaction,
+  send: Send,
+  verdict: Exclude<Verdict, { kind: 'pass' }>,
+  units?: number,
+): Promise<'held' | 'denied' | 'expired'> {
+  const step = { sendId: send.sendId, from: [send.state] };
+  switch (verdict.kind) {
+    case 'hold': {
+      // The hours of quiet do not make it older.
+      const maxAgeMs = 1_000 * (send.limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds);
+      const set = {
+        due_at: verdict.until,
+        expires_at: new Date(verdict.until.getTime() + maxAgeMs),
+        reserved_micros: 0,
+      };
+      await takeStep(tx, { ...step, to: 'HELD', reason: 'gate:quiet_hours', set });
+      return 'held';
+    }
+    case 'expire':
+      await takeStep(tx, { ...step, to: 'EXPIRED', reason: 'gate:too_old', set: { reserved_micros: 0 } });
+      return 'expired';
+    case 'deny':
+      await takeStep(tx, {
+        ...step,
+        to: 'DENIED',
+        reason: verdict.reason,
+        set: { reserved_micros: 0, ...(units !== undefined && { units, message_type: 'sms' }) },
+      });
+      return 'denied';
+  }
+}

@@ -1,0 +1,156 @@
+import { normalizeNumber } from '../../numbers.ts';
+import { query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { release, spend } from '../budgets.ts';
+import { holdControl } from '../control.ts';
+import type { Ledger } from '../ledger.ts';
+import { lockSend, type Send } from '../send.ts';
+import { takeStep } from '../transitions.ts';
+import { becomeUnknown } from './delivery.ts';
+
+/** A text of the thread that could be the one that was sent. */
+export interface Candidate {
+  readonly messageId: string;
+  readonly direction: string | null;
+  readonly to: string | null;
+  readonly text: string | null;
+  readonly at: Date | null;
+  readonly sentBy: string | null;
+  readonly isScheduled: boolean;
+  /** Another send of the ledger is known to have become it. */
+  readonly isClaimed: boolean;
+}
+
+/** The service's clock may be off by this much, and a request may have lain so long before it was carried out. */
+const earlierMs = 120_000;
+const laterMs = 900_000;
+
+/**
+ * The texts that a send may have become (section 2.6): new since the baseline, to the same recipient, of the same text,
+ * in the time window, not a person's, and no other send's.
+ */
+export function matchesOf(
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'dispatchedAt'>,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  const from = send.dispatchedAt?.getTime() ?? Number.NaN;
+  const before = new Set(send.baseline);
+  return candidates.filter(
+    ({ messageId, direction, to, text, at, sentBy, isScheduled, isClaimed }) =>
+      direction === 'out' &&
+      !isScheduled &&
+      !isClaimed &&
+      sentBy === null &&
+      !before.has(messageId) &&
+      (to === null || normalizeNumber(to) === send.number) &&
+      same(text, send.text) &&
+      at !== null &&
+      at.getTime() >= from - earlierMs &&
+      at.getTime() <= from + laterMs,
+  );
+}
+
+/** Whoever carries a text may trim it or write its line ends in another way. */
+function same(one: string | null, other: string): boolean {
+  const plain = (text: string) => text.normalize('NFC').replace(/\r\n?/g, '\n').trim();
+  return one !== null && plain(one) === plain(other);
+}
+
+/**
+ * Looks for an UNKNOWN send in its thread. Exactly one match is the send; two or more, or none after the last look, are
+ * a person's to decide. Absence is no proof, and nothing is sent again.
+ */
+export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
+  const { db, log, timing } = ledger;
+  const { sendId, line, number } = unknown;
+  const isErased = number.startsWith('erased/');
+  try {
+    const isWhole = isErased || (await ledger.look({ line, number, participants: [] }));
+    if (!isWhole) return await waitForLook(ledger, unknown);
+  } catch (error) {
+    log.info({ err: error, sendId }, 'The thread of an unknown send could not be read; it is tried again');
+    return await waitForLook(ledger, unknown);
+  }
+  const verdict = await retryDeadlock(() =>
+    db.transaction().execute(async (tx) => {
+      const send = await lockSend(tx, sendId);
+      if (send?.state !== 'UNKNOWN') return 'lost';
+      const matches = matchesOf(send, await candidatesOf(tx, send));
+      const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
+      const [match] = matches;
+      if (match && matches.length === 1) {
+        await takeStep(tx, {
+          ...step,
+          to: 'SENT',
+          reason: 'reconciled',
+          set: { message_id: match.messageId, is_reconciled: true },
+        });
+        // What it cost was in the answer that was lost.
+        await spend(tx, send, send.reservedMicros);
+        return 'sent';
+      }
+      const looks = await countLook(tx, send, timing.looksMs);
+      if (matches.length === 0 && looks < timing.looksMs.length && !isErased) return 'unknown';
+      const reason = matches.length > 0 ? `${matches.length} messages match` : 'no message matches';
+      await takeStep(tx, { ...step, to: 'NEEDS_HUMAN', reason });
+      return 'needs_human';
+    }),
+  );
+  if (verdict === 'needs_human') log.error({ sendId }, 'A send may or may not have gone out: settle it by hand');
+  return verdict;
+}
+
+/** Counts the scheduled looks whose time has come, and sets when the next is due. Looks on a hint do not use them up. */
+async function countLook(tx: Transaction, { sendId }: Send, looksMs: readonly number[]): Promise<number> {
+  const [row] = await query<{ looks: number }>(
+    tx,
+    `with passed as (
+       select count(*)::integer as looks from unnest($2::float8[]) after_ms
+       where (select dispatched_at from ops.sends where send_id = $1) + after_ms * interval '1 ms' <= clock_timestamp() + interval '50 ms'
+     )
+     update ops.sends s set looks_count = passed.looks, looked_at = clock_timestamp(), rung_at = '-infinity',
+       due_at = s.dispatched_at + coalesce(($2::float8[])[passed.looks + 1], 0) * interval '1 ms'
+     from passed where send_id = $1 returning looks`,
+    [sendId, looksMs],
+  );
+  return row?.looks ?? 0;
+}
+
+async function waitForLook({ db, timing }: Ledger, { sendId }: Send): Promise<'unknown'> {
+  await query(
+    db,
+    `update ops.sends set due_at = clock_timestamp() + $2 * interval '1 ms', rung_at = '-infinity', looked_at = clock_timestamp()
+     where send_id = $1 and state = 'UNKNOWN'`,
+    [sendId, timing.pauseMs],
+  );
+  return 'unknown';
+}
+
+/** The thread of two parties, as the mirror holds it. */
+export async function candidatesOf(tx: Transaction, { sendId, line, number }: Send): Promise<Candidate[]> {
+  return query<Candidate>(
+    tx,
+    `select m.message_id as "messageId", m.direction, m.to_number as "to", m.body as text, m.sent_at as at,
+       m.sent_by as "sentBy", coalesce(m.is_scheduled, false) as "isScheduled",
+       exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id and o.send_id <> $3) as "isClaimed"
+     from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+     where c.line = $1 and c.number = $2 and c.participants_key = '' and m.direction = 'out'`,
+    [line, number, sendId],
+  );
+}
+
+/** A lease that is over: of RESERVED nothing has left, of DISPATCHED something may have. */
+export function leaseOver(ledger: Ledger, sendId: string): Promise<'taken_back' | 'unknown' | 'lost' | 'nothing_due'> {
+  return retryDeadlock(() =>
+    ledger.db.transaction().execute(async (tx) => {
+      await holdControl(tx);
+      const send = await lockSend(tx, sendId);
+      if (!send?.isDue) return 'nothing_due';
+      if (send.state === 'DISPATCHED') return becomeUnknown(tx, ledger, send, 'the worker was gone before the answer');
+      if (send.state !== 'RESERVED') return 'nothing_due';
+      await release(tx, send);
+      const set = { reserved_micros: 0 };
+      await takeStep(tx, { sendId, from: ['RESERVED'], to: 'PLANNED', reason: 'lease over', set, dueInMs: 0 });
+      return 'taken_back';
+    }),
+  );
+}

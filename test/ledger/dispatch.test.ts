@@ -1,0 +1,219 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openLedger } from './ledger-world.ts';
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await sandbox.reset();
+  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
+  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages');
+  await database.query('update ops.send_control set is_paused = false, highest_unit_micros = 0, changed_at = now()');
+});
+
+const posts = () =>
+  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
+const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
+const budget = () =>
+  database.query(
+    'select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets order by scope limit 1',
+  );
+
+async function habit(number: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${sandbox.url}/_sandbox/customers/${number}`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+test('a planned send goes out once, and what it cost is settled', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, number } = await ledger.answer();
+  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'RESERVED', 'DISPATCHED', 'SENT']);
+  expect(await ledger.texts(number)).toHaveLength(1);
+  expect(posts()).toBe(1);
+  expect(
+    await database.query('select units, settled_micros::int, reserved_micros::int, message_type from ops.sends'),
+  ).toEqual([{ units: 1, settled_micros: 10_000, reserved_micros: 0, message_type: 'sms' }]);
+  expect(await budget()).toEqual([{ sends_count: 1, reserved_micros: 0, spent_micros: 10_000 }]);
+});
+
+test('its message carries the send as soon as it is mirrored', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer();
+  await ledger.dispatcher.turn(sendId);
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.sweep(10);
+  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
+});
+
+test('a message without an id is found in its thread', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer();
+  await habit(number, { returnsId: false });
+  await ledger.dispatcher.turn(sendId);
+  expect(await database.value('select message_id from ops.sends')).toBeNull();
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.sweep(10);
+  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
+});
+
+test('the same rule answers one trigger once, and a thread has one send under way', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { line, number, triggerId } = await ledger.answer();
+  const plan = {
+    line,
+    number,
+    text: 'x',
+    mode: 'live',
+    trigger: { kind: 'message', id: triggerId, at: new Date() },
+  } as const;
+  expect(await ledger.plan({ ...plan, rule: 'test' })).toBe('duplicate');
+  expect(await ledger.plan({ ...plan, rule: 'another' })).toBe('thread_busy');
+});
+
+test('a send that waits gives way to one on a newer trigger', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const first = await ledger.answer();
+  const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
+  expect(second.planned).toBe('planned');
+  expect(await ledger.state(first.sendId)).toBe('DENIED superseded');
+  expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+});
+
+test('many workers at one send let it out once', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  const turns = await Promise.all(Array.from({ length: 8 }, () => ledger.dispatcher.turn(sendId)));
+  expect(turns.toSorted()).toEqual([...Array(7).fill('nothing_due'), 'sent']);
+  expect(posts()).toBe(1);
+});
+
+describe('an answer that proves that nothing was sent', () => {
+  test.each([
+    { fault: { kind: 'error', status: 500, times: 2 } as const, tries: 2 },
+    { fault: { kind: 'error', status: 429, times: 1 } as const, tries: 1 },
+  ])('$fault.status lets it be tried again through all gates', async ({ fault, tries }) => {
+    sandbox.faults({ answers: [{ ...fault, operations: ['sendMessage'] }] });
+    const ledger = await openLedger(database, sandbox);
+    const { sendId } = await ledger.answer();
+    for (let turn = 0; turn < tries; turn += 1) {
+      expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+      expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+      await ledger.pass(sendId);
+    }
+    expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+    expect(charges()).toBe(1);
+  });
+
+  test('is given up after three tries', async () => {
+    sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['sendMessage'] }] });
+    const ledger = await openLedger(database, sandbox);
+    const { sendId } = await ledger.answer();
+    for (let turn = 0; turn < 5; turn += 1) {
+      await ledger.dispatcher.turn(sendId);
+      await ledger.pass(sendId);
+    }
+    expect(await ledger.state(sendId)).toBe('NOT_SENT server (500)');
+    expect(posts()).toBe(3);
+  });
+
+  test('is also a connection that nobody takes', async () => {
+    const closed = await createSandbox({ calls: 0, threads: 0 });
+    const ledger = await openLedger(database, closed);
+    const { sendId } = await ledger.answer();
+    const { look, isBlocked } = ledger.parts;
+    const late = await openLedger(database, closed, {
+      look: async (thread) => {
+        const isWhole = await look(thread);
+        await isBlocked(thread.line, thread.number);
+        await closed.close();
+        return isWhole;
+      },
+      isBlocked: async () => false,
+    });
+    expect(await late.dispatcher.turn(sendId)).toBe('not_sent');
+    expect(await ledger.history(sendId)).toEqual(['PLANNED', 'RESERVED', 'DISPATCHED', 'NOT_SENT', 'PLANNED']);
+  });
+});
+
+test('a refusal with the envelope is final and costs nothing', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer({ number: '4915112345678' });
+  expect(await ledger.dispatcher.turn(sendId)).toBe('rejected');
+  expect(await ledger.state(sendId)).toBe('REJECTED invalid_request (422)');
+  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+});
+
+test('a recipient whom the service skips as opted out is remembered for the whole account', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const other = (await (
+    await fetch(`${sandbox.url}/api/public/v1/sms/lines`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } })
+  ).json()) as {
+    data: { number: string }[];
+  };
+  const first = await ledger.answer();
+  // The service knows of an opt-out that the mirror has never seen.
+  await sandbox.emit.sms({
+    line: first.line,
+    number: first.number,
+    text: 'STOP',
+    announce: false,
+    sentAt: '2020-01-01T00:00:00Z',
+  });
+  await database.query(`update warehouse.sms_messages set body = 'x' where body = 'STOP'`);
+  const blind = await openLedger(database, sandbox, { look: async () => true });
+  expect(await blind.dispatcher.turn(first.sendId)).toBe('skipped');
+  const second = await ledger.answer({ number: first.number, line: other.data[1]?.number ?? '' });
+  expect(await ledger.dispatcher.turn(second.sendId)).toBe('denied');
+  expect(await ledger.state(second.sendId)).toBe('DENIED gate:opted_out');
+});
+
+test('a dry run records what would have been sent, asks nothing of the service and reserves nothing', async () => {
+  const ledger = await openLedger(database, sandbox, { mode: 'dry-run' });
+  const { sendId } = await ledger.answer();
+  const before = sandbox.requests().length;
+  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+  expect(await database.query('select state, reason, units, reserved_micros::int from ops.sends')).toEqual([
+    { state: 'DENIED', reason: 'dry_run', units: 1, reserved_micros: 0 },
+  ]);
+  expect(sandbox.requests().length).toBe(before);
+  expect(await budget()).toEqual([]);
+});
+
+test('a thread that cannot be read whole lets nothing out', async () => {
+  sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await ledger.state(sendId)).toBe('PLANNED the thread could not be read whole');
+  expect(posts()).toBe(0);
+});
+
+test('a text that came meanwhile is seen by the fresh read', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer();
+  await sandbox.emit.sms({
+    line,
+    number,
+    text: 'never mind',
+    announce: false,
+    sentAt: new Date(Date.now() + 2_000).toISOString(),
+  });
+  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+  expect(await ledger.state(sendId)).toBe('DENIED gate:newer_inbound');
+  expect(await ledger.history(sendId)).toContain('RESERVED');
+  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+});
+
+test('a worker that stood still after the commit sends nothing', async () => {
+  const ledger = await openLedger(database, sandbox, { timing: { stallMs: -1 } });
+  const { sendId } = await ledger.answer();
+  expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+  expect(posts()).toBe(0);
+  expect(await ledger.state(sendId)).toBe('PLANNED stalled');
+});

@@ -1,0 +1,46 @@
+import { createDispatcher } from '../../src/ledger/dispatcher.ts';
+import { createLog } from '../../src/log.ts';
+import { apiKey, createService } from '../../src/service/client.ts';
+import { createThreadLook } from '../../src/sync/thread-look.ts';
+import { createDatabase } from '../../src/warehouse/database.ts';
+
+// A dispatcher in a process of its own, which says where it has arrived, and at the step it was given goes no further.
+const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = ''] = process.argv.slice(2);
+const log = createLog('silent');
+const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'dispatcher' });
+const service = createService({ baseUrl: apiUrl, credential: apiKey(key), log });
+const pauses = { activeMs: 0, refusedMs: 0 };
+const onRings = () => undefined;
+const look = createThreadLook({ db, service, onAnswer: () => undefined, pauses, onRings });
+
+async function arrive(step: string): Promise<void> {
+  console.log(step);
+  if (step === hangAt) await new Promise(() => setInterval(() => {}, 60_000));
+}
+
+const dispatcher = createDispatcher({
+  db,
+  log,
+  messages: {
+    async send(request, call) {
+      await arrive('dispatched');
+      console.log('sending');
+      const answer = await service.messages.send(request, call);
+      await arrive('answered');
+      return answer;
+    },
+  },
+  async look(thread) {
+    await arrive('reserved');
+    const isWhole = await look(thread);
+    await arrive('looked');
+    return isWhole;
+  },
+  isBlocked: async () => false,
+  mode: 'live',
+  pauses,
+  onRings,
+});
+await dispatcher.turn(sendId);
+await arrive('settled');
+process.exit(0);

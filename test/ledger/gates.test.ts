@@ -1,0 +1,197 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
+import { accountLimits, defaultAccountLimits } from '../../src/ledger/limits.ts';
+import type { SendPlan } from '../../src/ledger/send.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openLedger } from './ledger-world.ts';
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await sandbox.reset();
+  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
+  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages, warehouse.sms_lines');
+  await database.query('update ops.send_control set is_paused = false, highest_unit_micros = 0, changed_at = now()');
+});
+
+const posts = () =>
+  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+const number = '12125550188';
+
+interface Refusal {
+  readonly name: string;
+  readonly before?: readonly SmsEvent[];
+  readonly plan?: Partial<SendPlan>;
+  readonly trigger?: SmsEvent;
+  readonly state: string;
+}
+
+test.each<Refusal>([
+  { name: 'a number that wrote STOP', before: [{ text: 'STOP', sentAt: ago(600) }], state: 'DENIED gate:opted_out' },
+  { name: 'a short code', plan: { number: '72345' }, state: 'DENIED gate:short_code' },
+  {
+    name: 'a thread in which a person wrote',
+    before: [{ direction: 'out', text: 'Hi', sentBy: 1, sentAt: ago(60) }],
+    state: 'DENIED gate:human_wrote',
+  },
+  {
+    name: 'a machine that says the same again',
+    before: [{ text: 'We got your text', sentAt: ago(50) }],
+    trigger: { text: 'we got your text!' },
+    state: 'DENIED gate:loop_identical',
+  },
+  { name: 'the echo of our own words', trigger: { text: 'What we said' }, state: 'DENIED gate:loop_echo' },
+  {
+    name: 'a number whose zone nobody knows',
+    plan: { number: '999123456789', limits: {} },
+    state: 'DENIED gate:unknown_zone',
+  },
+  { name: 'a trigger that is too old', plan: { limits: { maxAgeSeconds: -1 } }, state: 'EXPIRED gate:too_old' },
+])('refuses $name', async ({ before = [], plan = {}, trigger = {}, state }) => {
+  const ledger = await openLedger(database, sandbox);
+  const users = (await (
+    await fetch(`${sandbox.url}/api/public/v1/users`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } })
+  ).json()) as { data: { id: number }[] };
+  const earlier = await ledger.answer({ number, text: 'What we said' }, { sentAt: ago(3_600) });
+  await database.query(
+    `update ops.sends set state = 'SENT', dispatched_at = now() - interval '1 hour', settled_at = now() where send_id = $1`,
+    earlier.sendId,
+  );
+  for (const event of before) {
+    await sandbox.emit.sms({
+      line: earlier.line,
+      number,
+      announce: false,
+      ...event,
+      ...(event.sentBy && { sentBy: users.data[0]?.id ?? 0 }),
+    });
+  }
+  const { sendId } = await ledger.answer({ number, ...plan }, trigger);
+  await ledger.dispatcher.turn(sendId);
+  expect(await ledger.state(sendId)).toBe(state);
+  expect(posts()).toBe(0);
+});
+
+test('refuses a sender whom the line has blocked, since that would be charged and not delivered', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line } = await ledger.answer({ number });
+  await fetch(`${sandbox.url}/api/public/v1/sms/lines/${line}/blocked`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ number }),
+  });
+  await ledger.dispatcher.turn(sendId);
+  expect(await ledger.state(sendId)).toBe('DENIED gate:blocked');
+});
+
+test('refuses a line of the account itself, and somebody who was erased', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const own = await ledger.answer({ number });
+  await database.query(
+    `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ($1, '', 'test', 1, now())`,
+    number,
+  );
+  await ledger.dispatcher.turn(own.sendId);
+  expect(await ledger.state(own.sendId)).toBe('DENIED gate:own_number');
+});
+
+test('an erased number leaves the ledger, and what waited for it is denied', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const sent = await ledger.answer({ number });
+  await ledger.dispatcher.turn(sent.sendId);
+  const waiting = await ledger.answer(
+    { number, rule: 'other' },
+    { text: 'More', sentAt: new Date(Date.now() + 9_000).toISOString() },
+  );
+  await database.query('select ops.erase_sends($1)', number);
+  expect(await ledger.state(waiting.sendId)).toBe('DENIED gate:erased');
+  expect(await database.query(`select from ops.sends where number = $1 or body <> ''`, number)).toEqual([]);
+  expect(await database.query(`select from ops.send_budgets where scope like '%' || $1`, number)).toEqual([]);
+  expect(await database.value(`select spent_micros::int from ops.send_budgets where scope = 'account'`)).toBe(10_000);
+});
+
+test('quiet hours hold a send until the window opens, and do not make it too old', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const always = { from: '00:00', to: '23:59' };
+  const { sendId } = await ledger.answer({ number, limits: { quietHours: always, maxAgeSeconds: 60 } });
+  expect(await ledger.dispatcher.turn(sendId)).toBe('held');
+  expect(
+    await database.query(
+      `select extract(timezone_hour from due_at)::int as z, due_at > now() as later, expires_at - due_at = interval '1 minute' as fresh,
+      to_char(due_at at time zone 'America/New_York', 'HH24:MI') as local from ops.sends where send_id = $1`,
+      sendId,
+    ),
+  ).toMatchObject([{ later: true, fresh: true, local: '23:59' }]);
+  expect(posts()).toBe(0);
+});
+
+test.each([
+  { limits: { perThread: 0 }, reason: 'gate:budget_thread' },
+  { limits: { perLine: 0 }, reason: 'gate:budget_line' },
+  { limits: { perAccount: 0 }, reason: 'gate:budget_account' },
+  { limits: { dailyMicros: 49_999 }, reason: 'gate:budget_money' },
+])('a budget that is used up refuses: $reason', async ({ limits, reason }) => {
+  const ledger = await openLedger(database, sandbox, { limits: () => limits });
+  const { sendId } = await ledger.answer({ number });
+  await ledger.dispatcher.turn(sendId);
+  expect(await ledger.state(sendId)).toBe(`DENIED ${reason}`);
+  const dry = await openLedger(database, sandbox, { limits: () => limits, mode: 'dry-run' });
+  const other = await ledger.answer({ number: '12125550189' });
+  await dry.dispatcher.turn(other.sendId);
+  expect(await ledger.state(other.sendId)).toBe(`DENIED ${reason}`);
+});
+
+test('no limit can be switched off, whatever stands in its place', () => {
+  for (const value of [Number.POSITIVE_INFINITY, Number.NaN, -1, 1.5, null, undefined, '9']) {
+    const given = {
+      perThread: value,
+      perLine: value,
+      perAccount: value,
+      dailyMicros: value,
+      unitMicros: value,
+    } as never;
+    expect(accountLimits(given)).toEqual(defaultAccountLimits);
+  }
+  expect(accountLimits({ perThread: 1e9, dailyMicros: 1e12 })).toMatchObject({
+    perThread: 10,
+    dailyMicros: 1_000_000_000,
+  });
+});
+
+test('many workers together never reserve more than the cap', async () => {
+  const ledger = await openLedger(database, sandbox, { limits: () => ({ dailyMicros: 220_000 }) });
+  const planned = await Promise.all(Array.from({ length: 12 }, () => ledger.answer()));
+  await Promise.all(planned.map(({ sendId }) => ledger.dispatcher.turn(sendId)));
+  const spent = sandbox.sends().reduce((sum, { charge }) => sum + (charge?.totalMicros ?? 0), 0);
+  expect(spent).toBeLessThanOrEqual(220_000);
+  expect(posts()).toBeGreaterThanOrEqual(4);
+  expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
+    reserved_micros: 0,
+  });
+});
+
+test('after the kill switch nothing leaves, also what is reserved already; a resume lets it out', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer({ number });
+  const paused = await openLedger(database, sandbox, {
+    look: async (thread) => {
+      const isWhole = await ledger.parts.look(thread);
+      await pauseSends(database.db, 'a test');
+      return isWhole;
+    },
+  });
+  expect(await paused.dispatcher.turn(sendId)).toBe('paused');
+  expect(posts()).toBe(0);
+  expect(await ledger.dispatcher.round()).toBe(0);
+  expect(await readControl(database.db)).toMatchObject({ isPaused: true, reason: 'a test', by: 'operator' });
+  await resumeSends(database.db);
+  await ledger.dispatcher.round();
+  expect(await ledger.state(sendId)).toBe('SENT');
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { hasOptedOut, optOutChange } from '../../../src/ledger/gates/opt-out.ts';
+import { lookAlikes } from './look-alikes.ts';
+import { optOuts } from './phrasings.ts';
+
+const listed = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+
+test('more than three hundred phrasings are tried', () => {
+  expect(new Set([...listed(optOuts), ...listed(lookAlikes)]).size).toBeGreaterThan(300);
+});
+
+test.each(listed(optOuts))('takes out: %s', (text) => {
+  expect(optOutChange(text)).toBe('out');
+});
+
+test.each(listed(lookAlikes))('changes nothing: %s', (text) => {
+  expect(optOutChange(text)).toBeUndefined();
+});
+
+test.each(['START', 'start', ' Start. ', 'UNSTOP', 'opt in', 'Reanudar', 'старт'])('takes in again: %s', (text) => {
+  expect(optOutChange(text)).toBe('in');
+});
+
+describe('the last word counts', () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
+  test.each([
+    { name: 'a STOP', texts: [['STOP', 1]], skipped: undefined, isOut: true },
+    {
+      name: 'a STOP that a START took back',
+      texts: [
+        ['STOP', 1],
+        ['START', 2],
+      ],
+      skipped: undefined,
+      isOut: false,
+    },
+    {
+      name: 'a STOP after that',
+      texts: [
+        ['STOP', 3],
+        ['START', 2],
+      ],
+      skipped: undefined,
+      isOut: true,
+    },
+    {
+      name: 'a START and a STOP of the same second',
+      texts: [
+        ['STOP', 2],
+        ['START', 2],
+      ],
+      skipped: undefined,
+      isOut: true,
+    },
+    { name: 'what the service skipped', texts: [['hello', 1]], skipped: 2, isOut: true },
+    { name: 'a START after that', texts: [['start', 3]], skipped: 2, isOut: false },
+    {
+      name: 'other words',
+      texts: [
+        ['stop by at 5', 3],
+        ['yes', 4],
+      ],
+      skipped: undefined,
+      isOut: false,
+    },
+  ] as const)('$name', ({ texts, skipped, isOut }) => {
+    const said = texts.map(([text, minute]) => ({ text, at: at(minute) }));
+    const skippedAt = skipped === undefined ? undefined : at(skipped);
+    expect(hasOptedOut(said, skippedAt)).toBe(isOut);
+    expect(hasOptedOut(said.toReversed(), skippedAt)).toBe(isOut);
+  });
+});

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openFrom } from '../../../src/ledger/gates/quiet-hours.ts';
+import { allZones, zonesOfNumber } from '../../../src/ledger/zones/zones.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const quiet = { from: '21:00', to: '08:00' };
+
+const faces = new Map(
+  allZones.map((timeZone) => [
+    timeZone,
+    {
+      time: new Intl.DateTimeFormat('sv-SE', { timeZone, hour: '2-digit', minute: '2-digit' }),
+      offset: new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }),
+    },
+  ]),
+);
+
+/** What a clock of the zone shows. */
+const shows = (at: number, zone: string) => faces.get(zone)?.time.format(at) ?? '';
+const isQuiet = (at: number, zones: readonly string[]) =>
+  zones.some((zone) => shows(at, zone) >= '21:00' || shows(at, zone) < '08:00');
+
+function offsetAt(at: number, zone: string): number {
+  const parts = faces.get(zone)?.offset.formatToParts(at) ?? [];
+  const [, sign = '+', hours = '0', minutes = '0'] =
+    /GMT(?:([+-])(\d\d):?(\d\d)?)?/.exec(parts.find(({ type }) => type === 'timeZoneName')?.value ?? '') ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+/** The hours of a year at whose begin a zone's clocks are set. */
+function changesOf(zone: string, year: number): number[] {
+  const changes: number[] = [];
+  const end = Date.UTC(year + 1, 0, 1);
+  for (let at = Date.UTC(year, 0, 1); at < end; at += day) {
+    if (offsetAt(at, zone) === offsetAt(at + day, zone)) continue;
+    let change = at;
+    while (offsetAt(change, zone) === offsetAt(change + 30 * minute, zone)) change += 30 * minute;
+    changes.push(change + 30 * minute);
+  }
+  return changes;
+}
+
+test('every zone of the data is one that this Node knows', () => {
+  expect(allZones.length).toBeGreaterThan(200);
+  expect(allZones.filter((zone) => !isKnown(zone))).toEqual([]);
+});
+
+function isKnown(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const changing = allZones.flatMap((zone) => changesOf(zone, 2026).map((change) => ({ zone, change })));
+
+test('both days on which clocks are set are tried wherever they are', () => {
+  const perZone = Map.groupBy(changing, ({ zone }) => zone);
+  expect(perZone.size).toBeGreaterThan(60);
+  expect([...perZone.values()].filter((changes) => changes.length < 2).length).toBeLessThan(3);
+});
+
+test.each(allZones)('%s opens at the first minute that its clocks show as open, on both days and on others', (zone) => {
+  const days = [...changing.filter((each) => each.zone === zone).map(({ change }) => change), Date.UTC(2026, 6, 1)];
+  for (const change of days) {
+    // From the evening before to the evening after, at odd moments.
+    for (let from = change - 14 * hour; from < change + 14 * hour; from += 241 * minute + 1_003) {
+      const opens = openFrom(new Date(from), [zone], quiet)?.getTime() ?? Number.NaN;
+      expect(isQuiet(opens, [zone])).toBe(false);
+      if (opens === from) continue;
+      expect(shows(opens, zone)).toBe('08:00');
+      expect(isQuiet(opens - 1, [zone])).toBe(true);
+      expect(opens - from).toBeLessThanOrEqual(12 * hour);
+    }
+  }
+});
+
+test('a number that may be in several zones waits for the last of them', () => {
+  const zones = zonesOfNumber('18505550123');
+  expect(zones).toEqual(expect.arrayContaining(['America/New_York', 'America/Chicago']));
+  const opens = openFrom(new Date('2026-01-15T09:00:00Z'), zones, quiet);
+  expect(opens?.toISOString()).toBe('2026-01-15T14:00:00.000Z');
+});
+
+test('for any few zones, the first open moment is open in all and the minute before is not', () => {
+  const some = fc.uniqueArray(fc.constantFrom(...zonesOfNumber('18005550123'), 'Europe/London', 'Europe/Moscow'), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  const moments = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 11, 31) });
+  fc.assert(
+    fc.property(some, moments, (zones, from) => {
+      const opens = openFrom(new Date(from), zones, quiet)?.getTime();
+      if (opens === undefined) return true;
+      return !isQuiet(opens, zones) && (opens === from || isQuiet(opens - 1, zones));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('zones that are never awake together have no such moment', () => {
+  expect(
+    openFrom(new Date('2026-01-15T09:00:00Z'), ['Africa/Abidjan', 'Asia/Shanghai', 'America/Los_Angeles'], quiet),
+  ).toBeUndefined();
+});
+
+describe('the zones of a number', () => {
+  test.each([
+    { number: '12125550123', zones: ['America/New_York'] },
+    { number: '13125550123', zones: ['America/Chicago'] },
+    { number: '16025550123', zones: ['America/Phoenix'] },
+    { number: '18085550123', zones: ['Pacific/Honolulu'] },
+    { number: '442071234567', zones: ['Europe/London'] },
+    { number: '972501234567', zones: ['Asia/Jerusalem', 'Asia/Gaza', 'Asia/Hebron'] },
+    { number: '77012345678', zones: expect.arrayContaining(['Asia/Almaty']) },
+    { number: '74951234567', zones: ['Europe/Moscow'] },
+    { number: '99912345678', zones: [] },
+  ])('$number', ({ number, zones }) => {
+    expect(zonesOfNumber(number)).toEqual(zones);
+  });
+
+  test('an area code that is not known may be anywhere', () => {
+    expect(zonesOfNumber('18005550123').length).toBeGreaterThan(6);
+  });
+
+  test('every number of the plan has at least one zone, and a moment in the day that is open', () => {
+    const closed: string[] = [];
+    for (let area = 200; area < 1_000; area += 1) {
+      const zones = zonesOfNumber(`1${area}5550123`);
+      if (zones.length === 0 || openFrom(new Date('2026-01-15T09:00:00Z'), zones, quiet) === undefined)
+        closed.push(String(area));
+    }
+    expect(closed).toEqual([]);
+  });
+});

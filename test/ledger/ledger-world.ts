@@ -1,0 +1,149 @@
+import { onTestFinished } from 'vitest';
+import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
+import type { LedgerParts, LedgerTiming } from '../../src/ledger/ledger.ts';
+import { type Planned, planSend } from '../../src/ledger/plans.ts';
+import { findSend, type SendPlan } from '../../src/ledger/send.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
+import { apiKey, createService, ServiceError } from '../../src/service/client.ts';
+import { createThreadLook } from '../../src/sync/thread-look.ts';
+import type { TestDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+
+/** The ledger at a real sandbox and a real database, without queue and webhooks: what happens is what the test does. */
+export interface LedgerWorld {
+  readonly dispatcher: Dispatcher;
+  readonly parts: LedgerParts;
+  readonly logged: () => string;
+  /** Lets a customer write, mirrors the thread as a hint would make the sync do, and plans an answer to it. */
+  answer(plan?: Partial<SendPlan>, event?: SmsEvent): Promise<PlannedSend>;
+  plan(plan: SendPlan): Promise<Planned>;
+  /** Reads a thread into the mirror. */
+  mirror(line: string, number: string): Promise<void>;
+  state(sendId: string): Promise<string>;
+  /** States that a send has been in, oldest first, with the reasons. */
+  history(sendId: string): Promise<string[]>;
+  /** Makes what is due later due now. */
+  pass(sendId: string): Promise<void>;
+  /** Bodies of the texts in the sandbox that went out to a number. */
+  texts(number: string): Promise<string[]>;
+}
+
+export interface PlannedSend {
+  readonly sendId: string;
+  readonly planned: Planned;
+  readonly line: string;
+  readonly number: string;
+  readonly triggerId: string;
+}
+
+export const quickTiming: LedgerTiming = {
+  leaseMs: 5_000,
+  answerMs: 1_500,
+  stallMs: 1_000,
+  looksMs: [10_000, 20_000, 40_000],
+  pauseMs: 50,
+  retryMs: [10, 20],
+  lostAfterMs: 500,
+};
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+let customers = 1_000;
+
+export async function openLedger(
+  database: TestDatabase,
+  sandbox: Sandbox,
+  overrides: Partial<LedgerParts> = {},
+): Promise<LedgerWorld> {
+  const captured = captureLog();
+  const { db } = database;
+  const service = createService({
+    baseUrl: sandbox.url,
+    credential: apiKey(sandbox.apiKey),
+    log: captured.log,
+    retry: { tries: 1 },
+    circuit: { failures: 100_000 },
+  });
+  onTestFinished(() => service.close());
+  const onRings = () => undefined;
+  const look = createThreadLook({ db, service, onAnswer: () => undefined, pauses, onRings });
+  const parts: LedgerParts = {
+    db,
+    log: captured.log,
+    messages: service.messages,
+    look,
+    isBlocked: (line, number) =>
+      service.lines.blocked(line, number).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof ServiceError && error.code === 'not_found') return false;
+          throw error;
+        },
+      ),
+    mode: 'live',
+    pauses,
+    onRings,
+    ...overrides,
+    timing: { ...quickTiming, ...overrides.timing },
+  };
+  const dispatcher = createDispatcher(parts);
+  const lines = (await service.lines.list()).data;
+  const ourLine = lines[0]?.number ?? '';
+
+  async function plan(given: SendPlan): Promise<Planned> {
+    return db.transaction().execute((tx) => planSend(tx, given));
+  }
+
+  return {
+    dispatcher,
+    parts,
+    logged: captured.text,
+    plan,
+    mirror: async (line, number) => void (await look({ line, number, participants: [] })),
+    async answer(given = {}, event = {}) {
+      customers += 1;
+      const number = given.number ?? `1212555${customers}`;
+      const line = given.line ?? ourLine;
+      const at = event.sentAt === undefined ? new Date() : new Date(event.sentAt);
+      const made = await sandbox.emit.sms({ line, number, text: 'Are you open today?', announce: false, ...event });
+      await look({ line, number, participants: [] });
+      const triggerId = String(made.id);
+      const planned = await plan({
+        rule: 'test',
+        text: `An answer to ${triggerId}`,
+        mode: 'live',
+        limits: { quietHours: 'none' },
+        ...given,
+        line,
+        number,
+        trigger: { kind: 'message', id: triggerId, at },
+      });
+      const sendId = await database.value(
+        'select send_id from ops.sends where line = $1 and number = $2 and trigger_id = $3 and rule = $4',
+        line,
+        number,
+        triggerId,
+        given.rule ?? 'test',
+      );
+      return { sendId: String(sendId), planned, line, number, triggerId };
+    },
+    state: async (sendId) => {
+      const send = await findSend(db, sendId);
+      return `${send?.state}${send?.reason ? ` ${send.reason}` : ''}`;
+    },
+    async history(sendId) {
+      const rows = await database.query<{ to_state: string }>(
+        'select to_state from ops.send_events where send_id = $1 order by event_id',
+        sendId,
+      );
+      return rows.map((row) => row.to_state);
+    },
+    async pass(sendId) {
+      await database.query(`update ops.sends set due_at = now(), rung_at = '-infinity' where send_id = $1`, sendId);
+    },
+    async texts(number) {
+      const read = await service.conversations.read({ line: ourLine, number });
+      return read.data.messages.filter(({ direction }) => direction === 'out').map(({ text }) => text ?? '');
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { afterAll, expect, test } from 'vitest';
+import { resumeSends } from '../../src/ledger/control.ts';
+import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createRandom } from '../faults/random.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openLedger } from './ledger-world.ts';
+import { createClumsyWorker, type Posts } from './model.ts';
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+
+const intents = process.env.FAULTS === 'all' ? Number(process.env.INTENTS ?? 20_000) : 150;
+const workers = 6;
+const leaseMs = 1_200;
+
+const faults = [
+  { kind: 'reset', when: 'before', rate: 0.03 },
+  { kind: 'reset', when: 'after', rate: 0.05 },
+  { kind: 'reset', when: 'midway', rate: 0.03 },
+  { kind: 'html', status: 502, when: 'after', rate: 0.02 },
+  { kind: 'html', status: 200, when: 'after', rate: 0.02 },
+  { kind: 'bare', status: 403, when: 'after', rate: 0.02 },
+  { kind: 'redirect', status: 302, when: 'after', rate: 0.01 },
+  { kind: 'truncated', rate: 0.02 },
+  { kind: 'slow', ms: 1_500, rate: 0.01 },
+  { kind: 'error', status: 500, rate: 0.06 },
+  { kind: 'error', status: 429, rate: 0.03 },
+  { kind: 'error', status: 403, rate: 0.02 },
+].map((fault) => ({ ...fault, operations: ['sendMessage'] }) as AnswerFault);
+
+test(`${intents} intents, clumsy workers and a lying line: no send twice, no wrong verdict, no money over the cap`, async () => {
+  const random = createRandom('ledger');
+  // Less than what is wanted costs, so that the cap is met.
+  const cap = intents * 10_000 * 0.7;
+  const ledger = await openLedger(database, sandbox, {
+    limits: () => ({ dailyMicros: cap, perLine: 10_000, perAccount: 50_000, perThread: 10, unitMicros: 10_000 }),
+    timing: { leaseMs, answerMs: 700, stallMs: 400, looksMs: [100, 500, 1_500], pauseMs: 50, lostAfterMs: 300 },
+  });
+  const key = { authorization: `Bearer ${sandbox.apiKey}` };
+  const read = async (path: string) =>
+    (await (await fetch(`${sandbox.url}/api/public/v1${path}`, { headers: key })).json()) as { data: never };
+  const lines: { number: string }[] = (await read('/sms/lines')).data;
+  const users: { id: number }[] = (await read('/users')).data;
+  const posts: Posts = { possible: new Map(), total: 0 };
+
+  async function intend(at: number): Promise<void> {
+    const line = lines[at % lines.length]?.number ?? '';
+    const number = `1212${String(2_000_000 + at)}`;
+    const answered = await ledger.answer(
+      { line, number, text: `Reply ${at}`, limits: { quietHours: 'none', humanMinutes: 0, maxAgeSeconds: 86_400 } },
+      { text: `Question ${at}` },
+    );
+    // Whoever evaluates the same trigger again, or another rule on it, changes nothing.
+    const trigger = { kind: 'message', id: answered.triggerId, at: new Date() } as const;
+    const again = { rule: 'test', line, number, text: `Reply ${at}`, mode: 'live', trigger } as const;
+    if (at % 5 === 0) expect(await ledger.plan(again)).toBe('duplicate');
+    if (at % 7 === 0) await ledger.plan({ ...again, rule: 'other', text: `Other ${at}` });
+    // A person who writes the very same words must not be taken for the ledger.
+    if (at % 11 === 0) {
+      setTimeout(
+        () => {
+          const event = { line, number, direction: 'out', text: `Reply ${at}`, sentBy: users[0]?.id ?? 1 } as const;
+          void sandbox.emit.sms({ ...event, announce: false });
+        },
+        random.between(50, 400),
+      );
+    }
+  }
+
+  let begun = 0;
+  let planned = 0;
+  let isOver = false;
+  async function plans(): Promise<void> {
+    while (begun < intents) {
+      begun += 1;
+      await intend(begun);
+      planned += 1;
+    }
+  }
+  async function works(): Promise<void> {
+    let worker = createClumsyWorker(ledger.parts, posts, random, { dies: 0.02, oversleeps: 0.01 }, leaseMs);
+    let last = '';
+    while (!isOver) {
+      const due = await ledger.dispatcher.sweep(4);
+      if (due.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      // A bell that rings twice, and for others too.
+      for (const sendId of random.next() < 0.1 && last !== '' ? [...due, last] : due) {
+        last = sendId;
+        if ((await worker.work(sendId)) === 'died') {
+          worker = createClumsyWorker(ledger.parts, posts, random, { dies: 0.02, oversleeps: 0.01 }, leaseMs);
+        }
+      }
+    }
+  }
+  const count = async (where: string) => Number(await database.value(`select count(*) from ops.sends where ${where}`));
+  const under = `state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
+  async function operates(): Promise<void> {
+    do {
+      await resumeSends(database.db);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    } while (planned < intents || (await count(under)) > 0);
+    isOver = true;
+  }
+
+  sandbox.faults({ answers: faults });
+  const began = performance.now();
+  await Promise.all([operates(), ...Array.from({ length: 2 }, plans), ...Array.from({ length: workers }, works)]);
+  const seconds = (performance.now() - began) / 1_000;
+
+  const twice = [...posts.possible].filter(([, requests]) => requests > 1);
+  const charges = sandbox.sends(1_000_000).flatMap(({ charge }) => (charge === null ? [] : [charge]));
+  const chargesOf = Map.groupBy(charges, ({ to }) => to[0] ?? '');
+  const rows = await database.query<{ number: string; sent: number; open: number; micros: number; all: number }>(
+    `select number, count(*) filter (where state = 'SENT')::integer as sent,
+       count(*) filter (where state = 'NEEDS_HUMAN')::integer as open, count(*)::integer as "all",
+       coalesce(sum(settled_micros), 0)::float8 as micros
+     from ops.sends group by number`,
+  );
+  const wrong = rows.filter(({ number, sent, open }) => {
+    const charged = chargesOf.get(number)?.length ?? 0;
+    return charged < sent || charged > sent + open;
+  });
+  const spent = charges.reduce((sum, { totalMicros }) => sum + totalMicros, 0);
+  const states = await database.query<{ state: string; count: number }>(
+    `select case when is_reconciled then 'SENT (reconciled)' when reason like 'gate:budget%' then 'DENIED (budget)' else state end as state,
+       count(*)::integer as count from ops.sends group by 1 order by 1`,
+  );
+  console.log(
+    `${rows.length} threads, ${posts.total} requests, ${charges.length} charges, ${Math.round(seconds)} s: ${states.map((each) => `${each.state} ${each.count}`).join(', ')}; $${spent / 1e6} of $${cap / 1e6}`,
+  );
+  expect(twice).toEqual([]);
+  expect(wrong).toEqual([]);
+  expect(charges.filter(({ to }) => !rows.some(({ number }) => number === to[0])).length).toBe(0);
+  expect(spent).toBeLessThanOrEqual(cap);
+
+  // What a settled send says it cost is what the service charged for that very message.
+  const settled = await database.query<{ message_id: string; settled_micros: number }>(
+    `select message_id, settled_micros::float8 from ops.sends where settled_micros is not null and message_id is not null`,
+  );
+  const microsOf = new Map(charges.map(({ messageIds, totalMicros }) => [String(messageIds[0]), totalMicros]));
+  expect(settled.filter(({ message_id: id, settled_micros: micros }) => microsOf.get(id) !== micros)).toEqual([]);
+  const reconciled = await database.query<{ message_id: string }>(
+    'select message_id from ops.sends where is_reconciled',
+  );
+  expect(reconciled.filter(({ message_id: id }) => !microsOf.has(id))).toEqual([]);
+
+  // The budgets say what the rows say.
+  const [books] = await database.query(
+    `select (select reserved_micros + spent_micros <= $1 and reserved_micros = (select coalesce(sum(reserved_micros), 0) from ops.sends where state = 'NEEDS_HUMAN')
+         and spent_micros = (select coalesce(sum(coalesce(settled_micros, reserved_micros)), 0) from ops.sends where state = 'SENT')
+         and sends_count = (select count(*) from ops.sends where state in ('SENT', 'NEEDS_HUMAN'))
+       from ops.send_budgets where scope = 'account') as "areEven"`,
+    cap,
+  );
+  expect(books).toEqual({ areEven: true });
+  expect(await count(`state = 'SENT'`)).toBeGreaterThan(intents / 10);
+}, 3_600_000);
