@@ -1,0 +1,190 @@
+import { Environment } from '@marcbachmann/cel-js';
+import {
+  type Declared,
+  declarationOf,
+  declaredFacts,
+  type FactGroup,
+  type FactType,
+  groupsOf,
+} from '../facts/declared.ts';
+import { fixturesOf } from '../facts/fixtures.ts';
+import { celFacts, groupClasses } from '../facts/shapes.ts';
+import { didYouMean } from '../file/suggestion.ts';
+import { type TriggerKind, triggerKinds } from '../triggers.ts';
+import { contains } from './patterns.ts';
+import { literalCalls, namedFacts, renameMethod } from './syntax.ts';
+
+/** A condition that was checked against the facts of its trigger, and tried. */
+export interface Condition {
+  /** The facts that it asks for. */
+  readonly paths: readonly string[];
+  /** Takes what {@link celFacts} gives. Throws where a fact is missing that no `has(…)` asked for. */
+  test(facts: Readonly<Record<string, unknown>>): boolean;
+}
+
+/** What is wrong with a text of the file, and how far into the text. */
+export interface Fault {
+  readonly offset: number;
+  readonly message: string;
+  readonly cure: string;
+}
+
+const limits = { maxAstNodes: 1_000, maxDepth: 60 };
+/** Takes the place of the library's `matches`, whose expressions can be made to run for hours. */
+const safeMatches = 're2find';
+const celTypes: Readonly<Record<FactType, string>> = {
+  string: 'string',
+  int: 'int',
+  bool: 'bool',
+  timestamp: 'google.protobuf.Timestamp',
+  'list<int>': 'list<int>',
+};
+const environments = new Map<TriggerKind, Environment>();
+
+/** Compiles the text of an `if`, or says what is wrong with it. */
+export function compileCondition(kind: TriggerKind, text: string): Condition | Fault {
+  const environment = environmentOf(kind);
+  try {
+    const root = environment.parse(text).ast;
+    const named = namedFacts(root);
+    const wrong = named.find(
+      ({ group, name }) => groupsOf[kind].includes(group as FactGroup) && !declarationOf(`${group}.${name}`),
+    );
+    if (wrong) return unknownFact(wrong.group as FactGroup, wrong.name, wrong.offset);
+    const safe = renameMethod(text, root, 'matches', safeMatches);
+    const checked = environment.check(safe);
+    if (!checked.valid) return checkFault(kind, text, checked.error);
+    if (checked.type !== 'bool' && checked.type !== 'dyn') {
+      return {
+        offset: 0,
+        message: `This gives a ${checked.type}, not true or false.`,
+        cure: 'Compare it with something.',
+      };
+    }
+    const test = environment.parse(safe);
+    for (const { name, argument, offset } of literalCalls(root)) {
+      const fault = literalFault(environment, name, argument, offset);
+      if (fault) return fault;
+    }
+    for (const facts of fixturesOf(kind)) {
+      const fault = trial(() => test(celFacts(facts)), text);
+      if (fault) return fault;
+    }
+    const paths = named.map(({ group, name }) => `${group}.${name}`);
+    if (/\bnow\b/.test(text)) paths.push('now');
+    return { paths: [...new Set(paths)], test: (facts) => test(facts) === true };
+  } catch (error) {
+    return { ...placed(error), cure: 'The condition is no CEL expression: see the examples in the README.' };
+  }
+}
+
+function environmentOf(kind: TriggerKind): Environment {
+  const held = environments.get(kind);
+  if (held) return held;
+  const environment = new Environment({ limits });
+  environment.registerFunction(`string.${safeMatches}(string): bool`, contains);
+  environment.registerVariable('now', celTypes.timestamp);
+  for (const group of groupsOf[kind]) {
+    const schema = Object.fromEntries(
+      Object.entries<Declared>(declaredFacts[group]).map(([name, { type }]) => [name, celTypes[type]]),
+    );
+    const type = `trunkline.${group}`;
+    environment.registerType(type, { ctor: groupClasses[group], fields: schema });
+    environment.registerVariable(group, type);
+  }
+  environments.set(kind, environment);
+  return environment;
+}
+
+function unknownFact(group: FactGroup, name: string, offset: number): Fault {
+  const names = Object.keys(declaredFacts[group]);
+  return { offset, message: `There is no fact ${group}.${name}.`, cure: didYouMean(name, names) };
+}
+
+function checkFault(kind: TriggerKind, text: string, error: unknown): Fault {
+  const { offset, message } = placed(error);
+  const [, unknown] = /^Unknown variable: (\w+)/.exec(message) ?? [];
+  if (unknown !== undefined) {
+    const others = triggerKinds.filter((each) => groupsOf[each].includes(unknown as FactGroup));
+    return {
+      offset,
+      message: others.length > 0 ? `${kind} knows nothing of \`${unknown}\`.` : `There is nothing called ${unknown}.`,
+      cure:
+        others.length > 0
+          ? `It is known to rules on ${others.join(', ')}.`
+          : didYouMean(unknown, ['now', ...groupsOf[kind]]),
+    };
+  }
+  const types = /no such overload: (.*)/.exec(message)?.[1];
+  if (types !== undefined) {
+    const isNull = types.includes('null');
+    return {
+      offset,
+      message: `These types do not go together: ${types}.`,
+      cure: isNull
+        ? 'A missing fact is asked for with has(…), such as has(thread.is_resolved).'
+        : 'Compare values of one type; a time and a length such as now - message.sent_at > duration("2h") do.',
+    };
+  }
+  return { offset, message: message.replaceAll(safeMatches, 'matches'), cure: cureOf(text, message) };
+}
+
+function cureOf(text: string, message: string): string {
+  const [, called] = /overload for '(\w+)\(/.exec(message) ?? [];
+  if (called === undefined) return 'See the examples in the README.';
+  const known = [
+    'size',
+    'has',
+    'duration',
+    'timestamp',
+    'string',
+    'int',
+    'double',
+    'matches',
+    'contains',
+    'startsWith',
+    'endsWith',
+  ];
+  return text.includes(`${called}(`) && !known.includes(called)
+    ? `There is no function ${called}. ${didYouMean(called, known)}`
+    : `See what ${called}(…) takes.`;
+}
+
+function literalFault(environment: Environment, name: string, argument: string, offset: number): Fault | undefined {
+  try {
+    if (name === 'matches') contains('', argument);
+    else environment.evaluate(`${name}(${JSON.stringify(argument)})`);
+    return undefined;
+  } catch (error) {
+    return {
+      offset,
+      message: `${JSON.stringify(argument)} is no ${name === 'matches' ? 'regular expression' : name}.`,
+      cure:
+        name === 'duration'
+          ? 'Write numbers with h, m or s, such as "48h" or "1h30m"; a day is "24h".'
+          : name === 'timestamp'
+            ? 'Write an instant such as "2026-11-01T08:00:00Z".'
+            : `Patterns are RE2: ${error instanceof Error ? error.message : String(error)}.`,
+    };
+  }
+}
+
+function trial(run: () => unknown, text: string): Fault | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    const { offset, message } = placed(error);
+    const [, missing] = /^No such key: (\w+)/.exec(message) ?? [];
+    if (missing === undefined)
+      return { offset, message: `It fails on a sample: ${message}`, cure: 'Guard what can be missing or malformed.' };
+    const path = `${/(\w+)\.$/.exec(text.slice(0, offset))?.[1] ?? ''}.${missing}`;
+    return { offset, message: `${path} can be missing.`, cure: `Ask first: has(${path}) && …` };
+  }
+}
+
+function placed(error: unknown): { offset: number; message: string } {
+  if (!(error instanceof Error)) return { offset: 0, message: String(error) };
+  const { range, summary } = error as Error & { range?: { start: number }; summary?: string };
+  return { offset: range?.start ?? 0, message: summary ?? error.message };
+}

@@ -1,0 +1,108 @@
+import { Liquid, type Template as Parsed } from 'liquidjs';
+import { declarationOf, declaredFacts, type FactGroup, type Facts, groupsOf } from '../facts/declared.ts';
+import { fixturesOf } from '../facts/fixtures.ts';
+import { templateFacts } from '../facts/shapes.ts';
+import { didYouMean } from '../file/suggestion.ts';
+import type { TriggerKind } from '../triggers.ts';
+import type { Fault } from './condition.ts';
+
+/** A text with places for facts. */
+export interface Template {
+  /** Without spaces around it. Throws where it grows beyond what the engine allows. */
+  render(facts: Facts): string;
+}
+
+/** The longest text that the service takes, in bytes (section 8). */
+const longestBytes = 2_000;
+
+/** Tags that read other files, and filters that answer differently each time, have no place in a rule. */
+const removedTags = ['include', 'render', 'layout', 'block'];
+const removedFilters = ['sample', 'raw'];
+
+/** Compiles the templates of a file; times are shown in its zone. */
+export function createTemplates(timeZone: string): (kind: TriggerKind, text: string) => Template | Fault {
+  const engine = new Liquid({
+    strictVariables: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    timezoneOffset: timeZone,
+    parseLimit: 20_000,
+    renderLimit: 100,
+    memoryLimit: 1_000_000,
+    // Whatever it would look for, there are no files.
+    templates: {},
+  });
+  for (const tag of removedTags) delete engine.tags[tag];
+  for (const filter of removedFilters) delete engine.filters[filter];
+
+  const render = (parsed: Parsed[], facts: Facts) => String(engine.renderSync(parsed, templateFacts(facts))).trim();
+
+  return (kind, text) => {
+    try {
+      const parsed = engine.parse(text);
+      const fault = unknownName(kind, text, engine.globalFullVariablesSync(parsed));
+      if (fault) return fault;
+      for (const facts of fixturesOf(kind)) {
+        const size = Buffer.byteLength(render(parsed, facts));
+        if (size > longestBytes) {
+          return { offset: 0, message: `This comes to ${size} bytes.`, cure: `A text may have ${longestBytes}.` };
+        }
+      }
+      return { render: (facts) => render(parsed, facts) };
+    } catch (error) {
+      return engineFault(text, error, engine);
+    }
+  };
+}
+
+function unknownName(kind: TriggerKind, text: string, names: readonly string[]): Fault | undefined {
+  for (const name of names) {
+    const [group = '', fact] = name.split('.');
+    if (name === 'now' || (fact !== undefined && isKnown(kind, group) && declarationOf(`${group}.${fact}`))) continue;
+    const offset = Math.max(0, text.indexOf(name));
+    if (!isKnown(kind, group)) {
+      const isElsewhere = Object.hasOwn(declaredFacts, group);
+      return {
+        offset,
+        message: isElsewhere ? `${kind} knows nothing of \`${group}\`.` : `There is nothing called ${group}.`,
+        cure: isElsewhere ? `It knows ${groupsOf[kind].join(', ')}.` : didYouMean(group, ['now', ...groupsOf[kind]]),
+      };
+    }
+    const names = Object.keys(declaredFacts[group as FactGroup]);
+    if (fact === undefined)
+      return { offset, message: `${group} is no text.`, cure: `Name one of its facts: ${names.join(', ')}.` };
+    return {
+      offset: offset + group.length + 1,
+      message: `There is no fact ${group}.${fact}.`,
+      cure: didYouMean(fact, names),
+    };
+  }
+  return undefined;
+}
+
+function isKnown(kind: TriggerKind, group: string): boolean {
+  return groupsOf[kind].includes(group as FactGroup);
+}
+
+function engineFault(text: string, error: unknown, engine: Liquid): Fault {
+  const { message, token } = error as Error & { token?: { begin?: number } };
+  const what = message.replace(/, line:\d+, col:\d+$/, '').replace(/\s+/g, ' ');
+  const offset = token?.begin ?? 0;
+  const [, filter] = /^undefined filter: (\S+)/.exec(what) ?? [];
+  if (filter !== undefined) {
+    const at = Math.max(offset, text.indexOf(filter, offset));
+    return {
+      offset: at,
+      message: `There is no filter ${filter}.`,
+      cure: didYouMean(filter, Object.keys(engine.filters)),
+    };
+  }
+  const [, tag] = /^tag "?(\w+)"? not found/.exec(what) ?? [];
+  if (tag !== undefined)
+    return { offset, message: `There is no tag ${tag}.`, cure: didYouMean(tag, Object.keys(engine.tags)) };
+  return {
+    offset,
+    message: `${what.charAt(0).toUpperCase()}${what.slice(1)}.`,
+    cure: 'See the examples in the README.',
+  };
+}

@@ -1,0 +1,135 @@
+import type { Log } from '../log.ts';
+import type { Service } from '../service/client.ts';
+import { type Database, query } from '../warehouse/database.ts';
+import { createPerformer } from './actions/performer.ts';
+import { createEvaluator } from './evaluator.ts';
+import { type RulesInForce, watchRules } from './file/watched.ts';
+import type { Mode } from './rule.ts';
+
+/** The rules at work in one process. */
+export interface RulesEngine {
+  /** Something was mirrored: what is noted is evaluated now, not at the next look. */
+  kick(): void;
+  /** Resolves when what is noted now was evaluated, and what is due was done. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RulesEngineOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly service: Service;
+  readonly mode: Mode;
+  readonly file: string;
+  readonly timeZone: string;
+  readonly pace?: RulesPace;
+  /** Told after the commit of a round in which rules matched: sends may have been planned. */
+  readonly onMatched?: () => void;
+}
+
+/** Milliseconds between two looks. */
+export interface RulesPace {
+  /** At events, and at actions that are due. */
+  readonly eventsMs: number;
+  /** At threads that have fallen silent. */
+  readonly silencesMs: number;
+  /** At the rules file, where no watch tells of a change. */
+  readonly fileMs: number;
+}
+
+const usualPace: RulesPace = { eventsMs: 1_000, silencesMs: 15_000, fileMs: 2_000 };
+
+/** Puts the rules to work: follows their file, evaluates what is mirrored, does what they ask for. */
+export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
+  const { db, log, service, mode, pace = usualPace } = options;
+  const stopping = new AbortController();
+  const rules = await watchRules({
+    path: options.file,
+    timeZone: options.timeZone,
+    log,
+    pollMs: pace.fileMs,
+    onChange: (current) => void announce(db, mode, current).catch(complain('Writing down which rules are in force')),
+  });
+  const performer = createPerformer({ db, service, log });
+  const evaluator = createEvaluator({
+    db,
+    log,
+    mode,
+    rules: () => rules.current.set,
+    onMatched: () => {
+      options.onMatched?.();
+      acting.kick();
+    },
+  });
+  const evaluating = repeated('Evaluating the rules', () => evaluator.events());
+  const listening = repeated('Looking for silent threads', () => evaluator.silences());
+  const acting = repeated('Doing what rules ask for', () => performer.round(stopping.signal));
+
+  function complain(what: string): (error: unknown) => void {
+    return (error) => log.warn({ err: error }, `${what} failed; it is tried again`);
+  }
+
+  /** Runs work one turn at a time; a kick during a turn is one more turn. */
+  function repeated(what: string, work: () => Promise<unknown>) {
+    let running: Promise<void> | undefined;
+    let isWanted = false;
+    async function run(): Promise<void> {
+      while (isWanted && !stopping.signal.aborted) {
+        isWanted = false;
+        await work().catch(complain(what));
+      }
+      running = undefined;
+    }
+    return {
+      kick(): Promise<void> {
+        isWanted = true;
+        running ??= run();
+        return running;
+      },
+    };
+  }
+
+  await announce(db, mode, rules.current);
+  const timers = [
+    setInterval(() => {
+      void evaluating.kick();
+      void acting.kick();
+    }, pace.eventsMs),
+    setInterval(() => void listening.kick(), pace.silencesMs),
+  ];
+  void listening.kick();
+  void evaluating.kick();
+  return {
+    kick: () => void evaluating.kick(),
+    async idle() {
+      await evaluating.kick();
+      await listening.kick();
+      await acting.kick();
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      rules.close();
+      stopping.abort();
+      await Promise.all([evaluating.kick(), listening.kick(), acting.kick()]);
+    },
+  };
+}
+
+/** Tells the status page which rules are in force, and what is wrong with the newest file. */
+async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
+  await query(
+    db,
+    `insert into ops.rules_loaded as l (version, mode, rules, loaded_at, checked_at, problem, problem_at)
+     values ($1, $2, $3, $4, now(), $5, case when $5::text is not null then now() end)
+     on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
+       loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
+       problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
+    [
+      set?.version ?? null,
+      mode,
+      JSON.stringify((set?.rules ?? []).map(({ name, on, mode: own }) => ({ name, on, mode: own }))),
+      loadedAt ?? null,
+      problem ?? null,
+    ],
+  );
+}

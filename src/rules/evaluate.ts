@@ -1,0 +1,107 @@
+import type { Facts } from './facts/declared.ts';
+import { celFacts, notedFacts } from './facts/shapes.ts';
+import type { Assignee, Mode, Rule, RuleSet, Scope, Step } from './rule.ts';
+import { lesserMode, scopes } from './rule.ts';
+import type { Trigger } from './triggers.ts';
+
+/** A step with its texts written out. */
+export type Action =
+  | { readonly kind: 'reply'; readonly text: string }
+  | { readonly kind: 'resolve'; readonly comment?: string | undefined; readonly userId?: number | undefined }
+  | { readonly kind: 'reopen' }
+  | { readonly kind: 'assign'; readonly to: Assignee }
+  | { readonly kind: 'comment'; readonly text: string }
+  | { readonly kind: 'block'; readonly reason?: string | undefined };
+
+/** What came of trying one rule on one trigger. */
+export interface Evaluation {
+  readonly rule: Rule;
+  readonly mode: Exclude<Mode, 'off'>;
+  readonly isMatched: boolean;
+  /** `matched`, or why not, as `ops.rule_runs.reason` has it. */
+  readonly reason: string;
+  /** Those that its condition asked for. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Empty unless it matched. */
+  readonly actions: readonly Action[];
+}
+
+/** Why no rule can act on a trigger: it is gone, has nobody else in it, or is a group's. */
+export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
+
+export interface Circumstances {
+  readonly mode: Mode;
+  readonly facts: Facts | Obstacle;
+  /** How long ago the trigger was, in seconds. */
+  readonly ageSeconds: number;
+  /** How often a rule matched in the seconds before the trigger, in its thread, on its line, or at all. */
+  earlier(rule: Rule, scope: Scope, seconds: number): number;
+}
+
+/** The rules that wait for a trigger and are not off. */
+export function rulesFor({ rules }: Pick<RuleSet, 'rules'>, trigger: Trigger, mode: Mode): Rule[] {
+  return rules.filter(
+    (rule) =>
+      rule.on === trigger.kind && rule.idleSeconds === trigger.idleSeconds && lesserMode(rule.mode, mode) !== 'off',
+  );
+}
+
+/** Tries the rules that wait for a trigger, in the file's order: facts in, plans out, and nothing else touched. */
+export function evaluate(set: Pick<RuleSet, 'rules'>, trigger: Trigger, circumstances: Circumstances): Evaluation[] {
+  const { facts, mode } = circumstances;
+  const shape = typeof facts === 'string' ? {} : celFacts(facts);
+  const evaluations: Evaluation[] = [];
+  let stoppedBy: string | undefined;
+  for (const rule of rulesFor(set, trigger, mode)) {
+    const verdict = stoppedBy === undefined ? judge(rule, shape, circumstances) : { reason: `stopped:${stoppedBy}` };
+    const isMatched = verdict.reason === 'matched';
+    if (isMatched && rule.stops) stoppedBy = rule.name;
+    evaluations.push({
+      rule,
+      mode: lesserMode(rule.mode, mode) === 'live' ? 'live' : 'dry-run',
+      isMatched,
+      reason: verdict.reason,
+      facts: typeof facts === 'string' ? {} : notedFacts(facts, rule.condition?.paths ?? []),
+      actions: verdict.actions ?? [],
+    });
+  }
+  return evaluations;
+}
+
+interface Verdict {
+  readonly reason: string;
+  readonly actions?: readonly Action[];
+}
+
+function judge(rule: Rule, shape: Readonly<Record<string, unknown>>, circumstances: Circumstances): Verdict {
+  const { facts, ageSeconds, earlier } = circumstances;
+  if (typeof facts === 'string') return { reason: facts };
+  if (ageSeconds > rule.maxAgeSeconds) return { reason: 'too_old' };
+  try {
+    if (rule.condition && !rule.condition.test(shape)) return { reason: 'condition_false' };
+    const full = scopes.find((scope) => {
+      const limit = rule.limits[scope];
+      return limit !== undefined && earlier(rule, scope, limit.seconds) >= limit.count;
+    });
+    if (full !== undefined) return { reason: `limit:${full}` };
+    return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };
+  } catch (error) {
+    // A library's message can quote the text that it failed on; its first line, without what is in quotes, does not.
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    return { reason: `error: ${line.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '…').slice(0, 200)}` };
+  }
+}
+
+function actionOf(step: Step, facts: Facts): Action {
+  switch (step.kind) {
+    case 'reply':
+    case 'comment':
+      return { kind: step.kind, text: step.text.render(facts) };
+    case 'resolve':
+      return { kind: 'resolve', comment: step.comment?.render(facts) || undefined, userId: step.userId };
+    case 'block':
+      return { kind: 'block', reason: step.reason?.render(facts) || undefined };
+    default:
+      return step;
+  }
+}

@@ -1,0 +1,149 @@
+import type { TriggerKind } from '../triggers.ts';
+
+/** A CEL type, as rules are checked against it. */
+export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';
+
+/** What is known of a fact before there is any. */
+export interface Declared<T extends FactType = FactType> {
+  readonly type: T;
+  readonly doc: string;
+  /** It can be missing: rules ask `has(…)` first, templates get nil. */
+  readonly isOptional?: true;
+  /** What people wrote, said or are called: kept nowhere but in the mirror, so a run notes its length alone. */
+  readonly isPrivate?: true;
+}
+
+const fact = <T extends FactType>(type: T, doc: string) => ({ type, doc }) as const;
+const optional = <T extends FactType>(type: T, doc: string) => ({ type, doc, isOptional: true }) as const;
+const secret = <T extends FactType>(type: T, doc: string) => ({ type, doc, isPrivate: true }) as const;
+const optionalSecret = <T extends FactType>(type: T, doc: string) =>
+  ({ type, doc, isOptional: true, isPrivate: true }) as const;
+
+/**
+ * All that rules and templates can know, as it stood at the moment of the trigger: what came later is not in it, so that
+ * a rule decides today about last month as it would have decided then.
+ */
+export const declaredFacts = {
+  message: {
+    id: fact('int', 'The service’s id of the text.'),
+    text: secret('string', 'The text; empty for an image alone.'),
+    plain: secret('string', 'The text in lower case, with single spaces and without punctuation: `thank you`.'),
+    media_count: fact('int', 'Attached files.'),
+    sent_at: fact('timestamp', 'When it was sent.'),
+  },
+  thread: {
+    line: fact('string', 'Our line.'),
+    number: fact('string', 'The other party.'),
+    exists: fact('bool', 'There is a text conversation; false for a caller who never texted.'),
+    message_count: fact('int', 'Texts, this one included.'),
+    inbound_count: fact('int', 'Texts of theirs, this one included.'),
+    outbound_count: fact('int', 'Texts of ours.'),
+    last_direction: fact('string', '`in`, `out`, or empty when there is no text.'),
+    last_inbound_at: optional('timestamp', 'Their newest text.'),
+    last_outbound_at: optional('timestamp', 'Our newest text.'),
+    last_human_reply_at: optional('timestamp', 'Newest text that a user of the account sent.'),
+    is_resolved: optional('bool', 'As an answer to one of our own calls last said; the API cannot be asked.'),
+    assigned_user_id: optional('int', 'Likewise; missing when it is not known, or nobody.'),
+  },
+  line: {
+    number: fact('string', 'Our line.'),
+    name: fact('string', 'Its caller-ID name.'),
+    can_text: fact('bool', 'It is one of the lines that can send texts.'),
+    user_ids: fact('list<int>', 'Users whom the line is assigned to; empty when it is everybody’s.'),
+  },
+  contact: {
+    number: fact('string', 'The other party.'),
+    name: optionalSecret('string', 'Name shown with the latest call, where there is one.'),
+    is_own_line: fact('bool', 'The other party is a line of the account.'),
+    is_new: fact('bool', 'No text and no call before this.'),
+    earlier_messages: fact('int', 'Texts to or from them on any line before this.'),
+    earlier_calls: fact('int', 'Calls with them before this.'),
+    missed_calls_24h: fact('int', 'Of these, calls of theirs in the last 24 hours that nobody answered.'),
+    last_message_at: optional('timestamp', 'Newest text on any line before this.'),
+    last_call_at: optional('timestamp', 'Start of their newest call before this.'),
+  },
+  hours: {
+    is_open: fact('bool', 'Within `business_hours`.'),
+    is_holiday: fact('bool', 'One of the `holidays`.'),
+    weekday: fact('string', '`monday` to `sunday`, local.'),
+    time: fact('string', 'Local time, `09:05`.'),
+    date: fact('string', 'Local day, `2026-11-01`.'),
+    opens_at: optional('timestamp', 'When it opens next; missing when nothing opens within two weeks.'),
+    closes_at: optional('timestamp', 'When it closes; missing while it is closed.'),
+  },
+  call: {
+    id: fact('string', 'The service’s id of the call.'),
+    direction: fact('string', '`inbound` or `outbound`.'),
+    status: fact('string', '`answered`, `missed`, `voicemail` or `unknown`.'),
+    started_at: optional('timestamp', 'Start.'),
+    ended_at: fact('timestamp', 'End.'),
+    duration_seconds: fact('int', 'Length including ringing.'),
+    talk_seconds: fact('int', 'Connected time.'),
+    transferred_count: fact('int', 'How often it was transferred.'),
+    is_abandoned: fact('bool', 'The caller hung up before anyone answered.'),
+    is_recorded: fact('bool', 'Audio was captured.'),
+    repeated_count: fact('int', 'Earlier calls of the same caller within the service’s window.'),
+  },
+  transcript: {
+    id: fact('int', 'The service’s id of the transcript.'),
+    text: secret('string', 'What was said, one utterance a line.'),
+    summary: optionalSecret('string', 'Short summary.'),
+    purpose: optional('string', 'Purpose, in the account’s own words.'),
+    sentiment: optional('string', 'Sentiment, in the account’s own words.'),
+    satisfaction: optional('int', 'Customer satisfaction; missing when it was not analysed.'),
+    performance: optional('int', 'Agent performance; missing when it was not analysed.'),
+    is_action_required: fact('bool', 'Somebody should act.'),
+    is_urgent: fact('bool', 'Somebody should act at once.'),
+    action_note: optionalSecret('string', 'What to do; the urgent note where there is one.'),
+    agent_name: optionalSecret('string', 'The agent’s name as the analysis heard it.'),
+  },
+  replies: {
+    count: fact('int', 'Replies that rules have sent, or would have sent, into this thread.'),
+    count_24h: fact('int', 'Of these, in the last 24 hours.'),
+    last_at: optional('timestamp', 'The newest of them.'),
+  },
+} as const satisfies Record<string, Record<string, Declared>>;
+
+export type FactGroup = keyof typeof declaredFacts;
+
+interface ValueOf {
+  string: string;
+  int: number;
+  bool: boolean;
+  timestamp: Date;
+  'list<int>': readonly number[];
+}
+
+type Values<G extends FactGroup> = {
+  readonly [K in keyof (typeof declaredFacts)[G] as (typeof declaredFacts)[G][K] extends { isOptional: true }
+    ? never
+    : K]: (typeof declaredFacts)[G][K] extends Declared<infer T> ? ValueOf[T] : never;
+} & {
+  readonly [K in keyof (typeof declaredFacts)[G] as (typeof declaredFacts)[G][K] extends { isOptional: true }
+    ? K
+    : never]?: ((typeof declaredFacts)[G][K] extends Declared<infer T> ? ValueOf[T] : never) | undefined;
+};
+
+/** The facts of one trigger: the groups that its kind has, and the moment itself. */
+export type Facts = { readonly now: Date } & { readonly [G in FactGroup]?: Values<G> };
+export type FactsOf<G extends FactGroup> = Values<G>;
+
+const everywhere = ['thread', 'line', 'contact', 'hours', 'replies'] as const;
+
+/** Which groups the rules of a trigger can use. */
+export const groupsOf: Readonly<Record<TriggerKind, readonly FactGroup[]>> = {
+  message_received: ['message', ...everywhere],
+  thread_idle: everywhere,
+  call_missed: ['call', ...everywhere],
+  call_ended: ['call', ...everywhere],
+  voicemail_left: ['call', ...everywhere],
+  transcript_ready: ['transcript', 'call', ...everywhere],
+  action_required: ['transcript', 'call', ...everywhere],
+};
+
+/** The declaration of a fact such as `message.text`. */
+export function declarationOf(path: string): Declared | undefined {
+  const [group = '', name = ''] = path.split('.');
+  const facts: Readonly<Record<string, Declared>> | undefined = declaredFacts[group as FactGroup];
+  return facts && Object.hasOwn(facts, name) ? facts[name] : undefined;
+}

@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { compileCondition, type Fault } from '../conditions/condition.ts';
+import { createTemplates, type Template } from '../conditions/template.ts';
+import { type BusinessHours, type Opening, type Weekday, weekdays } from '../facts/hours.ts';
+import type { Assignee, Rule, RuleSet, Scope, Step } from '../rule.ts';
+import { usualMaxAgeSeconds } from '../triggers.ts';
+import { allowanceOf, clockSpan, durationSeconds } from './durations.ts';
+import { problemsOf } from './issues.ts';
+import { type Places, placesOf } from './places.ts';
+import { RulesError, type RulesProblem } from './problem.ts';
+import { type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
+
+export interface ParseOptions {
+  /** As it stands in messages. */
+  readonly file: string;
+  /** IANA zone of the business hours and of times in templates. */
+  readonly timeZone: string;
+}
+
+type Path = readonly PropertyKey[];
+
+/**
+ * Reads the text of a rules file, and tries every rule of it on samples. Throws one `RulesError` with all problems, in the
+ * order of the file.
+ */
+export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const places = placesOf(text, document, lines);
+  if (document.errors.length > 0) {
+    throw new RulesError(
+      file,
+      text,
+      document.errors.map(({ message, pos }) => yamlProblem(message, places.at(pos[0]))),
+    );
+  }
+  const parsed = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
+  const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
+  const built = parsed.success ? buildRules(parsed.data, timeZone, places, problems) : [];
+  if (!parsed.success || problems.length > 0) {
+    throw new RulesError(
+      file,
+      text,
+      problems.sort((a, b) => a.line - b.line || a.column - b.column),
+    );
+  }
+  return {
+    version: hash('sha256', text).slice(0, 12),
+    rules: built,
+    hours: businessHours(parsed.data.business_hours, timeZone),
+  };
+}
+
+function yamlProblem(message: string, place: { line: number; column: number }): RulesProblem {
+  const isTab = /tab/i.test(message);
+  return {
+    ...place,
+    message: `This is no YAML: ${message}`,
+    cure: isTab ? 'Indent with spaces.' : 'See to indents, colons and quotes.',
+  };
+}
+
+function buildRules(written: RulesFile, timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {
+  const compileTemplate = createTemplates(timeZone);
+  const seen = new Map<string, number>();
+
+  function compiled<T extends object>(path: Path, result: T | Fault): T {
+    if ('offset' in result && 'cure' in result) {
+      const { offset, message, cure } = result;
+      problems.push({ ...places.within(path, offset), message, cure });
+    }
+    return result as T;
+  }
+
+  return written.rules.map((rule, at) => {
+    const path = ['rules', at];
+    const before = seen.get(rule.name);
+    if (before !== undefined) {
+      const message = `There are two rules called ${rule.name}.`;
+      problems.push({
+        ...places.ofValue([...path, 'name']),
+        message,
+        cure: `The other is in line ${before}: names are for one.`,
+      });
+    }
+    seen.set(rule.name, places.ofValue([...path, 'name']).line);
+    const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
+    return {
+      name: rule.name,
+      description: rule.description,
+      on: rule.on,
+      idleSeconds: rule.for === undefined ? undefined : durationSeconds(rule.for),
+      condition: rule.if === undefined ? undefined : compiled([...path, 'if'], compileCondition(rule.on, rule.if)),
+      steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
+      limits: limitsOf(rule),
+      maxAgeSeconds:
+        rule.limits?.max_age === undefined ? usualMaxAgeSeconds[rule.on] : durationSeconds(rule.limits.max_age),
+      replyLimits: replyLimitsOf(rule),
+      stops: rule.stop,
+      mode: rule.mode,
+    };
+  });
+}
+
+function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: string, where: Path) => Template): Step {
+  if (step.reply !== undefined) return { kind: 'reply', text: template(step.reply, [...path, 'reply']) };
+  if (step.comment !== undefined) return { kind: 'comment', text: template(step.comment, [...path, 'comment']) };
+  if (step.assign !== undefined) return { kind: 'assign', to: assigneeOf(step.assign) };
+  if (step.reopen !== undefined) return { kind: 'reopen' };
+  if (step.block !== undefined) {
+    const reason = step.block === true ? undefined : step.block.reason;
+    return { kind: 'block', reason: reason === undefined ? undefined : template(reason, [...path, 'block', 'reason']) };
+  }
+  const { comment, user } = step.resolve === true || step.resolve === undefined ? {} : step.resolve;
+  return {
+    kind: 'resolve',
+    comment: comment === undefined ? undefined : template(comment, [...path, 'resolve', 'comment']),
+    userId: user,
+  };
+}
+
+function assigneeOf(written: number | string): Assignee {
+  if (typeof written === 'number') return { kind: 'user', userId: written };
+  return written === 'line' || written === 'nobody' ? { kind: written } : { kind: 'named', name: written };
+}
+
+function limitsOf({ limits = {} }: WrittenRule): Rule['limits'] {
+  const given: [Scope, string | undefined][] = [
+    ['thread', limits.per_thread],
+    ['line', limits.per_line],
+    ['account', limits.per_account],
+  ];
+  return Object.fromEntries(given.flatMap(([scope, text]) => (text === undefined ? [] : [[scope, allowanceOf(text)]])));
+}
+
+function replyLimitsOf({ limits = {} }: WrittenRule): Rule['replyLimits'] {
+  const { human_pause: pause, quiet_hours: quiet } = limits;
+  const [from = '', to = ''] = quiet?.split('-') ?? [];
+  return {
+    ...(pause !== undefined && { humanMinutes: Math.ceil(durationSeconds(pause) / 60) }),
+    ...(quiet !== undefined && { quietHours: quiet === 'none' ? quiet : { from, to } }),
+  };
+}
+
+const usualDay: readonly Opening[] = [clockSpan('09:00-17:00')];
+
+function businessHours(written: RulesFile['business_hours'], timeZone: string): BusinessHours {
+  const spans = (name: Weekday): readonly Opening[] => {
+    if (written === undefined) return name === 'saturday' || name === 'sunday' ? [] : usualDay;
+    const given = written[name] ?? [];
+    return (typeof given === 'string' ? [given] : given).map(clockSpan).sort((a, b) => a.from - b.from);
+  };
+  return {
+    timeZone,
+    week: Object.fromEntries(weekdays.map((name) => [name, spans(name)])) as unknown as BusinessHours['week'],
+    holidays: new Set(written?.holidays ?? []),
+  };
+}

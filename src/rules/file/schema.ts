@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { weekdays } from '../facts/hours.ts';
+import { triggerKinds } from '../triggers.ts';
+import { allowancePattern, clockSpan, clockSpanPattern, durationPattern, durationSeconds } from './durations.ts';
+
+/** The first line of an `error` says what is wrong, the second what to do about it. */
+const duration = z.string().regex(durationPattern, {
+  error: 'This is no duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
+});
+const allowance = z.string().regex(allowancePattern, {
+  error: 'This is no allowance.\nWrite how often and in what time, such as "1 per 12h".',
+});
+const clock = z
+  .string()
+  .regex(clockSpanPattern, { error: 'This is no span of a day.\nWrite two times of 24 hours, such as "09:00-17:30".' })
+  .refine((text) => !clockSpanPattern.test(text) || clockSpan(text).to > clockSpan(text).from, {
+    error:
+      'It ends before it begins.\nSplit a span over midnight in two: one until 24:00, one from 00:00 the next day.',
+  });
+const day = z
+  .string()
+  .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.slice(0, 10) === text, {
+    error: 'This is no day.\nWrite year, month and day, such as 2026-12-25.',
+  });
+
+const template = z.string().min(1, { error: 'The text is empty.\nWrite what is to be said.' });
+
+const resolve = z.strictObject({
+  comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
+  user: z.int().min(1).optional().describe('Id of the user to credit; API keys only.'),
+});
+const block = z.strictObject({
+  reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
+});
+
+/** One step of `do`: an object with a single key. */
+const step = z
+  .strictObject({
+    reply: template.describe('Text to send (Liquid). Costs money; goes through the ledger. At most one a rule.'),
+    resolve: z.union([z.literal(true), resolve]).describe('Resolve the conversation; waits for the rule’s reply.'),
+    reopen: z.literal(true).describe('Reopen the conversation.'),
+    assign: z
+      .union([z.int().min(1), z.string().min(1)])
+      .describe('A user’s id, username or e-mail; `line` for the first user of the line; `nobody`.'),
+    comment: template.describe('Internal note (Liquid), never shown to the other party.'),
+    block: z.union([z.literal(true), block]).describe('Block the sender on this line. Nothing undoes it.'),
+  })
+  .partial()
+  .refine((given) => Object.keys(given).length === 1, {
+    error: 'A step does one thing.\nGive it one key, and write other steps as items of their own.',
+  });
+
+const rule = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,62}$/, {
+        error: 'This is no name of a rule.\nUse lower-case letters, digits and dashes, beginning with a letter.',
+      })
+      .describe('Names the rule for good: what it did is remembered by it.'),
+    description: z.string().optional().describe('For people.'),
+    on: z.enum(triggerKinds).describe('What the rule waits for.'),
+    for: duration.optional().describe('How long the thread was silent; with `on: thread_idle`, and only there.'),
+    if: z.string().min(1).optional().describe('CEL over the facts of the trigger. Without it, every trigger matches.'),
+    do: z
+      .array(step)
+      .min(1, { error: 'There is nothing to do.\nWrite at least one step.' })
+      .describe('Steps, in order.'),
+    limits: z
+      .strictObject({
+        per_thread: allowance.describe('How often it acts on one thread.'),
+        per_line: allowance.describe('How often it acts on one line.'),
+        per_account: allowance.describe('How often it acts at all.'),
+        max_age: duration
+          .refine((text) => !durationPattern.test(text) || durationSeconds(text) <= 86_400, {
+            error: 'This is longer than a day.\nWrite 24h or less: what is older makes no rule act.',
+          })
+          .describe('An older trigger is left alone. Default: 10m; 24h for thread_idle.'),
+        human_pause: duration.describe('No reply within this time of a person’s own text. Default: 30m.'),
+        quiet_hours: z
+          .union([z.literal('none'), z.string().regex(clockSpanPattern)], {
+            error:
+              'These are no quiet hours.\nWrite a span such as "21:00-08:00", or none for rules that answer at once.',
+          })
+          .describe('Local times of the recipient between which a reply waits. Default: those of the ledger.'),
+      })
+      .partial()
+      .optional(),
+    stop: z.boolean().default(false).describe('When it matches, later rules are not tried on the same trigger.'),
+    mode: z
+      .enum(['off', 'dry-run', 'live'])
+      .default('live')
+      .describe('Holds the rule back; it never does more than RULES_MODE allows.'),
+  })
+  .superRefine((given, context) => {
+    if (given.on === 'thread_idle' && given.for === undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['on'],
+        message: 'thread_idle needs `for`.\nSay how long, such as for: 48h.',
+      });
+    }
+    if (given.on !== 'thread_idle' && given.for !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['for'],
+        message: '`for` belongs to thread_idle.\nRemove it, or use on: thread_idle.',
+      });
+    }
+    const replies = given.do.flatMap((each, at) => (each.reply === undefined ? [] : [at]));
+    if (replies[1] !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['do', replies[1]],
+        message: 'A rule sends one reply at most.\nWrite one text, or a second rule.',
+      });
+    }
+  });
+
+const spans = z.union([clock, z.array(clock)]);
+
+/** The whole file. The JSON Schema that editors complete with is generated from it. */
+export const rulesSchema = z.strictObject({
+  business_hours: z
+    .strictObject({
+      ...(Object.fromEntries(weekdays.map((name) => [name, spans.optional()])) as Record<
+        (typeof weekdays)[number],
+        z.ZodOptional<typeof spans>
+      >),
+      holidays: z.array(day).optional().describe('Local days on which it is closed.'),
+    })
+    .optional()
+    .describe(
+      'When `hours.is_open` is true, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
+    ),
+  rules: z.array(rule).max(500).describe('Tried in this order.'),
+});
+
+export type RulesFile = z.output<typeof rulesSchema>;
+export type WrittenRule = RulesFile['rules'][number];
+
+/** The schema for editors, as `config/rules.schema.json` has it. */
+export function rulesJsonSchema(): object {
+  return z.toJSONSchema(rulesSchema, { target: 'draft-7', io: 'input' });
+}

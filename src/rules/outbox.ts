@@ -1,0 +1,96 @@
+import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import type { RuleSet } from './rule.ts';
+import type { Trigger, TriggerKind } from './triggers.ts';
+
+/** A row of `ops.rule_events`. */
+export interface Noted {
+  readonly eventId: string;
+  readonly trigger: Trigger;
+}
+
+/** A transcript can be mirrored before its call: it waits some minutes for it. */
+const waitsForCall = `(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
+  select from warehouse.transcripts t join warehouse.calls c using (call_id)
+  where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
+
+/** Takes the oldest events that are due, in the order of mirroring. They come back if the transaction is not committed. */
+export async function takeEvents(tx: Transaction, most: number): Promise<Noted[]> {
+  const rows = await query<{ event_id: string; kind: TriggerKind; key: string; happened_at: Date }>(
+    tx,
+    `delete from ops.rule_events e using (
+       select event_id from ops.rule_events e where due_at <= now() and not ${waitsForCall} order by event_id limit $1
+       for update skip locked) due
+     where e.event_id = due.event_id
+     returning e.event_id, e.kind, e.key, e.happened_at`,
+    [most],
+  );
+  return rows
+    .map(({ event_id, kind, key, happened_at }) => ({ eventId: event_id, trigger: { kind, key, at: happened_at } }))
+    .sort((a, b) => Number(BigInt(a.eventId) - BigInt(b.eventId)));
+}
+
+/** After so many failures an event is given up. */
+const mostTries = 5;
+
+/** Lets the first due event be tried later, when it is what keeps the others from being evaluated. */
+export async function deferFirst(db: Database): Promise<{ readonly isGivenUp: boolean }> {
+  const rows = await query<{ is_given_up: boolean }>(
+    db,
+    `with first as (
+       select event_id from ops.rule_events where due_at <= now() order by event_id limit 1 for update skip locked
+     ), given_up as (
+       delete from ops.rule_events e using first where e.event_id = first.event_id and e.tries >= $1 returning 1
+     ), deferred as (
+       update ops.rule_events e set tries = tries + 1, due_at = now() + least(60, power(3, tries)) * interval '1 second'
+       from first where e.event_id = first.event_id and e.tries < $1
+     )
+     select exists (select from given_up) as is_given_up`,
+    [mostTries],
+  );
+  return { isGivenUp: rows[0]?.is_given_up ?? false };
+}
+
+/** Forgets what happened while rules are off: they must not act on it when they are turned on. */
+export async function dropEvents(db: Database): Promise<void> {
+  await query(db, 'delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)', []);
+}
+
+/**
+ * Threads that have been silent long enough for a rule, and that it has not met in this silence. Read from the mirror, so
+ * no timer is lost with a process. A silence counts for a day after it became long enough, so that a rule that is new does
+ * not act on all of history.
+ */
+export async function idleTriggers(
+  tx: Transaction,
+  { rules }: Pick<RuleSet, 'rules'>,
+  most: number,
+): Promise<Trigger[]> {
+  const triggers: Trigger[] = [];
+  const durations = Map.groupBy(
+    rules.filter(({ on, mode }) => on === 'thread_idle' && mode !== 'off'),
+    ({ idleSeconds }) => idleSeconds ?? 0,
+  );
+  for (const [idleSeconds, waiting] of durations) {
+    const furthest = Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds));
+    const rows = await query<{ key: string; at: Date }>(
+      tx,
+      `select c.conversation_id || '/' || m.message_id as key, c.last_message_at + $1 * interval '1 second' as at
+       from warehouse.sms_conversations c
+       cross join lateral (
+         select message_id from warehouse.sms_messages m
+         where m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true and m.sent_at is not null
+         order by m.sent_at desc, m.message_id desc limit 1
+       ) m
+       where c.deleted_at is null and c.last_message_at <= now() - $1 * interval '1 second'
+         and c.last_message_at > now() - ($1 + $2) * interval '1 second'
+         and exists (
+           select from unnest($3::text[]) as w (rule)
+           where not exists (select from ops.rule_runs r
+             where r.rule = w.rule and r.trigger_kind = 'thread_idle' and r.trigger_key = c.conversation_id || '/' || m.message_id))
+       order by c.last_message_at limit $4`,
+      [idleSeconds, furthest, waiting.map(({ name }) => name), most],
+    );
+    triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
+  }
+  return triggers;
+}

@@ -1,0 +1,97 @@
+import type { Action } from '../evaluate.ts';
+import type { Case } from '../facts/read.ts';
+
+interface Thread {
+  readonly line: string;
+  readonly number: string;
+}
+
+/** A reply that a simulated rule would have sent. */
+export interface StagedSend extends Thread {
+  readonly at: Date;
+  readonly text: string;
+}
+
+/** What simulated rules have changed so far: laid over the facts of what really was. */
+export interface Stage {
+  /** The case as it would have been. */
+  seen(each: Case): Case;
+  send(sent: StagedSend): void;
+  sentTo(thread: Thread): readonly StagedSend[];
+  act(each: Case, action: Action): void;
+}
+
+interface State {
+  isResolved?: boolean;
+  assignedTo?: number | undefined;
+  isAssignmentSet?: boolean;
+}
+
+export function createStage(): Stage {
+  const sends = new Map<string, StagedSend[]>();
+  const states = new Map<string, State>();
+
+  function stateOf(thread: Thread): State {
+    const held = states.get(keyOf(thread)) ?? {};
+    states.set(keyOf(thread), held);
+    return held;
+  }
+
+  return {
+    sentTo: (thread) => sends.get(keyOf(thread)) ?? [],
+    send(sent) {
+      sends.set(keyOf(sent), [...(sends.get(keyOf(sent)) ?? []), sent]);
+    },
+    act({ subject, facts }, action) {
+      if (!subject || typeof facts === 'string') return;
+      const state = stateOf(subject);
+      if (action.kind === 'resolve') state.isResolved = true;
+      if (action.kind === 'reopen') state.isResolved = false;
+      if (action.kind !== 'assign' || action.to.kind === 'named') return;
+      state.isAssignmentSet = true;
+      state.assignedTo =
+        action.to.kind === 'user' ? action.to.userId : action.to.kind === 'line' ? facts.line?.user_ids[0] : undefined;
+    },
+    seen(each) {
+      const { subject, facts, trigger } = each;
+      if (!subject || typeof facts === 'string' || !facts.thread || !facts.contact) return each;
+      const before = (sends.get(keyOf(subject)) ?? []).filter(({ at }) => at <= trigger.at);
+      const state = states.get(keyOf(subject)) ?? {};
+      const last = before.at(-1)?.at;
+      const { thread, contact } = facts;
+      const isLast =
+        last !== undefined && last >= (thread.last_inbound_at ?? last) && last >= (thread.last_outbound_at ?? last);
+      return {
+        ...each,
+        facts: {
+          ...facts,
+          thread: {
+            ...thread,
+            exists: thread.exists || before.length > 0,
+            message_count: thread.message_count + before.length,
+            outbound_count: thread.outbound_count + before.length,
+            last_outbound_at: later(thread.last_outbound_at, last),
+            last_direction: isLast ? 'out' : thread.last_direction,
+            is_resolved: state.isResolved ?? thread.is_resolved,
+            assigned_user_id: state.isAssignmentSet ? state.assignedTo : thread.assigned_user_id,
+          },
+          contact: {
+            ...contact,
+            is_new: contact.is_new && before.length === 0,
+            earlier_messages: contact.earlier_messages + before.length,
+            last_message_at: later(contact.last_message_at, last),
+          },
+        },
+      };
+    },
+  };
+}
+
+function later(a: Date | undefined, b: Date | undefined): Date | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a > b ? a : b;
+}
+
+function keyOf({ line, number }: Thread): string {
+  return `${line}/${number}`;
+}

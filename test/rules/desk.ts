@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { WorkerOptions } from '../../workers/workers.ts';
+import type { Backend } from '../stores/backends.ts';
+import { createWorld, until, type World, type WorldOptions } from '../world.ts';
+
+/** A world with rules of its own. */
+export interface RulesDesk extends World {
+  /** Replaces the file; resolves when it is in force, or refused. */
+  rules(text: string): Promise<void>;
+  readonly rulesFile: string;
+  /** Resolves when everything noted was evaluated and everything due was done. */
+  acted(): Promise<void>;
+  runs(rule?: string): Promise<Run[]>;
+  actions(rule: string): Promise<ActionRow[]>;
+}
+
+export interface Run {
+  readonly rule: string;
+  readonly trigger_kind: string;
+  readonly trigger_key: string;
+  readonly is_matched: boolean;
+  readonly reason: string;
+  readonly mode: string;
+  readonly facts: Record<string, unknown>;
+}
+
+export interface ActionRow {
+  readonly kind: string;
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+/** The sends of a test settle in moments. */
+const quickSends: NonNullable<WorkerOptions['sends']> = { everyMs: 50 };
+
+export async function createDesk(
+  text: string,
+  mode: 'off' | 'dry-run' | 'live',
+  backend: Backend,
+  options: Partial<WorldOptions> = {},
+): Promise<RulesDesk> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-rules-'));
+  const rulesFile = join(folder, 'rules.yaml');
+  await writeFile(rulesFile, text);
+  const world = await createWorld({
+    backend,
+    ...options,
+    sandbox: { deliveryRetriesMs: [50], ...options.sandbox },
+    workers: options.workers === null ? null : { sends: quickSends, ...options.workers },
+    environment: { RULES_MODE: mode, RULES_FILE: rulesFile, ...options.environment },
+  });
+  const { query, value } = world;
+  let shown = 0;
+
+  async function isActed(): Promise<boolean> {
+    const left = await value(
+      `select (select count(*) from ops.rule_events where due_at < now() + interval '1 second')
+         + (select count(*) from ops.rule_actions where state = 'waiting' and due_at < now() + interval '3 seconds')`,
+    );
+    return Number(left) === 0;
+  }
+
+  return {
+    ...world,
+    get sandbox() {
+      return world.sandbox;
+    },
+    rulesFile,
+    async rules(changed) {
+      shown += 1;
+      const before = await value('select checked_at from ops.rules_loaded');
+      await writeFile(rulesFile, `${changed}\n# ${shown}\n`);
+      await until(async () => String(await value('select checked_at from ops.rules_loaded')) !== String(before));
+    },
+    async acted() {
+      await world.settled();
+      await until(isActed, async () =>
+        JSON.stringify([
+          await query('select kind, key from ops.rule_events'),
+          await query(`select kind, state, reason, tries, due_at from ops.rule_actions where state = 'waiting'`),
+          await query('select state, reason, trigger_kind, due_at, expires_at from ops.sends'),
+        ]),
+      );
+    },
+    runs: (rule) =>
+      query<Run>(
+        `select rule, trigger_kind, trigger_key, is_matched, reason, mode, facts from ops.rule_runs
+         where $1::text is null or rule = $1 order by run_id`,
+        rule ?? null,
+      ),
+    actions: (rule) =>
+      query<ActionRow>(
+        `select a.kind, a.state, a.reason from ops.rule_actions a join ops.rule_runs r using (run_id)
+         where r.rule = $1 order by a.run_id, a.ordinal`,
+        rule,
+      ),
+    async close() {
+      await world.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,250 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { RulesError } from '../../src/rules/file/problem.ts';
+import { rulesJsonSchema } from '../../src/rules/file/schema.ts';
+import { nearest } from '../../src/rules/file/suggestion.ts';
+import { triggerKinds } from '../../src/rules/triggers.ts';
+
+const options = { file: 'rules.yaml', timeZone: 'America/New_York' };
+
+function refusalOf(text: string): RulesError {
+  try {
+    parseRules(text, options);
+  } catch (error) {
+    if (error instanceof RulesError) return error;
+    throw error;
+  }
+  throw new Error('the file was taken');
+}
+
+/** A rule on texts with one line changed; `if` stands in line 4, the step in line 5. */
+const rule = (condition: string, step = 'reopen: true', on = 'message_received') =>
+  `rules:\n  - name: one\n    on: ${on}\n    if: ${condition}\n    do: [{ ${step} }]\n`;
+
+// The caret stands under the first character of what is quoted here.
+const mistakes: readonly (readonly [
+  what: string,
+  text: string,
+  at: [line: number, column: number],
+  message: string,
+  cure: string,
+])[] = [
+  ['a misspelt key of the file', 'ruels: []\n', [1, 1], 'no `ruels`', 'Did you mean "rules"?'],
+  [
+    'a misspelt key of a rule',
+    'rules:\n  - name: one\n    onn: call_missed\n    on: call_missed\n    do: [{ reopen: true }]\n',
+    [3, 5],
+    'no `onn`',
+    'Did you mean "on"?',
+  ],
+  [
+    'a misspelt trigger',
+    rule('"true"', undefined, 'mesage_received'),
+    [3, 9],
+    'no "mesage_received"',
+    'Did you mean "message_received"?',
+  ],
+  ['a misspelt step', rule('"true"', 'replly: hi'), [5, 12], 'no `replly`', 'Did you mean "reply"?'],
+  ['two things in one step', rule('"true"', 'reply: hi, comment: ho'), [5, 10], 'one thing', 'items of their own'],
+  [
+    'a key misspelt within a step',
+    rule('"true"', 'resolve: { coment: hi }'),
+    [5, 23],
+    'no `coment`',
+    'Did you mean "comment"?',
+  ],
+  ['a number for a text', rule('"true"', 'reply: 5'), [5, 19], 'a number, not a text', 'quotes'],
+  ['a step that is no step', rule('"true"', 'resolve: 7'), [5, 21], 'a number', 'resolve: true'],
+  [
+    'a rule without a name',
+    'rules:\n  - on: call_missed\n    do: [{ reopen: true }]\n',
+    [2, 5],
+    '`name` is missing',
+    'Add name.',
+  ],
+  [
+    'nothing to do',
+    'rules:\n  - name: one\n    on: call_missed\n    do: []\n',
+    [4, 9],
+    'nothing to do',
+    'at least one',
+  ],
+  ['a silence without a length', rule('"true"', undefined, 'thread_idle'), [3, 9], 'needs `for`', 'for: 48h'],
+  [
+    'a length without a silence',
+    'rules:\n  - name: one\n    on: call_missed\n    for: 48h\n    do: [{ reopen: true }]\n',
+    [4, 10],
+    'belongs to thread_idle',
+    'Remove it',
+  ],
+  [
+    'a length that is none',
+    'rules:\n  - name: one\n    on: thread_idle\n    for: 2 days\n    do: [{ reopen: true }]\n',
+    [4, 10],
+    'no duration',
+    '48h or 7d',
+  ],
+  [
+    'two replies',
+    'rules:\n  - name: one\n    on: call_missed\n    do:\n      - reply: a\n      - reply: b\n',
+    [6, 9],
+    'one reply',
+    'second rule',
+  ],
+  [
+    'two rules of one name',
+    `${rule('"true"')}  - name: one\n    on: call_missed\n    do: [{ reopen: true }]\n`,
+    [6, 11],
+    'two rules called one',
+    'line 2',
+  ],
+  [
+    'an opening that ends before it begins',
+    'business_hours: { monday: 17:00-09:00 }\nrules: []\n',
+    [1, 27],
+    'ends before it begins',
+    'midnight',
+  ],
+  ['a day that is none', 'business_hours: { holidays: [2026-02-30] }\nrules: []\n', [1, 30], 'no day', '2026-12-25'],
+  ['a fact that is none', rule('\'message.txt == "a"\''), [4, 18], 'no fact message.txt', 'Did you mean "text"?'],
+  [
+    'a fact within has',
+    rule('has(thread.is_resolve)'),
+    [4, 20],
+    'no fact thread.is_resolve',
+    'Did you mean "is_resolved"?',
+  ],
+  ['a group that is none', rule('contct.is_new'), [4, 9], 'nothing called contct', 'Did you mean "contact"?'],
+  [
+    'a group of another trigger',
+    rule('\'call.status == "missed"\''),
+    [4, 10],
+    'knows nothing of `call`',
+    'call_missed',
+  ],
+  ['types that do not go together', rule('message.text == 1'), [4, 9], 'string == int', 'one type'],
+  ['a comparison with null', rule('thread.is_resolved == null'), [4, 9], 'bool == null', 'has('],
+  ['a text for a condition', rule('message.text'), [4, 9], 'a string, not true or false', 'Compare'],
+  [
+    'a fact that can be missing',
+    rule('thread.is_resolved'),
+    [4, 16],
+    'thread.is_resolved can be missing',
+    'has(thread.is_resolved)',
+  ],
+  [
+    'a length of time that is none, where nothing reaches it',
+    rule('false && now - message.sent_at > duration("2 days")'),
+    [4, 51],
+    '"2 days" is no duration',
+    '"48h"',
+  ],
+  [
+    'a pattern that is none, in double quotes',
+    rule('"message.plain.matches(\\"(\\")"'),
+    [4, 33],
+    'no regular expression',
+    'RE2',
+  ],
+  ['a pattern that RE2 has not', rule('\'message.plain.matches("(?=a)")\''), [4, 32], 'no regular expression', 'RE2'],
+  ['an expression that ends early', rule('message.id >'), [4, 21], 'EOF', 'no CEL'],
+  ['a function that is none', rule("'sze(message.text) > 1'"), [4, 10], 'sze', 'Did you mean "size"?'],
+  [
+    'a place in the second line of a folded text',
+    'rules:\n  - name: one\n    on: message_received\n    if: >-\n      message.id > 3 &&\n      message.txt == "a"\n    do: [{ reopen: true }]\n',
+    [6, 15],
+    'no fact message.txt',
+    '"text"',
+  ],
+  [
+    'a place in the second line of a literal text',
+    'rules:\n  - name: one\n    on: message_received\n    do:\n      - reply: |\n          Hello\n          {{ contact.nam }}\n',
+    [7, 22],
+    'no fact contact.nam',
+    '"name"',
+  ],
+  [
+    'a name in a template, where nothing reaches it',
+    rule('"true"', "reply: '{% if contact.is_new and contact.nme %}x{% endif %}'"),
+    [5, 53],
+    'no fact contact.nme',
+    '"name"',
+  ],
+  [
+    'a filter that is none',
+    rule('"true"', "reply: '{{ message.text | upcas }}'"),
+    [5, 38],
+    'no filter upcas',
+    '"upcase"',
+  ],
+  ['another file', rule('"true"', 'reply: \'{% include "x" %}\''), [5, 20], 'no tag include', 'There is'],
+  ['a template that does not end', rule('"true"', "reply: '{{ message.text'"), [5, 20], 'not closed', 'README'],
+  ['a text that is too long', rule('"true"', `reply: '${'é'.repeat(1_001)}'`), [5, 20], '2002 bytes', '2000'],
+  ['tabs', 'rules:\n\t- name: one\n', [2, 1], 'no YAML', 'spaces'],
+  ['a quote that is not closed', 'rules:\n  - name: "one\n', [3, 1], 'no YAML', 'quotes'],
+];
+
+describe('a mistake has its line, column, caret and cure', () => {
+  test.each(mistakes)('%s', (_what, text, [line, column], message, cure) => {
+    const error = refusalOf(text.replaceAll('if: "true"', 'if: message.id > 0'));
+    const problem = error.problems.find((each) => each.line === line && each.column === column);
+    expect(problem, error.message).toBeDefined();
+    expect(problem?.message).toContain(message);
+    expect(problem?.cure).toContain(cure);
+    const shown = error.message.split('\n');
+    const at = shown.findIndex((each) => each.startsWith(`rules.yaml:${line}:${column}: `));
+    const source = text.replaceAll('if: "true"', 'if: message.id > 0').split('\n')[line - 1];
+    if (source === undefined) return;
+    const caret = shown[at + 2]?.replaceAll('\t', ' ').indexOf('^') ?? -1;
+    expect(shown[at + 1]?.slice(8)).toBe(source);
+    expect(caret - 8).toBe(column - 1);
+  });
+});
+
+test('all mistakes come at once, in the order of the file', () => {
+  const { problems } = refusalOf(
+    'rules:\n  - name: a\n    on: message_received\n    if: message.txt\n    do: [{ reply: "{{ x }}" }]\n  - name: b\n    on: call_missed\n    if: nope\n    do: [{ comment: "{{ call.nope }}" }]\n',
+  );
+  expect(problems.map(({ line }) => line)).toEqual([4, 5, 8, 9]);
+});
+
+test('the shipped rules are good', async () => {
+  const set = parseRules(await readFile('config/rules.yaml', 'utf8'), options);
+  expect(set.rules.map(({ name }) => name)).toEqual([
+    'thanks-resolves',
+    'out-of-hours-reply',
+    'missed-call-text-back',
+    'voicemail-acknowledgement',
+    'resolve-after-silence',
+    'urgent-call-assigns',
+  ]);
+});
+
+test('the schema for editors is generated from the one that rules are checked with', async () => {
+  expect(JSON.parse(await readFile('config/rules.schema.json', 'utf8'))).toEqual(rulesJsonSchema());
+});
+
+test('the version changes with the text', () => {
+  const version = (text: string) => parseRules(text, options).version;
+  expect(version('rules: []\n')).toBe(version('rules: []\n'));
+  expect(version('rules: [] # other\n')).not.toBe(version('rules: []\n'));
+});
+
+test.each(triggerKinds)('a rule on %s can use every fact that it is given', (kind) => {
+  const length = kind === 'thread_idle' ? '\n    for: 1h' : '';
+  const text = `rules:\n  - name: one\n    on: ${kind}${length}\n    if: hours.is_open && thread.message_count >= 0 && now > timestamp("2020-01-01T00:00:00Z")\n    do: [{ comment: '{{ thread.number }} {{ now | date: "%H" }}' }]\n`;
+  expect(parseRules(text, options).rules).toHaveLength(1);
+});
+
+test('"on" is a word and not a truth', () => {
+  expect(parse('on: 1')).toEqual({ on: 1 });
+});
+
+test.each([
+  ['mesage', ['message', 'thread'], 'message'],
+  ['xyz', ['message', 'thread'], undefined],
+])('nearest to %s', (word, known, expected) => {
+  expect(nearest(word, known)).toBe(expected);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { type BusinessHours, hoursAt, instantOf, weekdays } from '../../src/rules/facts/hours.ts';
+import { plainText } from '../../src/rules/facts/plain.ts';
+
+const hours = (timeZone: string, holidays: string[] = []): BusinessHours => ({
+  timeZone,
+  week: Object.fromEntries(
+    weekdays.map((name) => [name, [{ from: 9 * 60, to: 17 * 60 }]]),
+  ) as unknown as BusinessHours['week'],
+  holidays: new Set(holidays),
+});
+
+// Days on which clocks are set somewhere.
+const changes = ['2026-03-08', '2026-03-29', '2026-04-05', '2026-09-27', '2026-10-25', '2026-11-01'];
+
+test('every zone opens when its own clock says so, on the days on which clocks are set', () => {
+  for (const zone of Intl.supportedValuesOf('timeZone')) {
+    const clock = new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone,
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
+    const opening = changes.map((date) => clock.format(instantOf(date, 9 * 60, zone)));
+    expect(new Set(opening), zone).toEqual(new Set(['09:00']));
+  }
+});
+
+test.each([
+  ['America/New_York', '2026-03-08', 23],
+  ['America/New_York', '2026-11-01', 25],
+  ['Europe/Berlin', '2026-03-29', 23],
+  ['Europe/Berlin', '2026-10-25', 25],
+  ['Australia/Lord_Howe', '2026-04-05', 24.5],
+  ['Asia/Kolkata', '2026-03-08', 24],
+])('in %s, %s has %d hours', (zone, date, length) => {
+  expect((instantOf(date, 1_440, zone).getTime() - instantOf(date, 0, zone).getTime()) / 3_600_000).toBe(length);
+});
+
+test('the hour that comes twice begins with its first time, and a skipped one after the leap', () => {
+  expect(instantOf('2026-11-01', 90, 'America/New_York').toISOString()).toBe('2026-11-01T05:30:00.000Z');
+  expect(instantOf('2026-03-08', 150, 'America/New_York').toISOString()).toBe('2026-03-08T07:30:00.000Z');
+});
+
+test('what is open closes at the end of the last span that touches', () => {
+  const round: BusinessHours = {
+    ...hours('UTC'),
+    week: { ...hours('UTC').week, monday: [{ from: 20 * 60, to: 1_440 }], tuesday: [{ from: 0, to: 120 }] },
+  };
+  expect(hoursAt(round, new Date('2026-06-01T22:00:00Z'))).toMatchObject({
+    is_open: true,
+    weekday: 'monday',
+    closes_at: new Date('2026-06-02T02:00:00Z'),
+  });
+});
+
+test('a holiday is closed, and the next opening is after it', () => {
+  const at = hoursAt(hours('America/New_York', ['2026-12-25']), new Date('2026-12-25T15:00:00Z'));
+  expect(at).toMatchObject({ is_open: false, is_holiday: true, opens_at: new Date('2026-12-26T14:00:00Z') });
+});
+
+test('what never opens has no next opening', () => {
+  const never = {
+    ...hours('UTC'),
+    week: Object.fromEntries(weekdays.map((name) => [name, []])) as unknown as BusinessHours['week'],
+  };
+  expect(hoursAt(never, new Date()).opens_at).toBeUndefined();
+});
+
+test.each([
+  ['  Thank   you!! 🙏', 'thank you'],
+  ['THANKS.', 'thanks'],
+  ['Merci, déjà', 'merci deja'],
+  ["that's it", 'thats it'],
+])('%j is plainly %j', (text, plain) => {
+  expect(plainText(text)).toBe(plain);
+});

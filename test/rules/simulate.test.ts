@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, expect, test } from 'vitest';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { type SimulationOptions, simulate } from '../../src/rules/simulate/simulate.ts';
+import { until } from '../world.ts';
+import { createDesk } from './desk.ts';
+
+const text = `
+business_hours: {}
+rules:
+  - name: thanks
+    on: message_received
+    if: message.plain.matches("^(thanks|thank you)$") && thread.outbound_count > 0
+    do: [{ resolve: { comment: Thanks. } }]
+    stop: true
+  - name: closed
+    on: message_received
+    if: '!hours.is_open'
+    do: [{ reply: 'We are closed. {{ thread.number }}' }]
+    limits: { per_thread: 1 per 1h, quiet_hours: none }
+  - name: second
+    on: message_received
+    if: replies.count > 0 && thread.last_direction == "in"
+    do: [{ comment: 'Again, {{ replies.count }}.' }]
+  - name: missed
+    on: call_missed
+    if: call.direction == "inbound" && line.can_text
+    do: [{ reply: 'Sorry that we missed you.' }]
+    limits: { per_thread: 1 per 1h, quiet_hours: none }
+  - name: silent
+    on: thread_idle
+    for: 2s
+    if: thread.last_direction == "out" && !(has(thread.is_resolved) && thread.is_resolved)
+    do: [{ resolve: true }]
+`;
+
+const desk = await createDesk(text, 'live', 'postgres');
+const { sandbox, query, value } = desk;
+afterAll(() => desk.close());
+
+const span = async (): Promise<Pick<SimulationOptions, 'from' | 'to'>> => {
+  const [row] = await query<{ from: Date; to: Date }>(
+    `select date_trunc('second', min(at)) as "from", clock_timestamp() as "to" from (
+       select min(sent_at) as at from warehouse.sms_messages union all select min(ended_at) from warehouse.calls) a`,
+  );
+  return row as { from: Date; to: Date };
+};
+
+const nap = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('a simulation does what live rules then did on the same history', async () => {
+  const line = String(
+    await until(async () => (await value('select min(line) from warehouse.sms_lines')) !== null).then(() =>
+      value('select min(line) from warehouse.sms_lines'),
+    ),
+  );
+  const say = (number: string, said: string, direction: 'in' | 'out' = 'in') =>
+    sandbox.emit.sms({ line, number, text: said, direction });
+  await say('17185550201', 'Are you open?');
+  await say('17185550202', 'STOP');
+  await say('17185550203', 'hello there');
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
+  await desk.acted();
+  // Whoever writes within four seconds of our text looks like a machine to the ledger.
+  await nap(4_500);
+  await say('17185550201', 'Hm, when then?');
+  await say('17185550203', 'thank you');
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
+  await desk.acted();
+  await until(
+    async () => Number(await value(`select count(*) from ops.rule_runs where rule = 'silent' and is_matched`)) >= 1,
+  );
+  await nap(3_000);
+  await desk.acted();
+
+  const live = await query<{ rule: string; key: string; fate: string | null }>(
+    `select r.rule, r.trigger_kind || ' ' || split_part(r.trigger_key, '/', 1) as key,
+       case s.state when 'SENT' then 'sent' when 'DENIED' then s.reason end as fate
+     from ops.rule_runs r left join ops.rule_actions a on a.run_id = r.run_id and a.kind = 'reply' left join ops.sends s using (send_id)
+     where r.is_matched`,
+  );
+  expect(live.length).toBeGreaterThan(4);
+  const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
+  const report = await simulate(desk.context.database.db, { set, ...(await span()) });
+  const tallied = (rule: string) => {
+    const own = live.filter((each) => each.rule === rule);
+    const denied = own.flatMap(({ fate }) => (fate === null || fate === 'sent' ? [] : [fate]));
+    return {
+      rule,
+      matched: own.length,
+      messages: own.filter(({ fate }) => fate === 'sent').length,
+      denied: denied.sort(),
+    };
+  };
+  expect(
+    report.rules.map(({ rule, matched, messages, blocked }) => ({
+      rule,
+      matched,
+      messages,
+      denied: Object.entries(blocked)
+        .flatMap(([gate, count]) => Array(count).fill(gate))
+        .sort(),
+    })),
+  ).toEqual(set.rules.map(({ name }) => tallied(name)));
+  const sent = live.filter(({ fate }) => fate === 'sent').length;
+  expect(sent).toBeGreaterThan(1);
+  expect(sandbox.sends()).toHaveLength(sent);
+  expect(report.segments).toBe(report.messages);
+  expect(report.micros).toBeGreaterThan(0);
+}, 60_000);
+
+test('a simulation writes nothing', async () => {
+  const counts = () =>
+    query(
+      `select (select count(*) from ops.rule_runs) as runs, (select count(*) from ops.sends) as sends, (select count(*) from ops.rule_actions) as actions,
+         (select count(*) from warehouse.sms_conversation_events) as events, (select sum(sends_count) from ops.send_budgets) as budgets`,
+    );
+  const before = await counts();
+  const set = parseRules(await readFile('config/rules.yaml', 'utf8'), {
+    file: 'rules.yaml',
+    timeZone: 'America/New_York',
+  });
+  const report = await simulate(desk.context.database.db, { set, ...(await span()) });
+  expect(report.rules.map(({ tried }) => tried).some((tried) => tried > 0)).toBe(true);
+  expect(await counts()).toEqual(before);
+});
+
+test('what is counted is counted by day, with examples that name nobody', async () => {
+  const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
+  const report = await simulate(desk.context.database.db, { set, ...(await span()), examples: 1 });
+  for (const rule of report.rules) {
+    const days = Object.values(rule.days);
+    expect(days.reduce((sum, { matched }) => sum + matched, 0)).toBe(rule.matched);
+    expect(days.reduce((sum, { micros }) => sum + micros, 0)).toBe(rule.micros);
+    expect(rule.examples.length).toBeLessThanOrEqual(1);
+    for (const { thread } of rule.examples) expect(thread).toMatch(/^…\d{4}\/…\d{4}$/);
+  }
+});

@@ -1,0 +1,92 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { backends } from '../stores/backends.ts';
+import { until } from '../world.ts';
+import { createDesk, type RulesDesk } from './desk.ts';
+
+const rules = `
+rules:
+  - { name: text-in, on: message_received, if: 'message.plain.startsWith("hello")', do: [{ comment: 'A text: {{ message.text }}' }] }
+  - { name: silent, on: thread_idle, for: 1s, if: 'thread.last_direction == "out"', do: [{ resolve: { comment: Silent. } }] }
+  - { name: missed, on: call_missed, do: [{ comment: Missed. }] }
+  - { name: ended, on: call_ended, if: 'call.direction == "inbound"', do: [{ comment: Ended. }] }
+  - { name: voicemail, on: voicemail_left, do: [{ comment: Voicemail. }] }
+  - { name: transcribed, on: transcript_ready, do: [{ comment: '{{ transcript.summary | default: "none" }}' }] }
+  - { name: urgent, on: action_required, if: transcript.is_urgent, do: [{ assign: line }] }
+`;
+
+const desks = new Map<string, RulesDesk>();
+for (const backend of backends) desks.set(backend, await createDesk(rules, 'live', backend));
+afterAll(async () => {
+  for (const desk of desks.values()) await desk.close();
+});
+
+describe.each(backends)('on %s', (backend) => {
+  const desk = desks.get(backend) as RulesDesk;
+  const { sandbox, value, query } = desk;
+
+  test('a text that comes in is a trigger, once it is mirrored', async () => {
+    const { number } = await sandbox.emit.sms({ number: '15552220001', text: 'Hello, are you open?' });
+    await sandbox.emit.sms({ number: '15552220001', direction: 'out', text: 'hello yourself' });
+    await desk.acted();
+    await until(async () => (await desk.runs('text-in')).length === 1);
+    expect(await desk.runs('text-in')).toMatchObject([{ is_matched: true, reason: 'matched', mode: 'live' }]);
+    expect(await desk.actions('text-in')).toEqual([{ kind: 'comment', state: 'done', reason: null }]);
+    expect(
+      await query(
+        `select e.axis, e.actor, e.observed_via from warehouse.sms_conversation_events e
+         join warehouse.sms_conversations using (conversation_id) where number = $1`,
+        number,
+      ),
+    ).toEqual([{ axis: 'comment', actor: 'rule text-in', observed_via: 'conversations.comment' }]);
+  });
+
+  test('silence is a trigger, by the mirror and not by a timer', async () => {
+    await sandbox.emit.sms({ number: '15552220002', direction: 'out', text: 'See you' });
+    await desk.settled();
+    await until(
+      async () =>
+        (await value(`select is_resolved from warehouse.sms_conversations where number = '15552220002'`)) === true,
+    );
+    expect((await desk.runs('silent')).filter(({ is_matched }) => is_matched).length).toBeGreaterThan(0);
+  });
+
+  test('calls are triggers when they have ended: missed, with a voicemail, or answered', async () => {
+    await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '15552220003', durationSeconds: 20 });
+    await sandbox.emit.call({ direction: 'inbound', status: 'voicemail', number: '15552220004', durationSeconds: 20 });
+    await desk.settled();
+    await until(async () => (await desk.runs('missed')).length + (await desk.runs('voicemail')).length === 2);
+    expect(await desk.runs('ended')).toHaveLength(2);
+    expect((await desk.runs('missed'))[0]).toMatchObject({ trigger_kind: 'call_missed', is_matched: true });
+  });
+
+  test('a transcript is a trigger, and so is what it asks for', async () => {
+    const { id } = await sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      recorded: true,
+      durationSeconds: 120,
+      transfers: 0,
+      recordingAfterMs: 0,
+      transcriptAfterMs: null,
+      number: '15552220005',
+    });
+    await sandbox.emit.transcript({
+      callId: id,
+      actionRequired: true,
+      urgentActionRequired: true,
+      shortSummary: 'A leak',
+    });
+    await desk.settled();
+    await until(async () => (await desk.runs('urgent')).length === 1);
+    await desk.acted();
+    expect(await desk.runs('transcribed')).toMatchObject([{ is_matched: true }]);
+    expect(await desk.runs('urgent')).toMatchObject([{ is_matched: true, facts: { 'transcript.is_urgent': true } }]);
+  });
+
+  test('nothing that anybody wrote is kept of what rules were told', async () => {
+    const kept = JSON.stringify(await query('select * from ops.rule_runs'));
+    expect(kept).not.toContain('are you open');
+    expect(JSON.stringify(await query('select * from ops.rule_actions'))).not.toContain('are you open');
+    expect(desk.logged()).not.toContain('are you open');
+  });
+});
