@@ -3,12 +3,13 @@ export interface QueueSettings {
   readonly concurrency: number;
 }
 
-/** The queues, by what their handlers read; most of a handler's time is spent waiting for the API. */
+/** The queues, by what their handlers read or send; most of a handler's time is spent waiting for the API. */
 export const queueSettings = {
   conversations: { concurrency: 16 },
   calls: { concurrency: 32 },
   transcripts: { concurrency: 8 },
   directory: { concurrency: 2 },
+  sends: { concurrency: 4 },
 } as const satisfies Record<string, QueueSettings>;
 
 export type QueueName = keyof typeof queueSettings;

@@ -57,8 +57,8 @@ const layers: readonly (readonly string[])[] = [
     'src/storable.ts',
   ],
   ['src/service', 'src/events', 'src/queues', 'src/warehouse', 'src/sandbox'],
-  ['src/migrations.ts', 'src/inbox'],
-  ['src/sync', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
+  ['src/migrations.ts', 'src/inbox', 'src/credentials'],
+  ['src/sync', 'src/erasure', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
   ['src/receiver', 'src/status'],
   ['workers', 'src/local'],
   ['src/cli'],
@@ -67,7 +67,10 @@ const layers: readonly (readonly string[])[] = [
 ];
 
 /** Parts of one layer that know each other, and why. */
-const neighbours = new Map([['src/warehouse', ['src/service']]]); // it mirrors the service's entities
+const neighbours = new Map([
+  ['src/warehouse', ['src/service']], // it mirrors the service's entities
+  ['src/rules', ['src/ledger']], // rules plan what the ledger sends
+]);
 
 function placeOf(file: string): { height: number; part: string } | undefined {
   for (const [height, parts] of layers.entries()) {
@@ -112,6 +115,21 @@ describe('the layers', () => {
   test('keep tests out of the program', () => {
     expect(imports.filter(({ from, to }) => !within('test')(from) && within('test')(to)).map(shown)).toEqual([]);
   });
+});
+
+test('only the ledger sends', () => {
+  const allowed = ['src/ledger', 'src/service', 'src/sandbox'].map(within);
+  const senders = sources.filter(
+    (file) =>
+      !within('test')(file) &&
+      !allowed.some((is) => is(file)) &&
+      /\bmessages\s*\??\.\s*send\b|\/sms\/messages/.test(texts.get(file) ?? ''),
+  );
+  expect(senders).toEqual([]);
+  const handsOut = sources.filter(
+    (file) => !within('test')(file) && /\bservice\??\.messages\b/.test(texts.get(file) ?? ''),
+  );
+  expect(handsOut).toEqual(['workers/sends.ts']);
 });
 
 test('no import leads back to where it began', () => {

@@ -1,5 +1,7 @@
 import { endRetention } from '../src/inbox/operations.ts';
 import type { Log } from '../src/log.ts';
+import { auditQuality } from '../src/reporting/audits.ts';
+import { drainRollups } from '../src/reporting/rollups.ts';
 import type { Reconciler } from '../src/sync/coverage/reconcile.ts';
 import type { EvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { Database } from '../src/warehouse/database.ts';
@@ -16,8 +18,10 @@ export interface Maintenance {
 
 const driftEveryMs = 5_000;
 const retentionEveryMs = 300_000;
+const rollupsEveryMs = 10_000;
+const auditEveryMs = 3_600_000;
 
-/** The housekeeping of a worker: writes the drift that was counted, and ends the retention of old deliveries. */
+/** The housekeeping of a worker: drift, completeness, what the reports are read from, and the retention of deliveries. */
 export function createMaintenance(parts: {
   db: Database;
   log: Log;
@@ -57,6 +61,8 @@ export function createMaintenance(parts: {
     every(pace.callsMs, 'Comparing call history', () => reconciler.round(stopping.signal)),
     every(pace.textsMs, 'Looking for lost texts', () => evidence.round()),
     every(pace.textsMs, 'Comparing unread counts', () => evidence.compareUnread()),
+    every(rollupsEveryMs, 'Working changes into the rollups', () => drainRollups(db, stopping.signal)),
+    every(auditEveryMs, 'Counting what is odd in the data', () => auditQuality(db)),
     every(retentionEveryMs, 'Ending the retention of deliveries', () => endRetention(db, retentionDays)),
   ];
   return {

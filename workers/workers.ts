@@ -4,6 +4,7 @@ import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
 import type { Target } from '../src/inbox/target.ts';
+import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
 import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
@@ -11,6 +12,7 @@ import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
 import { type CompletenessPace, createMaintenance } from './maintenance.ts';
+import { type SendWorkOptions, startSends } from './sends.ts';
 
 export interface Workers {
   /** Finishes the turns in hand within the deadline, in milliseconds, and takes no more. */
@@ -25,6 +27,8 @@ export interface WorkerOptions {
   readonly directoryEverySeconds?: number;
   readonly sweepPace?: SweepPace;
   readonly completenessPace?: CompletenessPace;
+  readonly sends?: SendWorkOptions;
+  readonly rulesPace?: RulesPace;
 }
 
 /** Users and lines change rarely; a hint for an unknown line does not wait for them. */
@@ -33,12 +37,21 @@ const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
 /** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
-  const { database, queues, ringer, service, log, metrics, pauses } = context;
-  if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
+  const { database, queues, ringer, service, settings, log, metrics, pauses } = context;
+  if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
   const { db } = database;
   await retryStreams(db);
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
+  const rules = await startRules({
+    db,
+    log,
+    service,
+    mode: settings.rulesMode,
+    file: settings.rulesFile,
+    timeZone: settings.timeZone,
+    ...(options.rulesPace && { pace: options.rulesPace }),
+  });
   const sync = createSync({
     db,
     service,
@@ -49,12 +62,17 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     now: () => new Date(),
     onAnswer,
     onRings: ringer.ring,
-    onTurn: metrics.targetTurned,
+    onTurn(kind, turn, seconds) {
+      metrics.targetTurned(kind, turn, seconds);
+      if (turn === 'mirrored') rules.kick();
+    },
   });
   const working = (options.queues ?? queueNames).map((name) =>
-    queues.work(name, {}, async (bell, signal) => {
-      await sync.turn(bell as Target, signal);
-    }),
+    name === 'sends'
+      ? startSends(context, onAnswer, options.sends)
+      : queues.work(name, {}, async (bell, signal) => {
+          await sync.turn(bell as Target, signal);
+        }),
   );
   const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
   const maintenance = createMaintenance({
@@ -64,7 +82,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     reconciler: createReconciler({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
     evidence: createEvidenceRounds({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
     pace: options.completenessPace ?? completenessPace,
-    retentionDays: context.settings.eventRetentionDays,
+    retentionDays: settings.eventRetentionDays,
   });
   ringer.ring(
     await bumpTargets(
@@ -81,6 +99,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       await sweep.stop();
       await Promise.all(working.map((worker) => worker.close(deadlineMs)));
       await sync.idle();
+      await rules.stop();
       await maintenance.stop();
     },
   };

@@ -5,6 +5,8 @@ import type { Context } from '../context.ts';
 import { exitCodes, reporting } from './exit.ts';
 import { addErase, addEvents } from './inbox.ts';
 import { momentArgument } from './moments.ts';
+import { addReporting } from './reporting.ts';
+import { addSends } from './sends.ts';
 
 /** What the entry hands to the commands, since nothing in `src` knows the workers. */
 export interface Entry {
@@ -44,6 +46,7 @@ export function createProgram(entry: Entry): Command {
   program
     .command('migrate')
     .description('Brings the schemas of DATABASE_URL up to this release. Safe to repeat.')
+    .option('--bi-role <name>', 'lets this role read the schema reporting and nothing else; creates it when it is new')
     .option(...json)
     .action((options) => reporting(async () => (await import('./commands/migrate.ts')).run(options)));
   program
@@ -73,13 +76,17 @@ export function createProgram(entry: Entry): Command {
     .argument('<key>', 'a call id, line/number[/participants,…] for a thread, or "all" for users and lines')
     .action((kind, key) => reporting(async () => (await import('./commands/inbox/resync.ts')).run(kind, key)));
   addCompleteness(program);
+  addReporting(program);
   program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in the README.')
     .action(() => reporting(async () => (await import('./commands/settings.ts')).run()));
   addEvents(program);
   addErase(program);
+  addSends(program);
   addSubscriptions(program);
+  addRules(program);
+  addAuth(program);
   return program;
 }
 
@@ -94,7 +101,9 @@ function addCompleteness(program: Command): void {
     .option(...to)
     .option('--artefacts', 'legs, recordings and transcripts too')
     .option(...json)
-    .action((options) => reporting(async () => (await import('./commands/backfill.ts')).runCalls(options)));
+    .action((options) =>
+      reporting(async () => (await import('./commands/completeness/backfill.ts')).runCalls(options)),
+    );
   fill
     .command('threads')
     .description('Text conversations: the API cannot list them, so callers, contacts and a list are asked for.')
@@ -103,21 +112,46 @@ function addCompleteness(program: Command): void {
     .option('--numbers <file>', 'also these: one number a line, and after a comma the line of ours')
     .option('--most <count>', 'ask for at most so many pairs', wholeNumber, 10_000)
     .option(...json)
-    .action((options) => reporting(async () => (await import('./commands/backfill.ts')).runThreads(options)));
+    .action((options) =>
+      reporting(async () => (await import('./commands/completeness/backfill.ts')).runThreads(options)),
+    );
   program
     .command('reconcile')
     .description('Compares call history with the service now, hour by hour, and mends what is missing.')
     .option('--from <moment>', `${from[1]}; default: a day before the end`, momentArgument)
     .option(...to)
     .option(...json)
-    .action((options) => reporting(async () => (await import('./commands/reconcile.ts')).run(options)));
+    .action((options) => reporting(async () => (await import('./commands/completeness/reconcile.ts')).run(options)));
   program
     .command('coverage')
     .description('For each day: is everything that the service reports held?')
     .option('--from <moment>', `${from[1]}; default: two weeks before the end`, momentArgument)
     .option(...to)
     .option(...json)
-    .action((options) => reporting(async () => (await import('./commands/coverage.ts')).run(options)));
+    .action((options) => reporting(async () => (await import('./commands/completeness/coverage.ts')).run(options)));
+}
+
+function addRules(program: Command): void {
+  const load = () => import('./commands/rules.ts');
+  const group = program.command('rules').description('What Trunkline does by itself: see RULES_FILE and RULES_MODE.');
+  group
+    .command('check [file]')
+    .description('Is the rules file good? Each mistake is shown with its line and its cure.')
+    .option(...json)
+    .action((file, options) => reporting(async () => (await load()).runCheck(file, options)));
+  group
+    .command('list')
+    .description('The rules in their order, and what each has done.')
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runList(options)));
+  group
+    .command('simulate')
+    .description('What the rules would have done and cost in a span of the past. Sends and writes nothing.')
+    .requiredOption('--from <moment>', 'a day such as 2026-11-01 (UTC), or an instant', momentArgument)
+    .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
+    .option('--file <path>', 'this rules file instead of RULES_FILE')
+    .option(...json)
+    .action((options) => reporting(async () => (await load()).runSimulate(options)));
 }
 
 function addSubscriptions(program: Command): void {
@@ -141,6 +175,36 @@ function addSubscriptions(program: Command): void {
     .command('enable <id>')
     .description('Delivers again.')
     .action((id) => reporting(async () => (await load()).runSwitch('enable', id)));
+}
+
+function addAuth(program: Command): void {
+  const standing = () => import('./commands/auth/standing.ts');
+  const group = program.command('auth').description('Whom the daemon acts for where it has no API key.');
+  group
+    .command('login')
+    .description('Lets a user allow it in a browser; the answer comes to the receiver at PUBLIC_URL.')
+    .option('--scopes <names>', 'ask for these, separated by commas; default: what the mirror reads', words)
+    .option('--wait <seconds>', 'how long to wait for the answer', wholeNumber, 600)
+    .option('--register', 'make the daemon known to the service anew, if that has forgotten it')
+    .option(...json)
+    .action((options) => reporting(async () => (await import('./commands/auth/login.ts')).runLogin(options)));
+  group
+    .command('status')
+    .description('Which credential is in use, what it may do, and whether somebody has to log in.')
+    .option(...json)
+    .action((options) => reporting(async () => (await standing()).runStatus(options)));
+  group
+    .command('logout')
+    .description('Forgets the tokens; every process stops using them within seconds.')
+    .option('--yes', 'do it; without this, only say what would be forgotten')
+    .option(...json)
+    .action((options) => reporting(async () => (await standing()).runLogout(options)));
+}
+
+function words(text: string): string[] {
+  const found = text.split(/[\s,]+/).filter(Boolean);
+  if (found.length === 0) throw new InvalidArgumentError('It must name at least one scope.');
+  return [...new Set(found)];
 }
 
 function wholeNumber(text: string): number {

@@ -8,6 +8,8 @@ import { eraseInbox } from './inbox.ts';
 import { eraseMentions } from './mentions.ts';
 import { callsOf, eraseParty, eraseTexts } from './mirror.ts';
 import { erasableNumber, refuseOwnNumber } from './number.ts';
+import { eraseRules } from './rules.ts';
+import { eraseSends } from './sends.ts';
 
 export { NotErasable } from './number.ts';
 
@@ -88,7 +90,8 @@ async function purge(tx: Transaction, number: string): Promise<Removed> {
     await eraseTexts(tx, number),
     await eraseInbox(tx, number, calls),
     await eraseParty(tx, number, calls),
-    // The texts of the send ledger belong here, once there is one.
+    await eraseRules(tx, number),
+    await eraseSends(tx, number),
     await eraseMentions(tx, number),
   ]);
 }

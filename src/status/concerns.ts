@@ -34,7 +34,8 @@ export function statusOf(snapshot: Snapshot): object {
 export function concernsOf(snapshot: Snapshot): Concern[] {
   const concerns = [
     ...schemaConcerns(snapshot),
-    ...known(snapshot.parked, []).map(parkedConcern),
+    ...loginConcerns(snapshot),
+    ...known(snapshot.parked, []).map((parked) => parkedConcern(parked, isLogin(snapshot))),
     ...circuitConcerns(snapshot),
     ...lateConcerns(known(snapshot.backlog, []), known(snapshot.parked, [])),
     ...queueConcerns(snapshot),
@@ -42,6 +43,8 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...failingConcerns(known(snapshot.backlog, [])),
     ...inboxConcerns(snapshot),
     ...completenessConcerns(snapshot),
+    ...sendConcerns(snapshot),
+    ...rulesConcerns(snapshot),
     ...unknownConcerns(snapshot),
   ];
   return concerns.sort((a, b) => rank(a) - rank(b));
@@ -73,19 +76,41 @@ function schemaConcerns({ schema }: Snapshot): Concern[] {
   ];
 }
 
-function parkedConcern({ kind, missingScope, reason }: ParkedStream): Concern {
+function isLogin({ credential }: Snapshot): boolean {
+  return known(credential, undefined)?.use === 'login';
+}
+
+function loginConcerns({ credential }: Snapshot): Concern[] {
+  const facts = known(credential, undefined);
+  if (facts?.use !== 'login' || facts.state !== 'lost') return [];
+  return [
+    {
+      level: 'problem',
+      sentence: 'Somebody has to log in again, so nothing is read.',
+      cure: `Run \`trunkline auth login\`; nothing is lost, and reading goes on by itself. The reason: ${facts.lastError ?? 'not kept'}.`,
+    },
+  ];
+}
+
+function parkedConcern({ kind, missingScope, reason }: ParkedStream, isLoggedIn: boolean): Concern {
   const what = streamNames[kind];
-  return missingScope === null
-    ? {
-        level: 'problem',
-        sentence: `${what} are not read: the service refuses the credential.`,
-        cure: `See to API_KEY (${reason}). Nothing is lost: reading goes on by itself.`,
-      }
-    : {
-        level: 'problem',
-        sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
-        cure: `Grant ${missingScope} to the credential; reading goes on by itself, and nothing is lost.`,
-      };
+  if (missingScope === null) {
+    // Who needs a person to log in says so; all else is the service's own refusal.
+    const isLoginNeeded = reason.includes('trunkline auth login');
+    return {
+      level: 'problem',
+      sentence: `${what} are not read: ${isLoginNeeded ? 'somebody has to log in' : 'the service refuses the credential'}.`,
+      cure: `${isLoginNeeded ? 'Run `trunkline auth login`' : 'See to API_KEY'} (${reason}). Nothing is lost: reading goes on by itself.`,
+    };
+  }
+  const grant = isLoggedIn
+    ? `Run \`trunkline auth login\` and grant ${missingScope}`
+    : `Grant ${missingScope} to the credential`;
+  return {
+    level: 'problem',
+    sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
+    cure: `${grant}; reading goes on by itself, and nothing is lost.`,
+  };
 }
 
 function circuitConcerns({ circuit }: Snapshot): Concern[] {
@@ -193,6 +218,45 @@ function completenessConcerns({ completeness }: Snapshot): Concern[] {
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
       cure: 'If you know who may have written, put the numbers into a file: `trunkline backfill threads --numbers FILE`.',
+    });
+  }
+  return concerns;
+}
+
+function rulesConcerns({ rules }: Snapshot): Concern[] {
+  const { problem, version, mode, failedCount } = known(rules, undefined) ?? { problem: null, failedCount: 0 };
+  const concerns: Concern[] = [];
+  if (problem && mode !== 'off') {
+    const sentence = version ? 'The rules file has a mistake, so the rules before it stay.' : 'No rules are in force.';
+    concerns.push({ level: 'warning', sentence, cure: problem.split('\n')[0] ?? problem });
+  }
+  if (failedCount > 0) {
+    concerns.push({
+      level: 'warning',
+      sentence: `${countOf(failedCount, 'action')} of rules failed in the last day, or may have.`,
+      cure: "See ops.rule_actions (state in ('failed', 'unclear')): reason says why.",
+    });
+  }
+  return concerns;
+}
+
+function sendConcerns({ sends }: Snapshot): Concern[] {
+  if (sends.state === 'unknown') return [];
+  const { control, counts } = sends.value;
+  const concerns: Concern[] = [];
+  const open = counts.NEEDS_HUMAN ?? 0;
+  if (open > 0) {
+    concerns.push({
+      level: 'warning',
+      sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
+      cure: 'See `trunkline sends list --state NEEDS_HUMAN`, look into the thread, and `trunkline sends settle`. Nothing is sent again by itself.',
+    });
+  }
+  if (control.isPaused) {
+    concerns.push({
+      level: control.by === 'ledger' ? 'problem' : 'warning',
+      sentence: 'All automatic texts are paused.',
+      cure: `The reason: ${control.reason}. \`trunkline sends resume\` lets them out again.`,
     });
   }
   return concerns;

@@ -1,9 +1,12 @@
 import { concernsOf, verdictOf } from './concerns.ts';
+import { credentialWords } from './facts/credential.ts';
 import { artefacts, drift, errors, holdings, queues, subscriptions } from './page/cards.ts';
 import { completeness } from './page/completeness.ts';
 import { type Html, html, trusted } from './page/html.ts';
 import { inbox } from './page/inbox.ts';
+import { rules } from './page/rules.ts';
 import { refreshSeconds, script } from './page/script.ts';
+import { sends } from './page/sends.ts';
 import { streams } from './page/streams.ts';
 import { style } from './page/style.ts';
 import { known, type Snapshot } from './snapshot.ts';
@@ -17,19 +20,21 @@ export interface PageOptions {
 /** The status page: one document without a foreign asset, current by itself with or without JavaScript. */
 export function renderPage(snapshot: Snapshot, { timeZone }: PageOptions): string {
   const schema = known(snapshot.schema, undefined);
+  const credential = known(snapshot.credential, undefined);
   return frame(
     verdictOf(snapshot).sentence,
     html`${verdict(snapshot)}
 ${streams(snapshot, timeZone)}
 <div class="columns">
-  <div class="stack">${inbox(snapshot, timeZone)}${completeness(snapshot, timeZone)}</div>
-  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${holdings(snapshot)}</div>
+  <div class="stack">${inbox(snapshot, timeZone)}${completeness(snapshot, timeZone)}${sends(snapshot, timeZone)}</div>
+  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${rules(snapshot, timeZone)}${holdings(snapshot)}</div>
 </div>
 ${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
 <footer>
   <span><time datetime="${snapshot.takenAt.toISOString()}" title="${exactly(snapshot.takenAt, timeZone)}">${timeOfDay(snapshot.takenAt, timeZone)}</time> ${timeZone}</span>
   <span>release ${snapshot.release}</span>
   <span>up ${span(snapshot.uptimeSeconds)}</span>
+  ${credential && html`<span>${credentialWords(credential, snapshot.takenAt)}</span>`}
   ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
 </footer>`,
   );
@@ -73,7 +78,7 @@ function frame(title: string, content: Html): string {
 </head>
 <body>
 <header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
-<nav><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>
+<nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>
 <main>
 ${content}
 </main>

@@ -8,18 +8,21 @@ import { createGauges } from './gauges.ts';
 import { script } from './page/script.ts';
 import { style } from './page/style.ts';
 import { renderOutage, renderPage } from './page.ts';
+import { recent } from './recent.ts';
+import { registerReports } from './reports/routes.ts';
 import { DatabaseUnavailable, takeSnapshot } from './snapshot.ts';
 
 /** However many watch, the database is asked at most so often, in milliseconds. */
 const sharedMs = 1_000;
 
-/** The pages of the daemon: status, its JSON, metrics and the queue board. */
+/** The pages of the daemon: status, its JSON, reports, metrics and the queue board. */
 export function registerPages(app: FastifyInstance, context: Context): void {
   const { metrics, settings, queues } = context;
   const gauges = createGauges(metrics.registry, context);
-  const snapshot = shared(() => takeSnapshot(context));
+  const snapshot = recent(() => takeSnapshot(context), sharedMs);
 
   registerBoard(app, queues);
+  registerReports(app, context);
   app.register(async (scope) => {
     await scope.register(helmet, { strictTransportSecurity: false, contentSecurityPolicy: pagePolicy() });
 
@@ -52,21 +55,6 @@ async function answering<T>(reply: FastifyReply, outage: (sentence: string) => T
     reply.code(503);
     return outage(error.message);
   }
-}
-
-/** The outcome of `take`, for all who ask while it is taken and shortly after. */
-function shared<T>(take: () => Promise<T>): () => Promise<T> {
-  let latest: Promise<T> | undefined;
-  return () => {
-    if (latest === undefined) {
-      latest = take();
-      const forget = () => {
-        latest = undefined;
-      };
-      latest.then(() => setTimeout(forget, sharedMs).unref(), forget);
-    }
-    return latest;
-  };
 }
 
 /** Only the page's own style and script may run, known by their hashes. */

@@ -1,5 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
+import { type LedgerSummary, summarizeSends } from '../ledger/operations.ts';
 import type { CircuitState } from '../service/transport/circuit.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import {
@@ -19,10 +20,12 @@ import {
   type TargetError,
 } from './facts/backlog.ts';
 import { type Completeness, readCompleteness } from './facts/completeness.ts';
+import { type CredentialFacts, readCredential } from './facts/credential.ts';
 import { type Artefacts, type Freshness, readArtefacts, readFreshness } from './facts/freshness.ts';
 import { type Holding, readHoldings } from './facts/holdings.ts';
 import { type InboxFacts, readInbox } from './facts/inbox.ts';
 import { type QueueFacts, readQueues } from './facts/queue.ts';
+import { type RulesFacts, readRules } from './facts/rules.ts';
 
 /** One part of the picture: what could not be asked shows in its own place, and the rest is told. */
 export type Part<T> =
@@ -37,6 +40,7 @@ export interface Snapshot {
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
   readonly schema: Part<SchemaFacts>;
+  readonly credential: Part<CredentialFacts>;
   readonly freshness: Part<readonly Freshness[]>;
   readonly backlog: Part<readonly Backlog[]>;
   readonly parked: Part<readonly ParkedStream[]>;
@@ -47,12 +51,14 @@ export interface Snapshot {
   readonly holdings: Part<readonly Holding[]>;
   readonly drift: Part<DriftFacts>;
   readonly subscriptions: Part<SubscriptionFacts>;
+  readonly sends: Part<LedgerSummary>;
   readonly queues: Part<QueueFacts>;
+  readonly rules: Part<RulesFacts | undefined>;
   /** Of this process; undefined where it does not talk to the service. */
   readonly circuit: CircuitState | undefined;
 }
 
-export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service'>;
+export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 'settings'>;
 
 /** Postgres, which holds all that is to be told, cannot be asked. */
 export class DatabaseUnavailable extends Error {
@@ -67,7 +73,7 @@ const patienceMs = 3_000;
  * Asks for everything, on one connection, without reading any large table as a whole. Rejects with
  * `DatabaseUnavailable` and nothing else.
  */
-export async function takeSnapshot({ database, queues, service }: SnapshotParts): Promise<Snapshot> {
+export async function takeSnapshot({ database, queues, service, settings }: SnapshotParts): Promise<Snapshot> {
   const queueFacts = part(() => readQueues(queues));
   try {
     return await database.db.connection().execute(async (db) => {
@@ -78,6 +84,7 @@ export async function takeSnapshot({ database, queues, service }: SnapshotParts)
         release: manifest.version,
         uptimeSeconds: Math.round(process.uptime()),
         schema: await ask(readSchema),
+        credential: await ask((db) => readCredential(db, settings.api.key)),
         freshness: await ask(readFreshness),
         backlog: await ask(readBacklog),
         parked: await ask(readParked),
@@ -88,6 +95,8 @@ export async function takeSnapshot({ database, queues, service }: SnapshotParts)
         holdings: await ask(readHoldings),
         drift: await ask(readDrift),
         subscriptions: await ask(readSubscriptions),
+        rules: await ask(readRules),
+        sends: await ask(summarizeSends),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
       };
@@ -99,7 +108,8 @@ export async function takeSnapshot({ database, queues, service }: SnapshotParts)
   }
 }
 
-function patiently<T>(db: Database, read: (db: Database) => Promise<T>): Promise<T> {
+/** Reads in a transaction of its own, which is given up after a while. */
+export function patiently<T>(db: Database, read: (db: Database) => Promise<T>): Promise<T> {
   return db
     .transaction()
     .setAccessMode('read only')
@@ -109,7 +119,8 @@ function patiently<T>(db: Database, read: (db: Database) => Promise<T>): Promise
     });
 }
 
-async function part<T>(read: () => Promise<T>): Promise<Part<T>> {
+/** What was read, or why it could not be. */
+export async function part<T>(read: () => Promise<T>): Promise<Part<T>> {
   try {
     return { state: 'known', value: await read() };
   } catch (error) {

@@ -2,6 +2,8 @@ import Table from 'cli-table3';
 import { queueNames } from '../../config/queues.ts';
 import { targetKinds } from '../inbox/target.ts';
 import { concernsOf, verdictOf } from './concerns.ts';
+import { credentialWords } from './facts/credential.ts';
+import { dollars } from './page/sends.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 import { ago, quantity, span, streamNames } from './words.ts';
 
@@ -53,6 +55,13 @@ export function renderTable(snapshot: Snapshot): string {
         ...(openGapCount > 0 ? [`${quantity(openGapCount)} gaps under way`] : []),
       ].join(', '),
     ),
+    line('sends', snapshot.sends, ({ control, counts, today, dailyMicros }) =>
+      [
+        ...(control.isPaused ? [`paused (${control.reason})`] : []),
+        ...Object.entries(counts).map(([state, count]) => `${state} ${quantity(count)}`),
+        `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
+      ].join(', '),
+    ),
     line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
       [
         `${backend}, ${isReachable ? 'reachable' : 'away'}`,
@@ -70,6 +79,7 @@ export function renderTable(snapshot: Snapshot): string {
             )
             .join('; ')}`,
     ),
+    line('credential', snapshot.credential, (facts) => credentialWords(facts, takenAt)),
     line(
       'schema',
       snapshot.schema,

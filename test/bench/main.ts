@@ -1,30 +1,51 @@
 import { parseArgs } from 'node:util';
+import { backfill } from './backfill.ts';
 import { burst } from './burst.ts';
+import { drain } from './drain.ts';
 import { ingest } from './ingest.ts';
 import { lag } from './lag.ts';
 import { type Finding, tableOf } from './report.ts';
+import { reporting } from './reporting.ts';
 import type { Bench } from './rig/rig.ts';
 import { openStores } from './rig/stores.ts';
+import { rules } from './rules.ts';
+import { search } from './search.ts';
 import { start } from './start.ts';
 import { write } from './write.ts';
 
-const benches: Readonly<Record<string, Bench>> = { ingest, lag, burst, write, start };
+const benches: Readonly<Record<string, Bench>> = {
+  ingest,
+  lag,
+  burst,
+  drain,
+  write,
+  backfill,
+  rules,
+  start,
+  search,
+  reporting,
+};
 
-const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--json] [--profile FOLDER]
+const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--rows N] [--json]
+       [--profile FOLDER] [--explain FILE]
 
 Measures the goals against their baselines of the same run, round by round. Without a name, all of them.
   --rounds N        rounds of each bench (each has its own default)
   --seconds N       length of a round, where a round has a length
+  --rows N          calls that reporting invents (default 200,000)
   --json            the findings as JSON on standard output
-  --profile FOLDER  CPU profiles of the daemon's processes, one file each`;
+  --profile FOLDER  CPU profiles of the daemon's processes, one file each
+  --explain FILE    plans of the slowest questions of reporting`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    rows: { type: 'string' },
     json: { type: 'boolean' },
     profile: { type: 'string' },
+    explain: { type: 'string' },
     help: { type: 'boolean' },
   },
 });
@@ -34,6 +55,9 @@ const wrong = [
   ...[values.rounds, values.seconds].flatMap((text) =>
     text === undefined || /^[1-9]\d{0,3}$/.test(text) ? [] : [`"${text}" is no whole number above 0.`],
   ),
+  ...(values.rows === undefined || /^[1-9]\d{3,7}$/.test(values.rows)
+    ? []
+    : [`"${values.rows}" is no number of rows from 1,000 to 99,999,999.`]),
 ];
 if (values.help || wrong.length > 0) {
   console.error([...wrong, usage].join('\n'));
@@ -52,7 +76,9 @@ async function measure(): Promise<void> {
       stores,
       rounds: values.rounds === undefined ? undefined : Number(values.rounds),
       seconds: values.seconds === undefined ? undefined : Number(values.seconds),
+      rows: values.rows === undefined ? undefined : Number(values.rows),
       profileFolder: values.profile,
+      explainFile: values.explain,
       progress: (text) => console.error(`${name}: ${text}`),
     });
     findings.push(...(found ?? []));

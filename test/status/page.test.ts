@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { targetKinds } from '../../src/inbox/target.ts';
+import type { LedgerSummary } from '../../src/ledger/operations.ts';
 import type { Completeness } from '../../src/status/facts/completeness.ts';
 import { renderOutage, renderPage } from '../../src/status/page.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
@@ -13,12 +14,20 @@ const complete: Completeness = {
   ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
 };
 
+const quietLedger: LedgerSummary = {
+  control: { isPaused: false, reason: null, by: null, since: before(3_600), highestUnitMicros: 0 },
+  counts: { SENT: 4 },
+  today: { spent: 40_000, reserved: 0, sends: 4 },
+  dailyMicros: 5_000_000,
+};
+
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
   return {
     takenAt,
     release: '1.0.0',
     uptimeSeconds: 90_000,
+    credential: known({ use: 'api_key' }),
     schema: known({ newestMigration: '0006_calls', isMigrated: true, postgres: '18.4' }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(
@@ -31,6 +40,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     errors: known([]),
     artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
     completeness: known(complete),
+    sends: known(quietLedger),
     inbox: known({
       types: [{ type: 'AccountSMS', lastHour: 1, lastDay: 1 }],
       isAtLeast: false,
@@ -43,8 +53,9 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
     queues: known({
       ...{ backend: 'postgres', isReachable: true, warnings: [] },
-      waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0 },
+      waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
     }),
+    rules: known(undefined),
     circuit: undefined,
     ...changes,
   };
@@ -55,6 +66,22 @@ const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
 
 test('says in one sentence that all is well', () => {
   expect(headline(render())).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+});
+
+test('says which credential is in use', () => {
+  expect(render()).toContain('<span>API key</span>');
+});
+
+test('says first of all that somebody has to log in', () => {
+  const login = { use: 'login', state: 'lost', scopes: ['sms:read'], user: 'Karen <Whitfield>' } as const;
+  const times = { loggedInAt: before(90_000), expiresAt: before(60), lastError: 'its answer is lost' };
+  const page = render({
+    credential: known({ ...login, ...times }),
+    parked: known([{ kind: 'call', since: before(5), until: before(-5), missingScope: null, reason: 'no' } as never]),
+  });
+  expect(headline(page)).toBe('Somebody has to log in again, so nothing is read.');
+  expect(page).toContain('The reason: its answer is lost.');
+  expect(page).toContain('log in of Karen &lt;Whitfield&gt;, lost: log in again');
 });
 
 test('tells times from now, and exactly in the zone of the settings where the pointer rests', () => {
@@ -146,6 +173,7 @@ test('says that an estimate is one', () => {
 test('loads nothing from elsewhere', () => {
   expect([...render().matchAll(/(?:src|href|url)\s*[=(]\s*"?([^"\s>)]+)/g)].map(([, address]) => address)).toEqual([
     'data:,',
+    '/reports',
     '/queues',
     '/api/status',
     '/metrics',
@@ -154,4 +182,14 @@ test('loads nothing from elsewhere', () => {
 
 test('an outage is one sentence', () => {
   expect(headline(renderOutage('Postgres is <away>.'))).toBe('Postgres is &lt;away&gt;.');
+});
+
+test('says what automatic texts cost today, that they are paused, and that some need a person', () => {
+  expect(renderPage(snapshotWith(), { timeZone: 'UTC' })).toContain('$0.04 spent today of $5.00');
+  const control = { ...quietLedger.control, isPaused: true, reason: 'too many', by: 'ledger' } as const;
+  const page = renderPage(snapshotWith({ sends: known({ ...quietLedger, control, counts: { NEEDS_HUMAN: 2 } }) }), {
+    timeZone: 'UTC',
+  });
+  expect(page).toContain('All automatic texts are paused.');
+  expect(page).toContain('2 automatic texts may or may not have gone out.');
 });

@@ -1,12 +1,15 @@
-/** The one style sheet, inline: no asset to load. Its hash stands in the content security policy. */
-export const style = `
-:root { color-scheme: light dark;
+/** The colours of every page of the daemon, by day and by night. */
+export const palette = `:root { color-scheme: light dark;
   --paper: #f7f6f3; --card: #fffefc; --ink: #22262a; --soft: #6a6f76; --line: #e4e1da; --track: #ece9e2;
   --ok: #2c8a5a; --warning: #a86a0c; --problem: #bd3b2f; --quiet: #b9b5ab; --accent: #33658f; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #121417; --card: #191c20; --ink: #e7e5e1; --soft: #969ca4; --line: #2a2e33; --track: #262a2f;
   --ok: #5fc08d; --warning: #e0a84c; --problem: #f0806f; --quiet: #50565d; --accent: #84b4dd; } }
-* { box-sizing: border-box; margin: 0; }
+`;
+
+/** The one style sheet, inline: no asset to load. Its hash stands in the content security policy. */
+export const style = `
+${palette}* { box-sizing: border-box; margin: 0; }
 body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
   font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
 body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }

@@ -7,6 +7,10 @@ export interface Rig {
   /** Undefined: the bench's own default. */
   readonly rounds: number | undefined;
   readonly seconds: number | undefined;
+  /** How many rows of the main kind a bench invents that lets one choose. */
+  readonly rows: number | undefined;
+  /** Where the plans of the slowest statements are kept. */
+  readonly explainFile: string | undefined;
   /** Where the daemon's processes leave their CPU profiles. */
   readonly profileFolder: string | undefined;
   readonly progress: (text: string) => void;

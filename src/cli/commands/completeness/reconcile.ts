@@ -1,13 +1,13 @@
-import { createContext, readySettings } from '../../context.ts';
-import { createLog } from '../../log.ts';
-import type { Service } from '../../service/client.ts';
-import { askForHours } from '../../sync/coverage/coverage.ts';
-import { createReconciler } from '../../sync/coverage/reconcile.ts';
-import { createDriftLog } from '../../warehouse/drift.ts';
-import { commandSettings } from '../environment.ts';
-import { CommandFailed } from '../exit.ts';
-import { secondsOf } from '../moments.ts';
-import { createProgress } from '../progress.ts';
+import { createContext, readySettings } from '../../../context.ts';
+import { createLog } from '../../../log.ts';
+import type { Service } from '../../../service/client.ts';
+import { askForHours } from '../../../sync/coverage/coverage.ts';
+import { createReconciler } from '../../../sync/coverage/reconcile.ts';
+import { createDriftLog } from '../../../warehouse/drift.ts';
+import { commandSettings } from '../../environment.ts';
+import { CommandFailed } from '../../exit.ts';
+import { secondsOf } from '../../moments.ts';
+import { createProgress } from '../../progress.ts';
 
 export interface ReconcileFlags {
   readonly from?: Date;

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createContext, readySettings } from '../../context.ts';
-import { createLog } from '../../log.ts';
-import { normalizeNumber } from '../../numbers.ts';
-import type { Service } from '../../service/client.ts';
-import { backfillCalls } from '../../sync/coverage/backfill.ts';
-import { addCallers, addContacts, addNumbers, probe, probingOf } from '../../sync/evidence/candidates.ts';
-import { createDriftLog } from '../../warehouse/drift.ts';
-import { commandSettings } from '../environment.ts';
-import { CommandFailed } from '../exit.ts';
-import { secondsOf } from '../moments.ts';
-import { createProgress } from '../progress.ts';
+import { createContext, readySettings } from '../../../context.ts';
+import { createLog } from '../../../log.ts';
+import { normalizeNumber } from '../../../numbers.ts';
+import type { Service } from '../../../service/client.ts';
+import { backfillCalls } from '../../../sync/coverage/backfill.ts';
+import { addCallers, addContacts, addNumbers, probe, probingOf } from '../../../sync/evidence/candidates.ts';
+import { createDriftLog } from '../../../warehouse/drift.ts';
+import { commandSettings } from '../../environment.ts';
+import { CommandFailed } from '../../exit.ts';
+import { secondsOf } from '../../moments.ts';
+import { createProgress } from '../../progress.ts';
 
 export interface CallFlags {
   readonly from: Date;

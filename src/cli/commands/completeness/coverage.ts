@@ -1,8 +1,8 @@
 import Table from 'cli-table3';
-import { createContext, readySettings } from '../../context.ts';
-import { createLog } from '../../log.ts';
-import { type DayOfCoverage, daysOfCoverage } from '../../sync/coverage/days.ts';
-import { commandSettings } from '../environment.ts';
+import { createContext, readySettings } from '../../../context.ts';
+import { createLog } from '../../../log.ts';
+import { type DayOfCoverage, daysOfCoverage } from '../../../sync/coverage/days.ts';
+import { commandSettings } from '../../environment.ts';
 
 export interface CoverageFlags {
   readonly from?: Date;

@@ -1,0 +1,6 @@
+-- Which voicemails wait for an answer, and what do they say?
+select started_at, external_number, caller_name, account_number, short_summary
+from reporting.voicemails
+where is_unreturned and started_at >= now() - interval '14 days'
+order by started_at desc
+limit 100;

@@ -1,0 +1,7 @@
+-- What do unhappy customers call about?
+select call_purpose, count(*) as transcripts, count(*) filter (where lower(call_sentiment) = 'negative') as negative,
+  round(100.0 * count(*) filter (where lower(call_sentiment) = 'negative') / nullif(count(call_sentiment), 0), 1) as negative_pct
+from reporting.fct_transcript
+where call_started_at >= now() - interval '7 days'
+group by 1
+order by negative desc;

@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import Table from 'cli-table3';
+import { createLog } from '../../log.ts';
+import { parseRules } from '../../rules/file/parse.ts';
+import type { RuleSet } from '../../rules/rule.ts';
+import type { Report, RuleReport } from '../../rules/simulate/report.ts';
+import { simulate } from '../../rules/simulate/simulate.ts';
+import { createDatabase, query } from '../../warehouse/database.ts';
+import { commandSettings } from '../environment.ts';
+import { CommandFailed } from '../exit.ts';
+import { createProgress } from '../progress.ts';
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+/** Says whether a rules file is good; each mistake with its line and its cure. */
+export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
+  const { rulesFile, timeZone } = await commandSettings();
+  const file = path ?? rulesFile;
+  const set = await load(file, timeZone, json);
+  if (!set) return;
+  console.log(
+    json
+      ? JSON.stringify({ file, version: set.version, rules: set.rules.length, problems: [] })
+      : `${file} is good: ${counted(set.rules.length, 'rule')}, version ${set.version}.`,
+  );
+}
+
+/** Lists the rules in their order, with what each has done. */
+export async function runList({ json }: Flags): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const set = await load(settings.rulesFile, settings.timeZone, json);
+  if (!set) return;
+  await using database = createDatabase({
+    url: settings.databaseUrl ?? '',
+    log: createLog('warn'),
+    maxConnections: 1,
+    name: 'rules',
+  });
+  const done = await query<{ rule: string; tried: number; matched: number; last_at: Date | null }>(
+    database.db,
+    `select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
+       max(trigger_at) filter (where is_matched) as last_at
+     from ops.rule_runs group by rule`,
+    [],
+  );
+  const rows = set.rules.map((rule) => {
+    const { tried = 0, matched = 0, last_at: lastAt = null } = done.find((each) => each.rule === rule.name) ?? {};
+    const mode = rule.mode === 'live' ? settings.rulesMode : rule.mode;
+    return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
+  });
+  if (json) return console.log(JSON.stringify(rows));
+  const table = new Table({
+    head: ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'],
+    style: { head: [], border: [] },
+  });
+  for (const { rule, on, does, mode, tried, matched, lastAt } of rows) {
+    table.push([rule, on, does.join(', '), mode, tried, matched, lastAt?.toISOString() ?? '']);
+  }
+  console.log(table.toString());
+}
+
+export interface SimulateFlags extends Flags {
+  readonly from: Date;
+  readonly to?: Date;
+  readonly file?: string;
+}
+
+/** Lets the rules meet what the mirror holds of a span, and says what they would have done and cost. Writes nothing. */
+export async function runSimulate({ from, to = new Date(), file, json }: SimulateFlags): Promise<void> {
+  if (to <= from) throw new CommandFailed('--to must be after --from.');
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const set = await load(file ?? settings.rulesFile, settings.timeZone, json);
+  if (!set) return;
+  await using database = createDatabase({
+    url: settings.databaseUrl ?? '',
+    log: createLog('warn'),
+    maxConnections: 1,
+    name: 'rules',
+  });
+  const progress = createProgress('triggers');
+  const report = await simulate(database.db, {
+    set,
+    from,
+    to,
+    onProgress: (done, of) => progress.show(done / of, done),
+  });
+  progress.end();
+  console.log(json ? JSON.stringify(report) : renderReport(report));
+}
+
+/** The rules of a file; undefined when it has mistakes, which are printed then. */
+async function load(file: string, timeZone: string, json: boolean | undefined): Promise<RuleSet | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CommandFailed(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
+  });
+  try {
+    return parseRules(text, { file, timeZone });
+  } catch (error) {
+    const { code, problems, message } = error as { code?: string; problems?: unknown; message: string };
+    if (code !== 'rules') throw error;
+    if (json) console.log(JSON.stringify({ file, problems }));
+    else console.error(message);
+    process.exitCode = 1;
+    return undefined;
+  }
+}
+
+function renderReport(report: Report): string {
+  const table = new Table({
+    head: ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'],
+    style: { head: [], border: [] },
+  });
+  for (const each of report.rules) {
+    table.push([
+      each.rule,
+      each.tried,
+      each.matched,
+      each.messages,
+      each.segments,
+      dollars(each.micros),
+      listed({ ...each.blocked, ...(each.held > 0 && { held: each.held }) }),
+      listed(each.actions),
+    ]);
+  }
+  const { from, to, matched, messages, segments, micros } = report;
+  const span = `${from.toISOString()} to ${to.toISOString()}`;
+  const sum = `${span}: ${counted(matched, 'match')}, ${counted(messages, 'text')} in ${counted(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
+  return [table.toString(), ...report.rules.flatMap(renderDetails), sum].join('\n');
+}
+
+function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[] {
+  const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
+  const perDay = Object.entries(days)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([date, day]) =>
+        `  ${date}: ${counted(day.matched, 'match')}${day.messages > 0 ? `, ${counted(day.messages, 'text')}, ${counted(day.segments, 'segment')}, ${dollars(day.micros)}` : ''}`,
+    );
+  const shown = examples.map(
+    ({ at, thread, text, outcome }) =>
+      `  e.g. ${at.toISOString()} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
+  );
+  return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...shown, ''];
+}
+
+function listed(counts: Readonly<Record<string, number>>, separator = '\n'): string {
+  return Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => `${count} ${name.replace(/^gate:/, '')}`)
+    .join(separator);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
+}
+
+function dollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(2)}`;
+}

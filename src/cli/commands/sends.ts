@@ -1,0 +1,132 @@
+import Table from 'cli-table3';
+import { type Control, pauseSends, readControl, resumeSends } from '../../ledger/control.ts';
+import { listSends, readSend, settleByHand } from '../../ledger/operations.ts';
+import type { Send } from '../../ledger/send.ts';
+import type { SendState } from '../../ledger/states.ts';
+import { createLog } from '../../log.ts';
+import { maskNumbers } from '../../masking.ts';
+import { createDatabase, type Database } from '../../warehouse/database.ts';
+import { commandSettings } from '../environment.ts';
+import { CommandFailed } from '../exit.ts';
+
+interface Json {
+  readonly json?: boolean;
+}
+
+export interface ListFlags extends Json {
+  readonly state?: SendState;
+  readonly limit: number;
+}
+
+/** Lists the newest sends; numbers masked, texts left out. */
+export function runList({ state, limit, json }: ListFlags): Promise<void> {
+  return inLedger(async (db) => {
+    const sends = (await listSends(db, state, limit)).map(listed);
+    if (json) return console.log(JSON.stringify(sends));
+    if (sends.length === 0) return console.log(state === undefined ? 'There is no send.' : `No send is ${state}.`);
+    const head = ['id', 'planned', 'rule', 'line', 'to', 'state', 'why', 'cost'];
+    const table = new Table({ head, style: { head: [], border: [] } });
+    for (const { sendId, plannedAt, rule, line, number, state: is, reason, settledMicros } of sends) {
+      const cost = settledMicros === null ? '' : dollars(settledMicros);
+      table.push([sendId, plannedAt.toISOString(), rule, line, number, is, reason ?? '', cost]);
+    }
+    console.log(table.toString());
+    const { isPaused, reason } = await readControl(db);
+    if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` lets them out again.`);
+  });
+}
+
+function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ...send }: Send) {
+  return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
+}
+
+/** Shows one send in full, with its history. */
+export function runShow(sendId: string, { json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    const found = await readSend(db, sendId);
+    if (!found) throw noSuch(sendId);
+    if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
+    const { send, events } = found;
+    const lines: Record<string, unknown> = {
+      state: send.reason === null ? send.state : `${send.state} (${send.reason})`,
+      rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
+      mode: send.mode,
+      from: send.line,
+      to: send.number,
+      answers: `${send.trigger.kind} ${send.trigger.id} of ${send.trigger.at.toISOString()}`,
+      segments: send.units ?? 'not counted',
+      cost: costOf(send),
+      message: send.messageId ?? 'none known',
+    };
+    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
+    console.log(`\n${send.text}\n`);
+    for (const { at, to, reason, actor } of events) {
+      console.log(`${at.toISOString()}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
+    }
+  });
+}
+
+function costOf({ settledMicros, reservedMicros, state }: Send): string {
+  if (settledMicros !== null) return dollars(settledMicros);
+  if (reservedMicros > 0) return `at most ${dollars(reservedMicros)}`;
+  return state === 'SENT' ? 'not reported' : 'nothing';
+}
+
+export interface SettleFlags extends Json {
+  readonly sent?: boolean;
+  readonly notSent?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Settles a send that needs a person; without `yes`, says what that would mean. */
+export function runSettle(sendId: string, { sent, yes = false, json }: SettleFlags): Promise<void> {
+  const to = sent ? 'SENT' : 'NOT_SENT';
+  return inLedger(async (db) => {
+    const found = await readSend(db, sendId);
+    if (!found) throw noSuch(sendId);
+    const { state, reservedMicros } = found.send;
+    const isDone = yes && (await settleByHand(db, sendId, to));
+    if (state !== 'NEEDS_HUMAN' || (yes && !isDone)) {
+      throw new CommandFailed(`This send is ${state} and needs nobody's word: only NEEDS_HUMAN is settled by hand.`);
+    }
+    if (json) return console.log(JSON.stringify({ sendId, state: isDone ? to : state, isDone }));
+    const money = `${dollars(reservedMicros)} ${to === 'SENT' ? 'count as spent' : 'are free again'}`;
+    console.log(isDone ? `Settled as ${to}; ${money}.` : `It would be settled as ${to}, and ${money}; --yes does it.`);
+  });
+}
+
+/** Throws the kill switch: when this is over, nothing leaves any more. */
+export function runPause(words: readonly string[], { json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
+    tell(await readControl(db), json);
+  });
+}
+
+export function runResume({ json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    await resumeSends(db);
+    tell(await readControl(db), json);
+  });
+}
+
+function tell({ isPaused, reason }: Control, json: boolean | undefined): void {
+  if (json) console.log(JSON.stringify({ isPaused, reason }));
+  else
+    console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends go out again, as far as RULES_MODE lets them.');
+}
+
+async function inLedger(work: (db: Database) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const url = settings.databaseUrl ?? '';
+  await using database = createDatabase({ url, log: createLog('warn'), maxConnections: 1, name: 'sends' });
+  await work(database.db);
+}
+
+function dollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
+}
+
+function noSuch(sendId: string): CommandFailed {
+  return new CommandFailed(`There is no send ${sendId}: \`sends list\` shows them.`);
+}

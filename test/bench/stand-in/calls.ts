@@ -1,0 +1,61 @@
+/** A history of so many calls, evenly spread, that both sides of a bench know without telling each other. */
+export const historyBegin = 1_780_000_000 - (1_780_000_000 % 86_400);
+const spacing = 7;
+
+export function callId(at: number): string {
+  return `${secondOf(at)}.${100_000 + at}`;
+}
+
+export function secondOf(at: number): number {
+  return historyBegin + at * spacing;
+}
+
+/** The number of the first call that begins at a second or after it. */
+export function firstAt(second: number): number {
+  return Math.max(0, Math.ceil((second - historyBegin) / spacing));
+}
+
+/** A call as the API lists it. */
+export function callResource(at: number): Record<string, unknown> {
+  const outside = `1718${5_000_000 + ((at * 7_919) % 4_000_000)}`;
+  return {
+    id: callId(at),
+    direction: 'inbound',
+    status: 'missed',
+    statusCode: -1,
+    callerType: 'external',
+    callerName: 'WIRELESS CALLER',
+    callerNumber: outside,
+    calledType: 'user',
+    calledName: 'Front Desk',
+    calledNumber: String(100 + (at % 300)),
+    dialledNumber: `1845555${9_000 + (at % 40)}`,
+    callerIdInternal: '',
+    callerIdExternal: outside,
+    startTime: new Date(secondOf(at) * 1_000).toISOString(),
+    endTime: new Date((secondOf(at) + 24) * 1_000).toISOString(),
+    durationSeconds: 24,
+    talkTimeSeconds: 0,
+    transferred: 0,
+    abandoned: true,
+    recorded: false,
+    repeated: at % 5,
+  };
+}
+
+/** A call as the API shows it by itself. */
+export function callWithLegs(at: number): Record<string, unknown> {
+  const call = callResource(at);
+  const leg = (sequence: number) => ({
+    uniqueId: `${secondOf(at)}.${500_000_000 + at * 2 + sequence}`,
+    callId: call.id,
+    status: 'noanswer',
+    callerNumber: call.callerNumber,
+    calledNumber: call.calledNumber,
+    startTime: call.startTime,
+    durationSeconds: 12,
+    talkTimeSeconds: 0,
+    recorded: false,
+  });
+  return { ...call, legs: [leg(0), leg(1)] };
+}

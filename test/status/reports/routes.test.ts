@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { factsDatabase } from '../../reporting/facts.ts';
+import { adminToken, openWorld, settingsFor, type World } from '../world.ts';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const facts = await factsDatabase();
+let world: World;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  world = await openWorld(settingsFor(facts.url));
+  if (executablePath) {
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--headless', '--disable-gpu'] });
+  }
+});
+afterAll(async () => {
+  await browser?.close();
+  await world[Symbol.asyncDispose]();
+  await facts[Symbol.asyncDispose]();
+});
+
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+const text = async (path: string) => (await world.get(path)).text();
+
+test('with nothing mirrored, every picture is a sentence', async () => {
+  const page = await text('/reports?days=90');
+  expect(page.match(/class="empty"/g)).toHaveLength(6);
+  expect(page).not.toMatch(/could not be read/);
+});
+
+describe('with calls and texts', () => {
+  beforeAll(async () => {
+    await facts.call({ call_id: '1700000001.1', started_at: ago(30) });
+    await facts.call({
+      call_id: '1700000002.1',
+      started_at: ago(31),
+      status: 'missed',
+      is_abandoned: true,
+      talk_seconds: 0,
+    });
+    await facts.thread(1, [
+      [ago(29), 'in'],
+      [ago(28), 'out', { sent_by: 1 }],
+    ]);
+    for (const [at, word] of ['Calm', 'calm', 'angry', 'a, "b"', 'x', 'y', 'z'].entries()) {
+      await facts.insert('warehouse.transcripts', { transcript_id: at, call_id: '1700000001.1', call_sentiment: word });
+    }
+    await facts.query(
+      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, units, settled_micros, planned_at)
+       values ('thanks', '1', '2', 'message', '1', now(), 'live', '', 'SENT', now(), 2, 15800, now() - interval '30 hours'),
+         ('thanks', '1', '3', 'message', '2', now(), 'live', '', 'SENT', now(), 1, null, now() - interval '30 hours'),
+         ('thanks', '1', '4', 'message', '3', now(), 'dry-run', '', 'SENT', now(), 1, 7900, now() - interval '30 hours')`,
+    );
+    await facts.drain();
+  });
+
+  test('each picture tells what the views tell', async () => {
+    const page = await text('/reports?days=7');
+    expect(page).toContain('2 calls and 2 texts.');
+    expect(page).toContain('50\u00a0% of inbound calls were answered within 20 seconds, 50\u00a0% at all.');
+    expect(page).toContain('All of 1 missed calls were returned.');
+    expect(page).toContain('half of the replies came within 60 min.');
+    expect(page).toContain('Of 7 analysed recordings, 29\u00a0% calm');
+    expect(page).toContain('$0.02 for 2 texts that rules sent.');
+    expect(page).toContain('Of 1 sent, the price was not reported.');
+  });
+
+  test('each picture’s figures come as CSV, a line a day', async () => {
+    for (const name of ['volume', 'service-level', 'missed', 'response-time', 'sentiment', 'cost']) {
+      const answer = await world.get(`/reports/${name}.csv?days=7`);
+      expect(answer.headers.get('content-type'), name).toMatch(/^text\/csv/);
+      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${name}-7-days.csv"`);
+      const lines = (await answer.text()).trimEnd().split('\r\n');
+      expect(lines).toHaveLength(8);
+      const width = lines[0]?.split(',').length;
+      expect(lines.every((line) => line.split(',').length === width)).toBe(true);
+    }
+    expect(await text('/reports/volume.csv?days=7')).toContain(`,2,0,1,1\r\n`);
+    expect((await text('/reports/sentiment.csv')).split('\r\n')[0]).toMatch(/^local_date,calm,(\w+,){3}other$/);
+  });
+
+  test('a period that there is not is refused', async () => {
+    for (const path of ['/reports?days=8', '/reports?days=7&days=30', '/reports/volume.csv?days=x']) {
+      const answer = await world.get(path);
+      expect(answer.status, path).toBe(400);
+      expect(await answer.text()).toContain('days must be 7, 30 or 90.');
+    }
+    expect((await world.get('/reports/unheard-of.csv')).status).toBe(404);
+  });
+
+  test('the reports open to the admin token alone, and nothing runs in them', async () => {
+    expect((await fetch(`${world.receiver.url}/reports`)).status).toBe(401);
+    expect((await fetch(`${world.receiver.url}/reports/volume.csv`)).status).toBe(401);
+    const policy = (await world.get('/reports')).headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none';style-src 'sha256-[^']+';img-src data:/);
+    expect(policy).not.toMatch(/script-src|unsafe/);
+  });
+
+  test('the status page leads to them', async () => {
+    expect(await text('/')).toContain('<a href="/reports">Reports</a>');
+  });
+
+  describe.skipIf(!executablePath)('in a browser', () => {
+    async function open(width: number) {
+      if (!browser) throw new Error('There is no browser');
+      const context = await browser.newContext({
+        viewport: { width, height: 800 },
+        javaScriptEnabled: false,
+        httpCredentials: { username: 'anyone', password: adminToken },
+      });
+      const page = await context.newPage();
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      await page.goto(`${world.receiver.url}/reports?days=30`);
+      return { page, said };
+    }
+
+    test.each([1280, 390])(
+      'they fit a window of %i pixels without JavaScript, and no policy stops them',
+      async (width) => {
+        const { page, said } = await open(width);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        const boxes = await page.locator('.chart svg').all();
+        expect(boxes).toHaveLength(7);
+        for (const box of boxes) expect((await box.boundingBox())?.width).toBeGreaterThan(width / 3);
+        expect(await page.evaluate('getComputedStyle(document.querySelector(".pictures")).display')).toBe('grid');
+        await page.locator('summary').first().click();
+        expect(await page.getByRole('table', { name: 'Volume by day' }).isVisible()).toBe(true);
+        expect(said).toEqual([]);
+        await page.context().close();
+      },
+    );
+
+    test('on paper they are charts without what one can only click', async () => {
+      const { page } = await open(1280);
+      await page.emulateMedia({ media: 'print' });
+      expect(await page.locator('nav').first().isVisible()).toBe(false);
+      expect(await page.locator('.csv').first().isVisible()).toBe(false);
+      expect(await page.locator('.chart svg').first().isVisible()).toBe(true);
+      const paper = (await page.pdf({ format: 'A4' })).toString('latin1');
+      expect(paper.match(/\/Type\s*\/Page\b/g)?.length).toBeLessThanOrEqual(2);
+      await page.context().close();
+    });
+
+    test('another period is one click away', async () => {
+      const { page } = await open(390);
+      await page.getByRole('link', { name: '7 days' }).click();
+      expect(page.url()).toMatch(/days=7$/);
+      expect(await page.locator('h1').textContent()).toBe('The last 7 days');
+      await page.context().close();
+    });
+  });
+});

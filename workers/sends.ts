@@ -1,0 +1,84 @@
+import type { Context } from '../src/context.ts';
+import { createDispatcher } from '../src/ledger/dispatcher.ts';
+import type { LedgerTiming } from '../src/ledger/ledger.ts';
+import type { AccountLimits } from '../src/ledger/limits.ts';
+import { ServiceError } from '../src/service/client.ts';
+import type { OnAnswer } from '../src/sync/finding.ts';
+import { createThreadLook } from '../src/sync/thread-look.ts';
+
+export interface SendWork {
+  /** Takes no more, and waits for the sends in hand: a request that is out is not cut off. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+export interface SendWorkOptions {
+  readonly timing?: Partial<LedgerTiming>;
+  readonly limits?: () => Partial<AccountLimits>;
+  /** Milliseconds between two looks for sends that are due. */
+  readonly everyMs?: number;
+}
+
+const everyMs = 500;
+
+/** Bells are topped up to so many: a long backlog stays in Postgres, where a pause still reaches it. */
+const mostWaiting = 50;
+
+/** Works the queue of sends, and rings for those that are due: nothing but the ledger's rows says which. */
+export function startSends(context: Context, onAnswer: OnAnswer, options: SendWorkOptions = {}): SendWork {
+  const { database, queues, ringer, service, log, pauses, settings } = context;
+  if (!service) throw new Error('Sends need a service');
+  const { db } = database;
+  const onRings = ringer.ring;
+  const dispatcher = createDispatcher({
+    db,
+    log,
+    messages: service.messages,
+    look: createThreadLook({ db, service, onAnswer, pauses, onRings }),
+    isBlocked: async (line, number) => {
+      try {
+        onAnswer('lines.blocked', await service.lines.blocked(line, number));
+        return true;
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'not_found') return false;
+        throw error;
+      }
+    },
+    mode: settings.rulesMode,
+    pauses,
+    onRings,
+    ...(options.limits && { limits: options.limits }),
+    ...(options.timing && { timing: options.timing }),
+  });
+
+  const worker = queues.work('sends', {}, async ({ key }) => void (await dispatcher.turn(key)));
+  let isFailing = false;
+  let current: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    current ??= round().finally(() => {
+      current = undefined;
+    });
+  }, options.everyMs ?? everyMs);
+
+  async function round(): Promise<void> {
+    try {
+      const room = mostWaiting - (await queues.waiting('sends'));
+      const due = room > 0 ? await dispatcher.sweep(room) : [];
+      await queues.ring(
+        'sends',
+        due.map((key) => ({ kind: 'send', key })),
+      );
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, 'The sends that are due could not be looked for; it goes on trying');
+      isFailing = true;
+    }
+  }
+
+  return {
+    async close(deadlineMs) {
+      clearInterval(timer);
+      await current;
+      await worker.close(deadlineMs);
+    },
+  };
+}
