@@ -33,12 +33,6 @@ export const states = [
 ] as const;
 export type SendState = (typeof states)[number];
 
-/** The states that a thread can have one send in; `sends_open` holds it to that. */
-export const openStates = ['PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN'] as const;
-
-/** States in which money is set aside: a request is about to leave, or may have left. */
-export const reservedStates = ['RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN'] as const;
-
 /** The states that each state may become. Whatever is not here is refused. */
 export const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
   PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { planSend } from '../../src/ledger/plans.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
@@ -22,21 +22,17 @@ async function answerAll({ query, context }: World): Promise<void> {
   }
 }
 
-describe.each(backends)('on %s', (backend) => {
-  let world: World;
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'trunkline-ledger-'));
-    const rulesFile = join(folder, 'rules.yaml');
-    await writeFile(rulesFile, 'rules: []\n');
-    world = await createWorld({
-      backend,
-      environment: { RULES_MODE: 'live', RULES_FILE: rulesFile },
-      workers: { sends: { everyMs: 50, timing: { looksMs: [200, 600, 1_500] } } },
-    });
+describe.each(backends)('on %s', async (backend) => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-ledger-'));
+  const rulesFile = join(folder, 'rules.yaml');
+  await writeFile(rulesFile, 'rules: []\n');
+  const world = await createWorld({
+    backend,
+    environment: { RULES_MODE: 'live', RULES_FILE: rulesFile },
+    workers: { sends: { everyMs: 50, timing: { looksMs: [200, 600, 1_500] } } },
   });
   afterAll(async () => {
-    await world?.close();
+    await world.close();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -70,9 +70,9 @@ export async function createDesk(
     rulesFile,
     async rules(changed) {
       shown += 1;
-      const before = await value('select checked_at from ops.rules_loaded');
+      const before = await value('select checked_at::text from ops.rules_loaded');
       await writeFile(rulesFile, `${changed}\n# ${shown}\n`);
-      await until(async () => String(await value('select checked_at from ops.rules_loaded')) !== String(before));
+      await until(async () => (await value('select checked_at::text from ops.rules_loaded')) !== before);
     },
     async acted() {
       await world.settled();

@@ -116,7 +116,7 @@ describe.each(backends)('on %s', async (backend) => {
     await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '2 minutes'`);
     await compareUnread(parts);
     await world.settled();
-    expect(await found(texter)).toBe('probe');
+    await until(async () => (await found(texter)) === 'probe');
   });
 
   test('what stays unexplained is kept with its line and time', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { backends } from '../stores/backends.ts';
-import { deploy } from './deployment/deployment.ts';
-import { startLoad } from './load/load.ts';
-import { killAt } from './nemesis/kill.ts';
-import { killPoints } from './nemesis/kill-points.ts';
-import { expectNothingLost } from './oracle/oracle.ts';
-import { createRandom } from './random.ts';
+import { backends } from '../../stores/backends.ts';
+import { deploy } from '../deployment/deployment.ts';
+import { startLoad } from '../load/load.ts';
+import { killAt } from '../nemesis/kill.ts';
+import { killPoints } from '../nemesis/kill-points.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 test.each(backends)('there are 25 points to kill a process at, on %s', (backend) => {
   expect(killPoints(backend)).toHaveLength(25);

@@ -1,8 +1,8 @@
 import { test } from 'vitest';
-import { deploy } from './deployment/deployment.ts';
-import { startLoad } from './load/load.ts';
-import { expectNothingLost } from './oracle/oracle.ts';
-import { createRandom } from './random.ts';
+import { deploy } from '../deployment/deployment.ts';
+import { startLoad } from '../load/load.ts';
+import { expectNothingLost } from '../oracle/oracle.ts';
+import { createRandom } from '../random.ts';
 
 const rate = 0.03;
 
