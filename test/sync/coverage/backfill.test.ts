@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Service } from '../../../src/service/client.ts';
 import { backfillCalls } from '../../../src/sync/coverage/backfill.ts';
+import { retryDeadlock } from '../../../src/warehouse/database.ts';
 import { backends } from '../../stores/backends.ts';
 import { createWorld } from '../../world.ts';
 
@@ -12,7 +13,10 @@ describe.each(backends)('on %s', async (backend) => {
   afterAll(() => world.close());
   beforeEach(async () => {
     await world.settled();
-    await world.query('truncate ops.coverage, ops.backfills, ops.sync_targets, warehouse.calls, warehouse.call_legs');
+    // The workers' own housekeeping runs beside it.
+    await retryDeadlock(() =>
+      world.query('truncate ops.coverage, ops.backfills, ops.sync_targets, warehouse.calls, warehouse.call_legs'),
+    );
   });
 
   const parts = {

@@ -4,6 +4,7 @@ import type { Service } from '../../../src/service/client.ts';
 import { askForHours } from '../../../src/sync/coverage/coverage.ts';
 import { daysOfCoverage } from '../../../src/sync/coverage/days.ts';
 import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
+import { retryDeadlock } from '../../../src/warehouse/database.ts';
 import { backends } from '../../stores/backends.ts';
 import { createWorld } from '../../world.ts';
 
@@ -17,7 +18,10 @@ describe.each(backends)('on %s', async (backend) => {
     await world.settled();
     sandbox.faults({});
     await sandbox.reset();
-    await world.query('truncate ops.coverage, ops.sync_targets, warehouse.calls, warehouse.call_legs');
+    // The workers' own housekeeping runs beside it.
+    await retryDeadlock(() =>
+      world.query('truncate ops.coverage, ops.sync_targets, warehouse.calls, warehouse.call_legs'),
+    );
   });
 
   const reconciler = createReconciler({

@@ -4,6 +4,7 @@ import type { Service } from '../../../src/service/client.ts';
 import { addCallers, addContacts, addNumbers, probe, probingOf } from '../../../src/sync/evidence/candidates.ts';
 import { createEvidenceRounds } from '../../../src/sync/evidence/evidence.ts';
 import { compareUnread, type UnreadParts } from '../../../src/sync/evidence/unread.ts';
+import { retryDeadlock } from '../../../src/warehouse/database.ts';
 import { backends } from '../../stores/backends.ts';
 import { createWorld, until } from '../../world.ts';
 
@@ -17,8 +18,11 @@ describe.each(backends)('on %s', async (backend) => {
   afterAll(() => world.close());
   beforeEach(async () => {
     await world.settled();
-    await world.query(`truncate ops.thread_candidates, ops.gaps, warehouse.sms_unread_snapshots, warehouse.sms_conversations,
-      warehouse.sms_messages, warehouse.calls`);
+    // The workers' own housekeeping runs beside it.
+    await retryDeadlock(() =>
+      world.query(`truncate ops.thread_candidates, ops.gaps, warehouse.sms_unread_snapshots, warehouse.sms_conversations,
+      warehouse.sms_messages, warehouse.calls`),
+    );
     await world.query(`delete from ops.sync_targets where kind in ('thread', 'call')`);
     await until(async () => (await world.value('select count(*)::integer from warehouse.sms_lines')) === 4);
   });
