@@ -25,6 +25,13 @@ const posts = () =>
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 const number = '12125550188';
 
+/** A user's own number, as the mirror holds it: nothing ends its validity. */
+const ownDid = '16465550999';
+await database.query(
+  `insert into warehouse.user_endpoints (user_id, kind, endpoint) values (1, 'number', $1) on conflict do nothing`,
+  ownDid,
+);
+
 interface Refusal {
   readonly name: string;
   readonly before?: readonly SmsEvent[];
@@ -35,6 +42,7 @@ interface Refusal {
 
 test.each<Refusal>([
   { name: 'a number that wrote STOP', before: [{ text: 'STOP', sentAt: ago(600) }], state: 'DENIED gate:opted_out' },
+  { name: 'a number of one of our users', plan: { number: ownDid }, state: 'DENIED gate:own_number' },
   { name: 'a short code', plan: { number: '72345' }, state: 'DENIED gate:short_code' },
   {
     name: 'a thread in which a person wrote',

@@ -73,7 +73,7 @@ const text = `
   )
   select clock_timestamp() as now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
     exists (select from warehouse.sms_lines where line = $2)
-      or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to is null) as "isOwnNumber",
+      or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity') as "isOwnNumber",
     exists (select from ops.erased_among(array[$2])) as "isErased",
     exists (select from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
       where m.line = $1 and m.number = $2 and m.message_id = $3::bigint
