@@ -59,16 +59,20 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const { data: listed } = await service.webhooks.list();
   const spelling = await spellings(service);
   const ensured: Ensured[] = [];
-  for (const type of wantedTypes) {
-    const url = hookUrl(publicUrl, secret, type);
-    ensured.push(await ensureOne(service, listed, known.get(type), spelling(type), url));
+  try {
+    for (const type of wantedTypes) {
+      const url = hookUrl(publicUrl, secret, type);
+      ensured.push(await ensureOne(service, listed, known.get(type), spelling(type), url));
+    }
+  } finally {
+    // What was repaired lost deliveries, whether or not the next one can be looked at.
+    await recordSubscriptions(db, ensured);
   }
   const changed = ensured.filter(({ outcome }) => outcome !== 'in_place');
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changed.length > 0 || !(await isMirrored(db, listed))) {
     await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
   }
-  await recordSubscriptions(db, ensured);
   for (const each of changed) tell(parts, each);
   return ensured;
 }

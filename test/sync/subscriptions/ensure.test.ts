@@ -98,6 +98,20 @@ test('one that was created with an answer of another shape is found by its addre
   expect(Object.values(await outcomes())).toEqual(Array(3).fill('in_place'));
 });
 
+test('a repair is remembered with its gap, though the service fails on the next one', async () => {
+  await sandbox.reset();
+  await ensure();
+  await database.query('truncate ops.gaps');
+  const all = (await service.webhooks.list()).data;
+  const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
+  await service.webhooks.disable(idOf('AccountSMS'));
+  await service.webhooks.remove(idOf('AccountEndedCalls'));
+  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['createWebhook'] }] });
+  await expect(ensure()).rejects.toThrow();
+  sandbox.faults({});
+  expect(await database.value('select reason from ops.gaps')).toContain('AccountSMS was disabled');
+});
+
 test('no address of a hook is logged', () => {
   expect(logged()).toContain('AccountSMS');
   expect(logged()).not.toContain(secret);
