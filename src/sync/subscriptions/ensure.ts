@@ -66,15 +66,18 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
     }
   } finally {
     // What was repaired lost deliveries, whether or not the next one can be looked at.
+    for (const each of changedOf(ensured)) tell(parts, each);
     await recordSubscriptions(db, ensured);
   }
-  const changed = ensured.filter(({ outcome }) => outcome !== 'in_place');
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
-  if (changed.length > 0 || !(await isMirrored(db, listed))) {
+  if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
   }
-  for (const each of changed) tell(parts, each);
   return ensured;
+}
+
+function changedOf(ensured: readonly Ensured[]): Ensured[] {
+  return ensured.filter(({ outcome }) => outcome !== 'in_place');
 }
 
 async function ensureOne(
