@@ -56,6 +56,10 @@ interface FactsRow extends Omit<Facts, 'saidTexts' | 'trigger'> {
 /** Longer texts are no opt-outs. */
 const longestOptOut = 120;
 
+/** Whether `$2` is a line of the account or a number of one of its users; an endpoint in force ends at infinity. */
+export const isOwnNumber = `exists (select from warehouse.sms_lines where line = $2)
+      or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity')`;
+
 const text = `
   with texts as (
     select m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
@@ -72,8 +76,7 @@ const text = `
     select coalesce((select at from trigger), $4::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
   )
   select clock_timestamp() as now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
-    exists (select from warehouse.sms_lines where line = $2)
-      or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity') as "isOwnNumber",
+    ${isOwnNumber} as "isOwnNumber",
     exists (select from ops.erased_among(array[$2])) as "isErased",
     exists (select from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
       where m.line = $1 and m.number = $2 and m.message_id = $3::bigint

@@ -1,4 +1,5 @@
 import type { Facts as GateFacts } from '../../ledger/gates/facts.ts';
+import { isOwnNumber } from '../../ledger/gates/facts.ts';
 import { judge, type Verdict } from '../../ledger/gates/gates.ts';
 import { worstSegments } from '../../ledger/gates/segments.ts';
 import type { AccountLimits } from '../../ledger/limits.ts';
@@ -118,8 +119,7 @@ const statement = `
     select coalesce((select at from trigger), $4::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
   )
   select k.highest_unit_micros::float8 as "highestUnitMicros",
-    exists (select from warehouse.sms_lines where line = $2)
-      or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity') as "isOwnNumber",
+    ${isOwnNumber} as "isOwnNumber",
     exists (select from ops.erased_among(array[$2])) as "isErased",
     false as "isGroup",
     (select jsonb_build_object('text', coalesce(body, ''), 'direction', direction, 'at', at) from trigger) as trigger,
