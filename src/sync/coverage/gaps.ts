@@ -3,7 +3,7 @@ import { ServiceError } from '../../service/client.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { askForHours } from './coverage.ts';
 import type { CallLister } from './listing.ts';
-import { mirrorPage } from './mirroring.ts';
+import { mirrorSpan } from './mirroring.ts';
 import type { ReconcileParts } from './reconcile.ts';
 import type { Span } from './spans.ts';
 
@@ -46,21 +46,12 @@ export async function fillCallGaps(
   lister: CallLister,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const { db, log, pauses, onRings } = parts;
-  const consequences = { readWith: priorities.live, isWatched: true, pauses };
+  const { db, log } = parts;
+  const consequences = { readWith: priorities.live, isWatched: true };
   let closed = 0;
   for (const gap of await claimGaps(db, 'calls')) {
     try {
-      let mended = 0;
-      await lister.list(
-        gap.span,
-        async (page, read) => {
-          const { rings, changed } = await mirrorPage(db, page, read, consequences);
-          mended += changed;
-          onRings(rings);
-        },
-        signal,
-      );
+      const { mended } = await mirrorSpan(parts, lister, gap.span, consequences, signal);
       await askForHours(db, gap.span);
       await closeGap(db, gap);
       closed += 1;

@@ -6,7 +6,8 @@ import { type Database, query, retryDeadlock, type Transaction } from '../../war
 import { writeCalls } from '../../warehouse/entities/calls/calls.ts';
 import { beginHistory } from '../../warehouse/history.ts';
 import { countUnannounced } from './coverage.ts';
-import { secondOf } from './spans.ts';
+import type { CallLister, Listing } from './listing.ts';
+import { type Span, secondOf } from './spans.ts';
 
 /** What becomes of listed calls that are new or changed. */
 export interface Consequences {
@@ -37,6 +38,27 @@ export function mirrorPage(
       return { rings: await bumpTargets(tx, bumps, pauses), changed: changed.length };
     }),
   );
+}
+
+/** Lists a span and mirrors each page as it comes; answers with the listing and how many calls were new or changed. */
+export async function mirrorSpan(
+  { db, pauses, onRings }: { db: Database; pauses: Pauses; onRings: (rings: readonly Ring[]) => void },
+  lister: CallLister,
+  span: Span,
+  consequences: Consequences,
+  signal: AbortSignal | undefined,
+): Promise<Listing & { readonly mended: number }> {
+  let mended = 0;
+  const listing = await lister.list(
+    span,
+    async (page, read) => {
+      const { rings, changed } = await mirrorPage(db, page, read, { ...consequences, pauses });
+      mended += changed;
+      onRings(rings);
+    },
+    signal,
+  );
+  return { ...listing, mended };
 }
 
 /** The seconds in which those began that nothing has pointed at so far. */

@@ -6,7 +6,7 @@ import { retryDeadlock } from '../../warehouse/database.ts';
 import { claimHours, type DueHour, failHours, planHours, recordHours, releaseHours } from './coverage.ts';
 import { fillCallGaps } from './gaps.ts';
 import { type CallLister, createCallLister, type ListerParts } from './listing.ts';
-import { mirrorPage } from './mirroring.ts';
+import { mirrorSpan } from './mirroring.ts';
 import { hoursOf, joinHours, type Span } from './spans.ts';
 
 export interface ReconcileParts extends ListerParts {
@@ -76,17 +76,8 @@ async function compareSpan(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { db, log, pauses, onRings } = parts;
-  const consequences = { readWith: isWatched ? priorities.live : priorities.history, isWatched, pauses };
-  let mended = 0;
-  const { calls, doubt } = await lister.list(
-    span,
-    async (page, read) => {
-      const { rings, changed } = await mirrorPage(db, page, read, consequences);
-      mended += changed;
-      onRings(rings);
-    },
-    signal,
-  );
+  const consequences = { readWith: isWatched ? priorities.live : priorities.history, isWatched };
+  const { calls, doubt, mended } = await mirrorSpan(parts, lister, span, consequences, signal);
   const hours = hoursOf(span);
   const rings = await retryDeadlock(() =>
     db.transaction().execute(async (tx) => {
