@@ -13,7 +13,7 @@ select
 from reporting.call_agent_rollup a
   left join reporting.dim_user u on u.user_id = a.user_id;
 
-comment on view reporting.agent_daily is 'Calls by local day and user, internal ones included. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service.';
+comment on view reporting.agent_daily is 'Calls by local day and user, internal ones included. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service. For sums over months: agent_monthly and the function agent_totals.';
 comment on column reporting.agent_daily.local_date is 'Local day.';
 comment on column reporting.agent_daily.user_id is 'Who had the extension when the call started.';
 comment on column reporting.agent_daily.user_name is 'The user''s name.';

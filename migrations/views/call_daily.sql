@@ -29,7 +29,14 @@ select
   round(sum(answer_wait_seconds)::numeric / nullif(sum(answer_wait_count), 0), 1) as answer_wait_avg_seconds,
   round(sum(talk_seconds)::numeric / nullif(sum(talk_count), 0), 1) as talk_avg_seconds,
   round(100.0 * sum(transferred_count) / nullif(sum(answered_count), 0), 2) as transfer_rate_pct
-from reporting.call_interval
+from (
+  select r.*, case p.service_level_seconds
+    when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
+    when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
+  end as answered_in_time_count
+  from reporting.call_hour_rollup r cross join reporting.params p
+  where not r.is_internal
+) counted
 group by local_date, direction;
 
 comment on view reporting.call_daily is 'External calls by local day and direction, with rates. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';

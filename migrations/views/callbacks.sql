@@ -2,20 +2,19 @@ create view reporting.callbacks as
 select
   local_date,
   account_number,
-  count(*) as missed_count,
-  count(*) filter (where outcome = 'voicemail') as voicemail_count,
-  count(*) filter (where outcome = 'short_abandoned') as short_abandoned_count,
-  count(returned_by) as returned_count,
-  count(*) filter (where returned_by = 'called_back') as called_back_count,
-  count(*) filter (where returned_by = 'outbound_call') as outbound_call_count,
-  count(*) filter (where returned_by = 'caller_got_through') as caller_got_through_count,
-  count(*) filter (where returned_by = 'text') as text_count,
-  count(*) filter (where returned_by is null) as unreturned_count,
-  round(100.0 * count(returned_by) / count(*), 2) as return_rate_pct,
-  count(returned_at) as return_time_count,
-  round((percentile_cont(0.5) within group (order by extract(epoch from returned_at - started_at)) / 60)::numeric, 1) as minutes_to_return_p50
-from reporting.missed_call_returns
-group by local_date, account_number;
+  missed_count,
+  voicemail_count,
+  short_abandoned_count,
+  called_back_count + outbound_call_count + caller_got_through_count + text_count as returned_count,
+  called_back_count,
+  outbound_call_count,
+  caller_got_through_count,
+  text_count,
+  missed_count - called_back_count - outbound_call_count - caller_got_through_count - text_count as unreturned_count,
+  round(100.0 * (called_back_count + outbound_call_count + caller_got_through_count + text_count) / missed_count, 2) as return_rate_pct,
+  return_time_count,
+  minutes_to_return_p50
+from reporting.callback_rollup;
 
 comment on view reporting.callbacks is 'How missed calls were returned, by the local day on which they were missed and the number that was called.';
 comment on column reporting.callbacks.local_date is 'Local day of the missed calls.';

@@ -3,20 +3,36 @@ select 'delivery words not mapped' as check_name, count(distinct lower(trim(deli
   'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.' as meaning
 from reporting.sms_failure_rollup where delivery_class = 'unmapped'
 union all
-select 'transcripts not paired', coalesce(sum(unpaired_count), 0), null, 'Transcripts whose recorded leg is not known: their agent is only a name.'
-from reporting.quality_rollup
-union all
 select 'outcomes not reported', coalesce(sum(unknown_count), 0), null, 'Calls that the service gives no outcome.'
-from reporting.call_interval_rollup
+from reporting.call_hour_rollup
 union all
 select 'rollup changes waiting', count(*), null, 'Changes that the rollups do not show yet, counted up to 100,000.'
 from (select from ops.rollup_markers limit 100000) waiting
+union all
+select 'rollup changes set aside', count(*), null, 'Changes whose rollups could not be computed: the log of the worker says why. They are tried again within a quarter of an hour.'
+from ops.rollup_troubles
 union all
 select 'definitions changed since the last rebuild', (meaning is distinct from ops.rollup_meaning())::integer, rebuilt_at,
   '1: params, hours, holidays or delivery words were changed. Run `trunkline reporting rebuild`.'
 from ops.rollup_state
 union all
+select 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `trunkline sends list`. Nothing is sent again by itself.'
+from ops.sends where state in ('UNKNOWN', 'NEEDS_HUMAN')
+union all
+select 'texts of rules without a price', coalesce(sum(unpriced_count), 0), null, 'They were sent, and the answer with the price was lost: no sum of cost has them.'
+from reporting.sms_cost_rollup
+union all
+select 'evaluations of rules that failed, 7 days', coalesce(sum(error_count), 0), null, 'A condition or a template failed, so that the rule did nothing; rule_outcomes says which.'
+from reporting.rule_outcome_rollup where local_date > reporting.local_day(now()) - 7
+union all
+select 'searches of calls refused', count(*), null, 'Of the four kinds (queue, huntgroup, user, extension), those that the service refuses or whose filter it does not heed: legs and ends alone tell what touched a call.'
+from ops.attribution_parking
+union all
+select 'searches of calls waiting', count(*), null, 'Hours and days that are not searched by every queue, huntgroup, user or extension yet.'
+from ops.attribution_windows where finished_at is null
+union all
 select check_name, found_count, counted_at, case check_name
+    when 'transcripts not paired' then 'Transcripts whose recorded leg is not known: their agent is only a name.'
     when 'calls without a start' then 'Calls that no report by time can show.'
     when 'talk longer than the call' then 'Calls whose connected time is longer than their length.'
     when 'extensions credited to nobody' then 'Attributions to extensions that no user had when the call started, or several.'

@@ -70,7 +70,7 @@ comment on column reporting.fct_call.called_number is 'Called party''s number or
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
 comment on column reporting.fct_call.talk_seconds is 'Connected time. Time on hold is inside it: the service reports neither hold nor after-call work.';
 comment on column reporting.fct_call.wait_seconds is 'How long the caller waited, as wait_basis says.';
-comment on column reporting.fct_call.wait_basis is 'legs: time in queues; summary: length less connected time, so ringing and menus count as waiting. NULL = not known.';
+comment on column reporting.fct_call.wait_basis is 'summary: length less connected time, so ringing and menus count as waiting; legs would be the time in queues alone, which the service does not report. NULL = not known.';
 comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
 comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
 comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';

@@ -1,11 +1,12 @@
 create view reporting.fct_call_attribution as
-select a.call_id, c.started_at, a.kind, a.endpoint, a.role, a.user_id, a.talk_seconds, a.source
-from warehouse.call_attributions a
-  join warehouse.calls c on c.call_id = a.call_id
+select a.call_id, c.started_at, a.kind, a.endpoint, a.role, a.user_id, a.talk_seconds, a.source, c.direction
+from warehouse.calls c
+  -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
+  cross join lateral (select * from warehouse.call_attributions x where x.call_id = c.call_id offset 0) a
 where c.deleted_at is null
 union all
 -- A call that was not read whole shows its two ends alone.
-select c.call_id, c.started_at, ends.kind, ends.endpoint, ends.role, owner.user_id, ends.talk_seconds, 'summary'
+select c.call_id, c.started_at, ends.kind, ends.endpoint, ends.role, owner.user_id, ends.talk_seconds, 'summary', c.direction
 from warehouse.calls c
   cross join lateral (values
     (case when c.caller_type = 'user' then 'extension' end, c.caller_number, 'placed', c.talk_seconds),
@@ -28,7 +29,8 @@ comment on column reporting.fct_call_attribution.call_id is 'The call.';
 comment on column reporting.fct_call_attribution.started_at is 'Start of the call.';
 comment on column reporting.fct_call_attribution.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
 comment on column reporting.fct_call_attribution.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id.';
-comment on column reporting.fct_call_attribution.role is 'answered, rang (and did not answer), placed, entered, transferred_to.';
+comment on column reporting.fct_call_attribution.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part, and only a search says so, which does not tell how.';
 comment on column reporting.fct_call_attribution.user_id is 'Who had the extension when the call started; NULL = nobody known, or several.';
 comment on column reporting.fct_call_attribution.talk_seconds is 'Connected time of this endpoint; NULL where it is not reported.';
 comment on column reporting.fct_call_attribution.source is 'legs: the call was read whole; summary: only its two ends are known; search_filter: a search filtered by this endpoint listed it.';
+comment on column reporting.fct_call_attribution.direction is 'inbound or outbound, as the call.';

@@ -1,9 +1,9 @@
 create view reporting.fct_transcript as
 select
-  t.transcript_id,
-  t.call_id,
-  c.started_at as call_started_at,
-  (c.started_at at time zone p.time_zone)::date as local_date,
+  a.transcript_id,
+  a.call_id,
+  a.call_started_at,
+  (a.call_started_at at time zone p.time_zone)::date as local_date,
   t.leg_unique_id,
   t.leg_pairing,
   t.call_purpose,
@@ -18,24 +18,16 @@ select
   t.urgent_action_required_note,
   t.short_summary,
   t.bullet_points,
-  owner.user_id as agent_user_id,
+  a.agent_user_id,
   coalesce(u.user_name, nullif(t.agent_name, '')) as agent_name,
   t.agent_talk_seconds,
   t.customer_talk_seconds,
   t.agent_talk_seconds / nullif(t.agent_talk_seconds + t.customer_talk_seconds, 0) as agent_talk_share,
   t.segment_count
-from warehouse.transcripts t
+from reporting.transcript_agents a
   cross join reporting.params p
-  join warehouse.calls c on c.call_id = t.call_id and c.deleted_at is null
-  left join warehouse.call_legs l on l.call_id = t.call_id and l.leg_key = t.leg_unique_id and l.deleted_at is null
-  left join lateral (
-    select min(e.user_id) as user_id from warehouse.user_endpoints e
-    where e.endpoint = case when l.called_type = 'user' then l.called_number when l.caller_type = 'user' then l.caller_number end
-      and e.kind in ('extension', 'dial_extension', 'sip_line') and e.valid_from <= c.started_at and c.started_at < e.valid_to
-    having count(distinct e.user_id) = 1
-  ) owner on true
-  left join reporting.dim_user u on u.user_id = owner.user_id
-where t.deleted_at is null;
+  join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
+  left join reporting.dim_user u on u.user_id = a.agent_user_id;
 
 comment on view reporting.fct_transcript is 'One row per transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
 comment on column reporting.fct_transcript.transcript_id is 'The service''s id.';

@@ -1,7 +1,7 @@
 create view reporting.kpi_pivot as
-select transcript_id, call_id, call_started_at, local_date, agent_user_id, agent_name, call_purpose
-from reporting.kpi_scores
-group by 1, 2, 3, 4, 5, 6, 7;
+select t.transcript_id, t.call_id, t.call_started_at, t.local_date, t.agent_user_id, t.agent_name, t.call_purpose
+from reporting.fct_transcript t
+where exists (select from warehouse.transcript_kpis x where x.transcript_id = t.transcript_id);
 
 comment on view reporting.kpi_pivot is 'The account''s own measures, one row per transcript and one column per measure; a new measure becomes a column at the end. Filter on call_started_at.';
 comment on column reporting.kpi_pivot.transcript_id is 'The transcript.';

@@ -1,19 +1,23 @@
 create view reporting.kpi_scores as
 select
-  t.transcript_id,
-  t.call_id,
-  t.call_started_at,
-  t.local_date,
-  t.agent_user_id,
-  t.agent_name,
+  a.transcript_id,
+  a.call_id,
+  a.call_started_at,
+  (a.call_started_at at time zone p.time_zone)::date as local_date,
+  a.agent_user_id,
+  coalesce(u.user_name, nullif(t.agent_name, '')) as agent_name,
   t.call_purpose,
   k.kpi_name,
   k.kpi_value,
   k.kpi_note
-from reporting.fct_transcript t
-  join warehouse.transcript_kpis k on k.transcript_id = t.transcript_id;
+from reporting.transcript_agents a
+  cross join reporting.params p
+  join warehouse.transcript_kpis k on k.transcript_id = a.transcript_id
+  -- Left out of a plan that shows neither purpose nor name.
+  left join warehouse.transcripts t on t.transcript_id = a.transcript_id
+  left join reporting.dim_user u on u.user_id = a.agent_user_id;
 
-comment on view reporting.kpi_scores is 'The account''s own measures of each transcript, one row each. Filter on call_started_at.';
+comment on view reporting.kpi_scores is 'The account''s own measures of each transcript, one row each. Filter on call_started_at; day totals stand in kpi_daily.';
 comment on column reporting.kpi_scores.transcript_id is 'The transcript.';
 comment on column reporting.kpi_scores.call_id is 'Its call.';
 comment on column reporting.kpi_scores.call_started_at is 'Start of the call.';

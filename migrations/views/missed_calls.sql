@@ -12,7 +12,7 @@ select
   m.returned_by,
   m.returned_at,
   m.returned_call_id,
-  round(extract(epoch from m.returned_at - m.started_at) / 60, 1) as minutes_to_return,
+  round(m.return_seconds / 6.0::double precision) / 10 as minutes_to_return,
   m.returned_by is null as is_unreturned
 from reporting.missed_call_returns m
   left join warehouse.calls c on c.call_id = m.call_id;

@@ -1,21 +1,20 @@
 create view reporting.repeat_callers as
 select
-  external_number,
-  max(caller_name) as caller_name,
-  count(*) as inbound_count,
-  count(*) filter (where outcome = 'answered') as answered_count,
-  count(*) filter (where outcome <> 'answered') as unanswered_count,
-  count(distinct local_date) as active_day_count,
-  min(started_at) as first_call_at,
-  max(started_at) as last_call_at
-from reporting.fct_call
-where direction = 'inbound' and not is_internal and external_number is not null and started_at >= now() - interval '7 days'
-group by external_number
-having count(*) >= 2;
+  c.external_number,
+  c.caller_name,
+  r.inbound_count,
+  r.answered_count,
+  r.inbound_count - r.answered_count as unanswered_count,
+  r.active_day_count,
+  r.first_call_at,
+  r.last_call_at
+from reporting.repeat_caller_rollup r
+  join warehouse.calls c on c.call_id = r.last_call_id
+where c.external_number is not null;
 
-comment on view reporting.repeat_callers is 'Numbers that called twice or more in the last seven days.';
+comment on view reporting.repeat_callers is 'Numbers that called twice or more today and on the six local days before.';
 comment on column reporting.repeat_callers.external_number is 'The caller.';
-comment on column reporting.repeat_callers.caller_name is 'A name that was shown with the number.';
+comment on column reporting.repeat_callers.caller_name is 'The name that was shown with the last of the calls.';
 comment on column reporting.repeat_callers.inbound_count is 'Inbound calls.';
 comment on column reporting.repeat_callers.answered_count is 'Of these, answered.';
 comment on column reporting.repeat_callers.unanswered_count is 'Of these, not answered, mailbox included.';

@@ -15,9 +15,11 @@ select
   t.call_sentiment,
   t.is_action_required
 from reporting.missed_calls m
+  -- Both joins are left out of a plan that shows nothing of the transcript.
   left join lateral (
-    select * from warehouse.transcripts x where x.call_id = m.call_id and x.deleted_at is null order by x.transcript_id limit 1
-  ) t on true
+    select min(x.transcript_id) as transcript_id from warehouse.transcripts x where x.call_id = m.call_id and x.deleted_at is null
+  ) first on true
+  left join warehouse.transcripts t on t.transcript_id = first.transcript_id
 where m.outcome = 'voicemail';
 
 comment on view reporting.voicemails is 'Calls that ended in a mailbox, whether they were returned, and what the analysis says of the message.';

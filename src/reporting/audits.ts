@@ -9,6 +9,8 @@ const audits: Readonly<Record<string, string>> = {
   'calls without a start': 'select count(*) from warehouse.calls where started_at is null and deleted_at is null',
   'talk longer than the call':
     'select count(*) from warehouse.calls where talk_seconds > duration_seconds and deleted_at is null',
+  'transcripts not paired':
+    'select count(*) from warehouse.transcripts where leg_unique_id is null and deleted_at is null',
   'extensions credited to nobody': `select count(*) from warehouse.call_attributions where user_id is null and kind = 'extension'`,
   'transcripts without their call': orphans('transcripts'),
   'recordings without their call': orphans('recordings'),

@@ -1,12 +1,10 @@
-import { type Database, query, retryDeadlock, type Transaction } from '../warehouse/database.ts';
-import { rebuildCallDay } from './rollups/call-days.ts';
-import { type Day, daysOf } from './rollups/day.ts';
-import { rebuildIntervals } from './rollups/intervals.ts';
-import { rebuildQualityDay } from './rollups/quality.ts';
-import { rebuildReturnsWithin } from './rollups/returns.ts';
-import { rebuildResponseDay, rebuildTextDay } from './rollups/text-days.ts';
-import { rebuildTurns } from './rollups/turns.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { type Trouble, workIn } from './rollups/changes.ts';
+import { type Day, quartersOf } from './rollups/day.ts';
+import { inParts } from './rollups/parts.ts';
+import { rebuildTurns } from './rollups/texts/turns.ts';
 import { drainRollups, holdDrains } from './rollups.ts';
+import { NotRolledUp, type SetAside, settleTroubles } from './troubles.ts';
 
 export interface RebuildOptions {
   /** Default: everything that is held. */
@@ -26,50 +24,51 @@ const conversationsAtOnce = 500;
 
 /**
  * Computes rollups anew from the facts, one local day or some conversations a transaction, so that ingest and drains go on
- * in between. Needed after a change of the definitions that are worked into them; see `data_quality`. Safe to repeat.
+ * in between. Needed after a change of the definitions that are worked into them; see `data_quality`, which asks for it
+ * again when it was cut off. Safe to repeat. Throws {@link NotRolledUp} at the end when some had to be set aside.
  */
 export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildOptions = {}): Promise<Rebuilt> {
   const [started] = await query<{ meaning: string }>(db, 'select ops.rollup_meaning() as meaning', []);
   const isWhole = from === undefined && to === undefined;
+  if (isWhole) await query(db, 'update ops.rollup_state set meaning = null, callers_date = null', []);
   const conversations = await rebuildConversations(db, from, to);
   const days = await daysWithin(db, from, to);
-  for (const [at, day] of days.entries()) {
-    await inTurn(db, (tx) => rebuildDay(tx, day));
+  const troubles = [...conversations.troubles];
+  // Newest first: what was marked of a day reaches back alone, to days that are still to come.
+  for (const [at, day] of days.reverse().entries()) {
+    troubles.push(...(await inTurn(db, (tx) => rebuildDay(tx, day, isWhole))));
     onDay?.((at + 1) / days.length, day.date);
   }
   if (isWhole) {
     await query(db, 'update ops.rollup_state set meaning = $1, rebuilt_at = now()', [started?.meaning]);
   }
   await drainRollups(db);
-  return { days: days.length, conversations };
+  if (troubles.length > 0) throw new NotRolledUp(troubles);
+  return { days: days.length, conversations: conversations.count };
 }
 
-async function rebuildDay(tx: Transaction, day: Day): Promise<void> {
-  const quarters = await query<{ bucket_at: Date }>(
-    tx,
-    `select bucket_at from generate_series(ops.quarter_of($1), $2::timestamptz - interval '1 second', interval '15 minutes') bucket_at`,
-    [day.from, day.to],
-  );
-  await rebuildIntervals(
-    tx,
-    quarters.map((row) => row.bucket_at),
-  );
-  await rebuildCallDay(tx, day);
-  await rebuildQualityDay(tx, day);
-  await rebuildReturnsWithin(tx, day);
-  await rebuildTextDay(tx, day);
-  await rebuildResponseDay(tx, day);
+/** As a drain would with all of the day marked. */
+async function rebuildDay(tx: Transaction, day: Day, isWhole: boolean): Promise<string[]> {
+  if (isWhole) {
+    await query(tx, 'delete from ops.rollup_markers where bucket_at >= $1 and bucket_at < $2', [day.from, day.to]);
+  }
+  const quarters = quartersOf(day);
+  const changes = { calls: quarters, texts: quarters, threads: [], isAlone: true };
+  return wordsOf(await settleTroubles(tx, changes, await workIn(tx, changes)));
 }
 
 /** The days on which there is a fact or a rollup: in a changed time zone these can differ. */
 async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
     'call_interval_rollup',
+    'call_hour_rollup',
     'call_endpoint_rollup',
     'call_agent_rollup',
     'missed_call_returns',
+    'callback_rollup',
     'quality_rollup',
     'sentiment_rollup',
+    'kpi_rollup',
     'action_items',
     'sms_day_rollup',
     'sms_failure_rollup',
@@ -79,11 +78,9 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
     db,
     `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
      from (
-       select (c.started_at at time zone p.time_zone)::date as day from warehouse.calls c cross join reporting.params p
-       where c.started_at is not null and ($1::timestamptz is null or c.started_at >= $1) and ($2::timestamptz is null or c.started_at < $2)
+       ${heldDays('warehouse.calls', 'started_at')}
        union
-       select (m.sent_at at time zone p.time_zone)::date from warehouse.sms_messages m cross join reporting.params p
-       where m.sent_at is not null and ($1::timestamptz is null or m.sent_at >= $1) and ($2::timestamptz is null or m.sent_at < $2)
+       ${heldDays('warehouse.sms_messages', 'sent_at')}
        ${rolledUp
          .map(
            (table) => `union select local_date from reporting.${table}
@@ -96,8 +93,29 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
   );
 }
 
-async function rebuildConversations(db: Database, from?: Date, to?: Date): Promise<number> {
+/** The local days between `$1` and `$2` with a row: looked up one after the other, since very many rows share one. */
+function heldDays(table: string, column: string): string {
+  const first = (from: string) =>
+    `select reporting.local_day(x.${column}) from ${table} x
+     where x.${column} >= ${from} and x.${column} < coalesce($2::timestamptz, 'infinity') order by x.${column} limit 1`;
+  return `(
+    with recursive held as (
+      (${first(`coalesce($1::timestamptz, '-infinity')`)})
+      union all
+      select (${first('reporting.day_start(held.local_day + 1)')}) from held where held.local_day is not null
+    )
+    select local_day as day from held where local_day is not null
+  )`;
+}
+
+interface RebuiltConversations {
+  readonly count: number;
+  readonly troubles: readonly string[];
+}
+
+async function rebuildConversations(db: Database, from?: Date, to?: Date): Promise<RebuiltConversations> {
   const isWhole = from === undefined && to === undefined;
+  const troubles: string[] = [];
   let last = '0';
   let count = 0;
   for (;;) {
@@ -116,23 +134,39 @@ async function rebuildConversations(db: Database, from?: Date, to?: Date): Promi
         isWhole ? [last, conversationsAtOnce] : [last, conversationsAtOnce, from, to],
       );
       const found = rows.map((row) => row.conversation_id);
-      const began = await rebuildTurns(tx, found);
-      // A whole rebuild comes to every day afterwards.
-      if (!isWhole) for (const day of await daysOf(tx, began)) await rebuildResponseDay(tx, day);
+      troubles.push(...(await rebuildThreads(tx, found, isWhole)));
       return found;
     });
     count += ids.length;
     const next = ids.at(-1);
-    if (next === undefined) return count;
+    if (next === undefined) return { count, troubles };
     last = next;
   }
 }
 
-function inTurn<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return retryDeadlock(() =>
-    db.transaction().execute(async (tx) => {
-      await holdDrains(tx);
-      return work(tx);
-    }),
+async function rebuildThreads(tx: Transaction, threads: readonly string[], isWhole: boolean): Promise<string[]> {
+  const changes = { calls: [], texts: [], threads };
+  if (!isWhole) return wordsOf(await settleTroubles(tx, changes, await workIn(tx, changes)));
+  await query(tx, 'delete from ops.rollup_markers where conversation_id = any($1::bigint[])', [threads]);
+  const troubles: Trouble[] = [];
+  // A whole rebuild comes to every day afterwards.
+  await inParts(
+    tx,
+    threads,
+    (some) => rebuildTurns(tx, some),
+    (conversationId, error) => troubles.push({ kind: 'thread', conversationId, error }),
   );
+  return wordsOf(await settleTroubles(tx, changes, troubles));
+}
+
+/** Somebody waits for a rebuild and is told of all that failed, however often a drain told of it. */
+function wordsOf(aside: readonly SetAside[]): string[] {
+  return aside.map(({ what }) => what);
+}
+
+function inTurn<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return inTransaction(db, async (tx) => {
+    await holdDrains(tx);
+    return work(tx);
+  });
 }

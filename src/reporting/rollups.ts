@@ -1,16 +1,14 @@
-import { type Database, query, retryDeadlock, type Transaction } from '../warehouse/database.ts';
-import { rebuildCallDay } from './rollups/call-days.ts';
-import { daysOf } from './rollups/day.ts';
-import { rebuildIntervals } from './rollups/intervals.ts';
-import { rebuildQualityDay } from './rollups/quality.ts';
-import { rebuildReturns } from './rollups/returns.ts';
-import { rebuildResponseDay, rebuildTextDay } from './rollups/text-days.ts';
-import { rebuildTurns } from './rollups/turns.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { areCallersStale, rebuildCallers } from './rollups/calls/callers.ts';
+import { type Changes, workIn } from './rollups/changes.ts';
+import { dueTroubles, NotRolledUp, settleTroubles } from './troubles.ts';
 
 /*
  * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
  *
  *   facts + markers ─ commit ─▶ waiting ─ drain: delete markers, rebuild their quarters, days and turns ─ commit ─▶ even
+ *                                                         │
+ *                                                         └─ a fact makes it impossible ─▶ set aside ─ a minute and more ─▶ waiting
  *
  * A marker that is committed meanwhile stays for the next drain, even when the rebuild happened to see its fact.
  */
@@ -19,57 +17,85 @@ import { rebuildTurns } from './rollups/turns.ts';
 export type Drained =
   | { readonly state: 'busy' }
   | { readonly state: 'even' }
-  | { readonly state: 'drained'; readonly markers: number };
+  | {
+      readonly state: 'drained';
+      readonly markers: number;
+      /** What was set aside and nobody was told of yet. */
+      readonly troubles: readonly string[];
+    };
 
 /** One transaction takes so many markers at most: a back-fill leaves very many. */
 const mostMarkers = 2_000;
 
-/** Works waiting changes into the rollups until none is left, another process does it, or the signal says stop. */
+/** The changes that one drain is about: those marked so far. */
+interface Horizon {
+  /** The newest marker; absent when there was none. */
+  readonly markerId: string | null;
+  readonly at: Date;
+}
+
+/**
+ * Works the changes that wait now into the rollups, until none of them is left, another process does it, or the signal
+ * says stop. What is marked meanwhile waits for the next drain: while calls pour in, their day is rebuilt once a drain, and
+ * not once for every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside.
+ */
 export async function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
-  let drained = await drainOnce(db);
-  while (drained.state === 'drained' && !signal?.aborted) drained = await drainOnce(db);
+  const horizon = await horizonNow(db);
+  const troubles: string[] = [];
+  let drained = await drainOnce(db, horizon);
+  while (drained.state === 'drained') {
+    troubles.push(...drained.troubles);
+    if (signal?.aborted) break;
+    drained = await drainOnce(db, horizon);
+  }
   if (drained.state === 'even') await widenKpiPivot(db);
+  if (troubles.length > 0) throw new NotRolledUp(troubles);
 }
 
 /** One transaction of {@link drainRollups}. */
-export function drainOnce(db: Database, most = mostMarkers): Promise<Drained> {
-  return retryDeadlock(() => db.transaction().execute((tx) => drain(tx, most)));
+export function drainOnce(db: Database, horizon: Horizon, most = mostMarkers): Promise<Drained> {
+  return inTransaction(db, (tx) => drain(tx, horizon, most));
 }
 
-/** Holds all drains off for the rest of the transaction. */
+/** Everything that is marked by now. */
+export async function horizonNow(db: Database): Promise<Horizon> {
+  const [horizon] = await query<{ marker_id: string | null; at: Date }>(
+    db,
+    'select max(marker_id) as marker_id, now() as at from ops.rollup_markers',
+    [],
+  );
+  if (!horizon) throw new Error('an aggregate gave no row');
+  return { markerId: horizon.marker_id, at: horizon.at };
+}
+
+/** Holds all drains off for the rest of the transaction, which is planned as one of theirs. */
 export async function holdDrains(tx: Transaction): Promise<void> {
   await query(tx, `select pg_advisory_xact_lock(hashtext('reporting.rollups'))`, []);
+  await query(tx, lookUp, []);
 }
 
-async function drain(tx: Transaction, most: number): Promise<Drained> {
+/** A day is looked up in its indexes, which by default Postgres counts as dear as on a turning disk, and is sorted in memory. */
+const lookUp = `select set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true)`;
+
+async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<Drained> {
   const [lock] = await query<{ is_ours: boolean }>(
     tx,
     `select pg_try_advisory_xact_lock(hashtext('reporting.rollups')) as is_ours`,
     [],
   );
   if (!lock?.is_ours) return { state: 'busy' };
-  const markers = await takeMarkers(tx, most);
-  if (markers.length === 0) {
-    await query(tx, 'update ops.rollup_state set drained_at = now()', []);
+  await query(tx, lookUp, []);
+  const due = await dueTroubles(tx);
+  const markers = await takeMarkers(tx, horizon, most);
+  const changes = changesOf(markers, due);
+  if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
+    if (await areCallersStale(tx, [])) await rebuildCallers(tx);
+    await query(tx, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon.at]);
     return { state: 'even' };
   }
-  const quarters = (kind: Marker['kind']) =>
-    markers.flatMap(({ kind: each, bucket_at }) => (each === kind && bucket_at ? [bucket_at] : []));
-  const calls = quarters('calls');
-  const texts = quarters('texts');
-  await rebuildIntervals(tx, calls);
-  for (const day of await daysOf(tx, calls)) {
-    await rebuildCallDay(tx, day);
-    await rebuildQualityDay(tx, day);
-  }
-  await rebuildReturns(tx, { calls, texts });
-  for (const day of await daysOf(tx, texts)) await rebuildTextDay(tx, day);
-  const began = await rebuildTurns(
-    tx,
-    markers.flatMap(({ conversation_id }) => (conversation_id === null ? [] : [conversation_id])),
-  );
-  for (const day of await daysOf(tx, began)) await rebuildResponseDay(tx, day);
-  return { state: 'drained', markers: markers.reduce((sum, { count }) => sum + count, 0) };
+  const aside = await settleTroubles(tx, changes, await workIn(tx, changes));
+  const troubles = aside.filter((each) => each.is_told).map(({ what }) => what);
+  return { state: 'drained', markers: markers.reduce((sum, { count }) => sum + count, 0), troubles };
 }
 
 interface Marker {
@@ -79,16 +105,30 @@ interface Marker {
   readonly count: number;
 }
 
-async function takeMarkers(tx: Transaction, most: number): Promise<Marker[]> {
+/** Each quarter of an hour and each conversation once. */
+function changesOf(markers: readonly Marker[], due: Changes): Changes {
+  const quarters = (kind: Marker['kind'], others: readonly Date[]) => {
+    const marked = markers.flatMap((each) => (each.kind === kind && each.bucket_at ? [each.bucket_at] : []));
+    return [...new Map([...marked, ...others].map((at) => [Number(at), at])).values()];
+  };
+  const threads = markers.flatMap(({ conversation_id }) => (conversation_id === null ? [] : [conversation_id]));
+  return {
+    calls: quarters('calls', due.calls),
+    texts: quarters('texts', due.texts),
+    threads: [...new Set([...threads, ...due.threads])],
+  };
+}
+
+async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number): Promise<Marker[]> {
   return query<Marker>(
     tx,
     `with taken as (
        delete from ops.rollup_markers
-       where marker_id in (select marker_id from ops.rollup_markers order by marker_id limit $1)
+       where marker_id in (select marker_id from ops.rollup_markers where marker_id <= $2 order by marker_id limit $1)
        returning kind, bucket_at, conversation_id
      )
      select kind, bucket_at, conversation_id, count(*)::integer as count from taken group by 1, 2, 3 order by 1, 2, 3`,
-    [most],
+    [most, markerId],
   );
 }
 

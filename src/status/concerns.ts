@@ -41,6 +41,7 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...queueConcerns(snapshot),
     ...subscriptionConcerns(snapshot),
     ...failingConcerns(known(snapshot.backlog, [])),
+    ...forbiddenConcerns(known(snapshot.backlog, [])),
     ...inboxConcerns(snapshot),
     ...completenessConcerns(snapshot),
     ...sendConcerns(snapshot),
@@ -186,6 +187,17 @@ function failingConcerns(backlog: readonly Backlog[]): Concern[] {
       level: 'warning',
       sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
       cure: `${stubborn === 1 ? 'It is' : 'They are'} tried again by ${stubborn === 1 ? 'itself' : 'themselves'}; the last error was: ${sampleErrors[0] ?? 'not kept'}`,
+    }));
+}
+
+/** That a role may not hear recordings can be meant so; a mirror without some of its texts or calls is not. */
+function forbiddenConcerns(backlog: readonly Backlog[]): Concern[] {
+  return backlog
+    .filter(({ kind, forbidden }) => forbidden > 0 && (kind === 'thread' || kind === 'call'))
+    .map(({ kind, forbidden }) => ({
+      level: 'warning',
+      sentence: `The role of the credential’s user may not read ${countOf(forbidden, kind === 'thread' ? 'conversation' : 'call')}.`,
+      cure: 'Give it the permission in the portal; what it may not read is asked for again within a day, or now with `trunkline resync`.',
     }));
 }
 

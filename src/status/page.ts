@@ -2,7 +2,8 @@ import { concernsOf, verdictOf } from './concerns.ts';
 import { credentialWords } from './facts/credential.ts';
 import { artefacts, drift, errors, holdings, queues, subscriptions } from './page/cards.ts';
 import { completeness } from './page/completeness.ts';
-import { type Html, html, trusted } from './page/html.ts';
+import { documentOf } from './page/document.ts';
+import { type Html, html } from './page/html.ts';
 import { inbox } from './page/inbox.ts';
 import { rules } from './page/rules.ts';
 import { refreshSeconds, script } from './page/script.ts';
@@ -65,25 +66,13 @@ function verdict(snapshot: Snapshot): Html {
 }
 
 function frame(title: string, content: Html): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${title} · Trunkline</title>
-<link rel="icon" href="data:,">
-<style>${trusted(style)}</style>
-<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>
-</head>
-<body>
-<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
-<nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>
-<main>
-${content}
-</main>
-<script>${trusted(script)}</script>
-</body>
-</html>
-`.markup;
+  return documentOf({
+    title,
+    style,
+    head: html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
+    header: html`<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
+<nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>`,
+    content,
+    script,
+  });
 }

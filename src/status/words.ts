@@ -1,4 +1,5 @@
 import type { TargetKind } from '../inbox/target.ts';
+import type { MissingTexts } from '../sync/evidence/missing.ts';
 
 /** What people call the kinds of target. */
 export const streamNames: Readonly<Record<TargetKind, string>> = {
@@ -8,6 +9,13 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
   transcripts: 'Transcripts',
   users: 'Users',
   lines: 'Lines',
+};
+
+/** What becomes of texts that a line counts as unread, and that are not held. */
+export const fatesOfTexts: Readonly<Record<MissingTexts['state'], string>> = {
+  behind: 'looked for',
+  unexplained: 'cannot be found, a possible gap',
+  older: 'from before this mirror, which “backfill threads” may find',
 };
 
 const steps = [

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -65,7 +66,47 @@ beforeAll(async () => {
   });
   await insert('ops.deliveries', { body: secret, body_hash: secret, targets: [secret], is_recognized: true });
   await insert('ops.sync_targets', { kind: 'thread', key: secret, last_error: secret });
+  await insert('ops.rule_runs', {
+    ...{
+      rule: 'night',
+      version: 'v1',
+      trigger_kind: 'message_received',
+      trigger_key: secret,
+      trigger_at: at,
+      mode: 'live',
+    },
+    ...{ is_matched: false, reason: `error: ${secret}`, facts: JSON.stringify({ text: secret }), number: secret },
+  });
+  await insert('ops.rule_actions', {
+    ...{
+      run_id: await facts.value('select max(run_id) from ops.rule_runs'),
+      ordinal: 1,
+      kind: 'comment',
+      state: 'failed',
+    },
+    ...{ argument: JSON.stringify({ text: secret }), reason: secret },
+  });
+  const text = { rule: 'night', trigger_kind: 'message', trigger_at: at, mode: 'live', expires_at: at, planned_at: at };
+  await insert(
+    'ops.sends',
+    {
+      ...{ ...text, line: '15559990000', number: '15551000002', trigger_id: secret, body: secret, state: 'SKIPPED' },
+      ...{ reason: `opted_out, ${secret}`, reserved_at: at, dispatched_at: at },
+    },
+    {
+      ...text,
+      line: '15559990000',
+      number: `1555${secret}`,
+      trigger_id: '2',
+      body: secret,
+      state: 'SENT',
+      reserved_at: at,
+    },
+  );
+  await insert('ops.opt_outs', { number: '15551000002' });
+  await insert('ops.attribution_parking', { kind: 'queue', parked_until: at, reason: secret });
   await facts.drain();
+  await drainOutcomes(facts.db);
   expect(await grantBiRole(facts.db, role)).toEqual({ name: role, isCreated: true });
   await query(`alter role ${role} password 'reader'`);
   await reader.connect();
@@ -170,6 +211,9 @@ describe('what nobody was told to show', () => {
       'dim_user',
       'action_backlog',
       'kpi_pivot',
+      'rule_outcomes',
+      'sms_cost_daily',
+      'sms_opt_status',
     ]) {
       expect(await facts.value(`select count(*)::integer from reporting.${name}`), name).toBeGreaterThan(0);
     }

@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
-import { drainOnce, drainRollups } from '../../src/reporting/rollups.ts';
-import { query as ask, retryDeadlock, type Transaction } from '../../src/warehouse/database.ts';
+import { drainOnce, drainRollups, horizonNow } from '../../src/reporting/rollups.ts';
+import { query as ask, inTransaction, type Transaction } from '../../src/warehouse/database.ts';
+import { isCampaign } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
 import { factsDatabase } from './facts.ts';
 
@@ -10,17 +11,22 @@ const { db, query } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 /** `npm run faults` makes as many as a busy day. */
-const updateCount = process.env.FAULTS === 'all' ? 10_000 : 500;
+const updateCount = isCampaign ? 10_000 : 500;
 const random = createRandom('late updates');
 const { pick, between } = random;
 
 const rollups = [
   'call_interval_rollup',
+  'call_hour_rollup',
   'call_endpoint_rollup',
   'call_agent_rollup',
+  'call_agent_month_rollup',
   'missed_call_returns',
+  'callback_rollup',
+  'transcript_agents',
   'quality_rollup',
   'sentiment_rollup',
+  'kpi_rollup',
   'action_items',
   'sms_turns',
   'sms_day_rollup',
@@ -151,6 +157,21 @@ const writeTranscript = (): Update =>
     ],
   );
 
+const writeKpis = (): Update => {
+  const transcript = between(1, 80);
+  return async (tx) => {
+    // Its own row is written first, as a read does, so that two writers take turns.
+    const held = await ask(tx, 'select from warehouse.transcripts where transcript_id = $1 for update', [transcript]);
+    if (held.length === 0) return;
+    await ask(tx, 'delete from warehouse.transcript_kpis where transcript_id = $1', [transcript]);
+    await ask(
+      tx,
+      `insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value) values ($1, 1, $2, $3), ($1, 2, 'Empathy', 1)`,
+      [transcript, pick(['Greeting', '']), maybe(between(0, 10))],
+    );
+  };
+};
+
 const remove = (): Update =>
   pick([
     () => run('delete from warehouse.calls where call_id = $1', [callId()]),
@@ -161,7 +182,20 @@ const remove = (): Update =>
     () => run('delete from warehouse.call_attributions where call_id = $1', [callId()]),
   ])();
 
-const update = (): Update => pick([writeCall, writeCall, writeText, writeText, writeTranscript, writeLegs, remove])();
+const update = (): Update =>
+  pick([writeCall, writeCall, writeText, writeText, writeTranscript, writeKpis, writeLegs, remove])();
+
+/** A call with a measure that no random update reaches, for those may happen to leave none. */
+async function scoredCall(): Promise<void> {
+  await facts.call({ call_id: '1700000999.1', started_at: moment() });
+  await facts.insert('warehouse.transcripts', { transcript_id: 999, call_id: '1700000999.1', agent_name: 'Ann' });
+  await facts.insert('warehouse.transcript_kpis', {
+    transcript_id: 999,
+    ordinal: 1,
+    kpi_name: 'Empathy',
+    kpi_value: 1,
+  });
+}
 
 async function contents(): Promise<Record<string, string[]>> {
   const held: Record<string, string[]> = {};
@@ -172,6 +206,35 @@ async function contents(): Promise<Record<string, string[]>> {
   return held;
 }
 
+let left = 0;
+
+async function write(): Promise<void> {
+  while (left > 0) {
+    const some = Array.from({ length: Math.min(left, between(1, 4)) }, update);
+    left -= some.length;
+    const pause = between(0, 3) === 0 ? between(1, 10) / 1000 : 0;
+    await inTransaction(db, async (tx) => {
+      for (const each of some) await each(tx);
+      // A drain passes by while the facts are written and not yet committed.
+      if (pause > 0) await ask(tx, 'select pg_sleep($1)', [pause]);
+    });
+  }
+}
+
+async function drain(): Promise<void> {
+  while (left > 0) await drainOnce(db, await horizonNow(db), between(1, 20));
+}
+
+/** What is kept now, after it was found to equal its recomputation from nothing. */
+async function recomputed(): Promise<Record<string, string[]>> {
+  await drainRollups(db);
+  const kept = await contents();
+  await query(`truncate ${rollups.map((table) => `reporting.${table}`).join(', ')}`);
+  await rebuildRollups(db);
+  expect(kept).toEqual(await contents());
+  return kept;
+}
+
 test(`after ${updateCount} random late updates from several writers, the rollups equal their recomputation`, {
   timeout: 600_000,
 }, async () => {
@@ -179,34 +242,33 @@ test(`after ${updateCount} random late updates from several writers, the rollups
   await facts.user(1, ['201']);
   await facts.user(2, ['202']);
   for (let id = 1; id <= 8; id += 1) await facts.thread(id, []);
-
-  let left = updateCount;
-  async function write(): Promise<void> {
-    while (left > 0) {
-      const some = Array.from({ length: Math.min(left, between(1, 4)) }, update);
-      left -= some.length;
-      const pause = between(0, 3) === 0 ? between(1, 10) / 1000 : 0;
-      await retryDeadlock(() =>
-        db.transaction().execute(async (tx) => {
-          for (const each of some) await each(tx);
-          // A drain passes by while the facts are written and not yet committed.
-          if (pause > 0) await ask(tx, 'select pg_sleep($1)', [pause]);
-        }),
-      );
-    }
-  }
-  async function drain(): Promise<void> {
-    while (left > 0) await drainOnce(db, between(1, 20));
-  }
+  await scoredCall();
+  left = updateCount;
   await Promise.all([write(), write(), write(), drain(), drain()]);
-  await drainRollups(db);
-  const kept = await contents();
-
-  await query(`truncate ${rollups.map((table) => `reporting.${table}`).join(', ')}`);
-  await rebuildRollups(db);
-  expect(kept).toEqual(await contents());
+  const kept = await recomputed();
   for (const table of rollups) expect(kept[table]?.length, table).toBeGreaterThan(0);
   expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBe(0);
+});
+
+test('a rebuild amid late updates and drains takes no change away from them', { timeout: 600_000 }, async () => {
+  left = updateCount / 2;
+  await Promise.all([write(), write(), drain(), rebuildRollups(db)]);
+  await recomputed();
+});
+
+test('a whole rebuild leaves no day to be done again, and one that is cut off is asked for again', async () => {
+  const asked = () =>
+    facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
+  for (let count = 0; count < 40; count += 1) await db.transaction().execute(async (tx) => void (await update()(tx)));
+  expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBeGreaterThan(0);
+  const onDay = (share: number) => {
+    if (share === 1) throw new Error('cut off');
+  };
+  await expect(rebuildRollups(db, { onDay })).rejects.toThrow('cut off');
+  expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBe(0);
+  expect(await asked()).toBe(1);
+  await rebuildRollups(db);
+  expect(await asked()).toBe(0);
 });
 
 test('a drain that is cut off leaves its markers to the next', async () => {
@@ -219,6 +281,20 @@ test('a drain that is cut off leaves its markers to the next', async () => {
   expect(await query(`select call_count::integer from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([
     { call_count: 1 },
   ]);
+});
+
+test('what is marked during a drain waits for the next one, and the drained moment tells so', async () => {
+  await drainRollups(db);
+  const horizon = await horizonNow(db);
+  await facts.call({ call_id: '1800000001.1', started_at: '2026-05-02T12:00:00Z' });
+  expect(await drainOnce(db, horizon)).toEqual({ state: 'even' });
+  const freshness = () =>
+    query(
+      `select waiting_count, newest_at < waiting_since_at as is_older from reporting.data_freshness where entity = 'rollups'`,
+    );
+  expect(await freshness()).toEqual([{ waiting_count: 1, is_older: true }]);
+  await drainRollups(db);
+  expect(await freshness()).toEqual([{ waiting_count: 0, is_older: null }]);
 });
 
 test('a read that found nothing new marks nothing', async () => {

@@ -3,7 +3,7 @@ import { auditQuality } from '../../src/reporting/audits.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { call, query, insert, value } = facts;
+const { call, query, insert } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 const transcript = (id: number, callId: string, values = {}) =>
@@ -180,55 +180,6 @@ describe('action_backlog', () => {
     );
     await facts.drain();
     expect(await backlog()).toMatchObject([{ id: 3 }]);
-  });
-});
-
-describe('the account’s own measures', () => {
-  const kpi = (id: number, ordinal: number, name: string, score: number | null) =>
-    insert('warehouse.transcript_kpis', {
-      transcript_id: id,
-      ordinal,
-      kpi_name: name,
-      kpi_value: score,
-      kpi_note: 'why',
-    });
-  const columns = async () =>
-    (
-      await query<{ name: string }>(
-        `select attname as name from pg_attribute where attrelid = 'reporting.kpi_pivot'::regclass and attnum > 7 order by attnum`,
-      )
-    ).map(({ name }) => name);
-
-  test('stand in kpi_scores one by one', async () => {
-    await kpi(1, 1, 'Greeting', 3);
-    await kpi(1, 2, 'Sold "Plus" – 100%', null);
-    await kpi(2, 1, 'Greeting', 0);
-    expect(
-      await query(
-        'select transcript_id::integer as id, kpi_name, kpi_value, kpi_note, agent_name from reporting.kpi_scores order by 1, 2',
-      ),
-    ).toEqual([
-      { id: 1, kpi_name: 'Greeting', kpi_value: 3, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 1, kpi_name: 'Sold "Plus" – 100%', kpi_value: null, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 2, kpi_name: 'Greeting', kpi_value: 0, kpi_note: 'why', agent_name: 'Somebody heard' },
-    ]);
-  });
-
-  test('become columns of kpi_pivot, new ones at the end', async () => {
-    await facts.drain();
-    expect(await columns()).toEqual(['kpi_1_greeting', 'kpi_2_sold_plus_100']);
-    await kpi(2, 2, 'Apology', 1);
-    await facts.drain();
-    expect(await columns()).toEqual(['kpi_1_greeting', 'kpi_2_sold_plus_100', 'kpi_3_apology']);
-    expect(
-      await query(
-        'select transcript_id::integer as id, kpi_1_greeting as a, kpi_2_sold_plus_100 as b, kpi_3_apology as c from reporting.kpi_pivot order by 1',
-      ),
-    ).toEqual([
-      { id: 1, a: 3, b: null, c: null },
-      { id: 2, a: 0, b: null, c: 1 },
-    ]);
-    expect(await value(`select col_description('reporting.kpi_pivot'::regclass, 9)`)).toContain('Sold "Plus" – 100%');
   });
 });
 

@@ -226,12 +226,13 @@ describe('missed_calls follows what happens later', () => {
   });
 });
 
-test('repeat_callers are those of the last seven days', async () => {
+test('repeat_callers are those of today and the six local days before', async () => {
   const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
   await call({ call_id: '1700000201.1', started_at: ago(200), external_number: number(50) });
   await call({ call_id: '1700000202.1', started_at: ago(50), external_number: number(50) });
   await call({ call_id: '1700000203.1', started_at: ago(50), external_number: number(51) });
   await call({ call_id: '1700000204.1', started_at: ago(1), external_number: number(51), ...missed });
+  await facts.drain();
   expect(
     await query(
       'select external_number as number, inbound_count::integer, answered_count::integer, unanswered_count::integer, active_day_count::integer from reporting.repeat_callers',

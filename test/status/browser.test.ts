@@ -62,7 +62,7 @@ describe.skipIf(!executablePath)('the page in a browser', () => {
     await query(db, `update ops.sync_targets set clean_version = dirty_version where kind = 'call'`, []);
     await query(db, 'delete from ops.streams', []);
     const after = '1 read of texts failed three times or more.';
-    await expect.poll(() => page.title(), { timeout: 15_000 }).toBe(`${after} · Trunkline`);
+    await expect.poll(() => page.title(), { timeout: 60_000 }).toBe(`${after} · Trunkline`);
     expect(before).toContain('Transcripts are not read');
     expect(await page.locator('h1').textContent()).toBe(after);
     expect(await page.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);
@@ -73,7 +73,7 @@ describe.skipIf(!executablePath)('the page in a browser', () => {
   test('asks for itself without JavaScript too', async () => {
     const { page } = await open(1280, { javaScriptEnabled: false });
     expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
-    await page.waitForEvent('framenavigated', { timeout: 15_000 });
+    await page.waitForEvent('framenavigated', { timeout: 60_000 });
     await page.context().close();
   });
 });

@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../src/service/client.ts';
@@ -9,15 +13,22 @@ import { examine } from '../../src/status/doctor/examine.ts';
 import type { Finding } from '../../src/status/doctor/finding.ts';
 import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
 import { query } from '../../src/warehouse/database.ts';
-import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
 
-const databaseUrl = await databaseForTest(migrated);
 const log = createLog('silent');
+const folder = await mkdtemp(join(tmpdir(), 'trunkline-doctor-'));
+// That of the run does not wait for its disk, which the doctor would find.
+const postgres = await startPostgres({ dataDir: folder, log });
+const databaseUrl = postgres.url;
+afterAll(async () => {
+  await postgres.stop();
+  await rm(folder, { recursive: true });
+});
 let sandbox: Sandbox;
 let world: World;
 
 beforeAll(async () => {
+  await migrated(databaseUrl);
   sandbox = await createSandbox({ calls: 20, threads: 3 });
   world = await openWorld(settingsFor(databaseUrl));
   const { db } = world.context.database;

@@ -32,7 +32,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(
       targetKinds.map((kind) => ({
-        ...{ kind, due: 0, later: 0, history: 0, failing: 0, stubborn: 0 },
+        ...{ kind, due: 0, later: 0, history: 0, failing: 0, stubborn: 0, forbidden: 0 },
         ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
       })),
     ),
@@ -140,13 +140,25 @@ test.each<[string, Partial<Snapshot>]>([
     { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
   ],
   [
+    'The role of the credential’s user may not read 3 conversations.',
+    {
+      backlog: known([
+        ...[{ kind: 'thread', due: 0, later: 3, history: 0, failing: 0, stubborn: 0, forbidden: 3 } as const].map(
+          (each) => ({ ...each, ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] } }),
+        ),
+      ]),
+    },
+  ],
+  [
     'The mirror is 15 min behind: 1,200 reads are overdue.',
     {
       backlog: known([
-        ...[{ kind: 'call', due: 1_200, later: 0, history: 0, failing: 0, stubborn: 0 } as const].map((each) => ({
-          ...each,
-          ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
-        })),
+        ...[{ kind: 'call', due: 1_200, later: 0, history: 0, failing: 0, stubborn: 0, forbidden: 0 } as const].map(
+          (each) => ({
+            ...each,
+            ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
+          }),
+        ),
       ]),
     },
   ],

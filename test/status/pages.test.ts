@@ -98,7 +98,7 @@ test('without Postgres the page is one clear sentence, and metrics tell what the
   expect((await world.get('/')).status).toBe(200);
   await dropDatabase(name);
   // The page is shared for a second; the outage shows as soon as it is asked for anew.
-  await expect.poll(async () => (await world.get('/api/status')).status, { timeout: 10_000 }).toBe(503);
+  await expect.poll(async () => (await world.get('/api/status')).status, { timeout: 60_000 }).toBe(503);
   const answer = await world.get('/');
   expect(answer.status).toBe(503);
   expect(await answer.text()).toContain(

@@ -47,7 +47,8 @@ test('what is owed is told apart by when it is due', () => {
     stubborn: 1,
     oldestDueSeconds: null,
   });
-  expect(of(known(snapshot.backlog, []), 'lines')).toMatchObject({ due: 0, later: 0 });
+  expect(of(known(snapshot.backlog, []), 'lines')).toMatchObject({ due: 0, later: 0, forbidden: 0 });
+  expect(of(known(snapshot.backlog, []), 'recordings')).toMatchObject({ due: 0, forbidden: 1 });
 });
 
 test('errors come newest first, those of settled targets too', () => {

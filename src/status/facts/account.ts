@@ -47,7 +47,7 @@ export async function readDrift(db: Database): Promise<DriftFacts> {
 export async function readSubscriptions(db: Database): Promise<SubscriptionFacts> {
   const rows = await query<{ type: string | null; isEnabled: boolean; isOurs: boolean; readAt: Date }>(
     db,
-    `select event_type as type, coalesce(is_enabled, false) as "isEnabled", coalesce(is_ours, false) as "isOurs",
+    `select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
        fetched_at as "readAt"
      from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
     [],

@@ -15,6 +15,8 @@ export interface Backlog {
   readonly failing: number;
   /** Of these: at least three times in a row, which no passing trouble explains. */
   readonly stubborn: number;
+  /** What the credential's role may not read; it is asked for again, ever more seldom. */
+  readonly forbidden: number;
   /** There are more than were counted. */
   readonly isAtLeast: boolean;
   readonly oldestDueSeconds: number | null;
@@ -42,7 +44,7 @@ export interface TargetError {
   readonly nextAt: Date | null;
 }
 
-/** So many owed reads are counted, the oldest due first; a longer backlog needs no exact figure. */
+/** So many owed, and so many forbidden reads are counted, the oldest due first; a longer backlog needs no exact figure. */
 const mostCounted = 20_000;
 const newestErrors = 10;
 
@@ -73,6 +75,13 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
      from owed group by kind`,
     [],
   );
+  const forbidden = await query<{ kind: TargetKind; count: number }>(
+    db,
+    `select kind, count(*)::int as count from (
+       select kind from ops.sync_targets where last_error is not null and state = 'forbidden' limit ${mostCounted}
+     ) forbidden group by kind`,
+    [],
+  );
   const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history, 0);
   return targetKinds.map((kind) => {
     const row = rows.find((each) => each.kind === kind);
@@ -83,6 +92,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
       history: row?.history ?? 0,
       failing: row?.failing ?? 0,
       stubborn: row?.stubborn ?? 0,
+      forbidden: forbidden.find((each) => each.kind === kind)?.count ?? 0,
       isAtLeast: counted >= mostCounted,
       oldestDueSeconds: row?.oldest ?? null,
       sampleErrors: (row?.errors ?? []).map(maskNumbers),

@@ -1,19 +1,11 @@
 import { maskKey } from '../../masking.ts';
+import { type MissingTexts, missingTexts } from '../../sync/evidence/missing.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 
 /** One closed hour of call history, as compared with the service. */
 export interface ComparedHour {
   readonly begin: Date;
   readonly state: 'waiting' | 'proven' | 'differs' | 'failed';
-}
-
-/** A line whose unread texts are not all held. */
-export interface UnexplainedLine {
-  /** Masked. */
-  readonly line: string;
-  readonly missing: number;
-  readonly since: Date;
-  readonly state: 'behind' | 'unexplained';
 }
 
 /** How much of what the service has is proven to be held. */
@@ -27,7 +19,8 @@ export interface Completeness {
   /** Of the calls of the last day that webhooks were to announce: how many the service lists, and how many it did not announce. */
   readonly lastDay: { readonly reported: number; readonly unannounced: number };
   readonly openGapCount: number;
-  readonly lines: readonly UnexplainedLine[];
+  /** Their lines are masked. */
+  readonly lines: readonly MissingTexts[];
   /** History that is being filled in, from 0 to 1; null when none is. */
   readonly backfillShare: number | null;
 }
@@ -61,13 +54,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
      from ops.coverage where stream = 'calls'`,
     [],
   );
-  const lines = await query<UnexplainedLine>(
-    db,
-    `select line, reported_count - held_count as missing, observed_at as since, state from (
-       select distinct on (line) * from warehouse.sms_unread_snapshots order by line, observed_at desc
-     ) newest where state in ('behind', 'unexplained') order by line`,
-    [],
-  );
+  const lines = await missingTexts(db);
   return {
     hours,
     unprovenCount: sums?.unproven ?? 0,

@@ -1,6 +1,6 @@
 import type { Completeness } from '../facts/completeness.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { countOf, quantity } from '../words.ts';
+import { countOf, fatesOfTexts, quantity } from '../words.ts';
 import { type Html, html } from './html.ts';
 import { card, moment } from './parts.ts';
 
@@ -15,7 +15,7 @@ ${facts.backfillShare !== null && html`<p>History is filled in: ${Math.floor(fac
 ${facts.openGapCount > 0 && html`<p class="warning">${countOf(facts.openGapCount, 'gap')} in the webhooks under way.</p>`}
 ${facts.lines.map(
   ({ line, missing, since, state }) =>
-    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${state === 'unexplained' ? 'cannot be found, a possible gap' : 'looked for'}, since ${moment(since, takenAt, timeZone)}.</p>`,
+    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${fatesOfTexts[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
 )}`,
   );
 }

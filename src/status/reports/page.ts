@@ -1,4 +1,5 @@
-import { type Html, html, trusted } from '../page/html.ts';
+import { documentOf } from '../page/document.ts';
+import { type Html, html } from '../page/html.ts';
 import { exactly } from '../words.ts';
 import { drawChart } from './drawing/chart.ts';
 import { type Figures, isEmpty, type Period, periods } from './picture.ts';
@@ -60,22 +61,10 @@ function table(title: string, { columns, days }: Figures): Html {
 }
 
 function frame(title: string, content: Html): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${title} · Trunkline</title>
-<link rel="icon" href="data:,">
-<style>${trusted(style)}</style>
-</head>
-<body>
-<header class="top"><strong>Trunkline</strong><nav aria-label="Pages"><a href="/">Status</a><a href="/reports" aria-current="page">Reports</a><a href="/queues">Queues</a></nav></header>
-<main>
-${content}
-</main>
-</body>
-</html>
-`.markup;
+  return documentOf({
+    title,
+    style,
+    header: html`<header class="top"><strong>Trunkline</strong><nav aria-label="Pages"><a href="/">Status</a><a href="/reports" aria-current="page">Reports</a><a href="/queues">Queues</a></nav></header>`,
+    content,
+  });
 }

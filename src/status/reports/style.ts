@@ -24,11 +24,11 @@ h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px;
 .periods a { padding: 4px 13px; border-radius: 6px; }
 .periods a:hover { text-decoration: none; }
 .periods a[aria-current] { background: var(--card); box-shadow: 0 1px 2px rgb(0 0 0 / .09); }
-.pictures { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 12px; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px 16px; min-width: 0; }
+.pictures { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 12px; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px 16px; margin-bottom: 12px; min-width: 0; }
 #volume, #cost { grid-column: 1 / -1; }
-#volume figure { display: inline-block; width: calc(50% - 16px); vertical-align: top; }
-#volume figure + figure { margin-left: 32px; }
+#volume, #cost { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 32px; }
+#volume > *, #cost > * { grid-column: 1 / -1; } #volume > figure, #cost > figure { grid-column: auto; }
 .csv { font-size: 12px; letter-spacing: .03em; }
 .sentence { font-size: 18px; line-height: 1.38; font-weight: 600; letter-spacing: -.01em; margin: 6px 0 18px; text-wrap: pretty; }
 .empty, .unknown { margin-top: 8px; color: var(--soft); } .unknown { color: var(--warning); }
@@ -44,7 +44,7 @@ h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px;
 rect.main, rect.second, rect.good, rect.fair, rect.plain, rect.bad, rect.worse { stroke: none; }
 .today { opacity: .5; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
-.line.dashed { stroke-width: 1.5; stroke-dasharray: 2 4; }
+.line.dashed { stroke-width: 1.5; stroke-dasharray: 2 4; } .line.dot { stroke-width: 7; }
 .span { fill: var(--second); opacity: .22; }
 .day { fill: transparent; } .day:hover { fill: var(--ink); opacity: .06; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; margin-top: 12px; font-size: 12.5px; color: var(--soft); }
@@ -63,12 +63,12 @@ tr > :first-child { padding-left: 0; white-space: nowrap; }
 thead th { color: var(--soft); font-size: 12px; line-height: 1.3; border-top: 0; position: sticky; top: 0; background: var(--card); }
 .number { text-align: right; } td.number { white-space: nowrap; }
 code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
-footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; font-size: 13px; color: var(--soft); }
+footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; font-size: 13px; color: var(--soft); }
 @media (max-width: 820px) { .pictures { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 620px) { #volume figure { display: block; width: auto; } #volume figure + figure { margin: 20px 0 0; } }
+@media (max-width: 620px) { #volume > figure, #cost > figure { grid-column: 1 / -1; } figure + figure { margin-top: 20px; } }
+@media screen and (min-width: 821px) { .card:not(#volume, #cost) { display: grid; grid-template-rows: subgrid; grid-row: span 5; align-content: start; } }
 @media (max-width: 520px) {
-  .top, main { padding-left: 16px; padding-right: 16px; } .head { padding: 26px 0 18px; } .pictures { gap: 8px; }
-  .card { padding: 15px 15px 14px; } .sentence { font-size: 17px; } .chart svg { height: 148px; } .periods { width: 100%; } .periods a { flex: 1; text-align: center; padding: 6px 0; }
+  .top, main { padding-left: 16px; padding-right: 16px; } .head { padding: 26px 0 18px; } .card { padding: 15px 15px 14px; margin-bottom: 8px; } .sentence { font-size: 17px; } .chart svg { height: 148px; } .periods { width: 100%; } .periods a { flex: 1; text-align: center; padding: 6px 0; }
 }
 @media print {
   @page { size: A4; margin: 14mm; }
@@ -76,7 +76,7 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; fo
     --quiet: #b9b5ab; --accent: #33658f; --second: #9db8cf; --fair: #d9b36c; --worse: #8b7fa8; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   body { font-size: 10pt; } .top, main { max-width: none; padding: 0; } nav, .csv, details { display: none; }
-  .head { padding: 10px 0 12px; } .pictures { display: block; columns: 2; column-gap: 10px; } #volume, #cost { column-span: all; }
+  .head { padding: 10px 0 12px; } .pictures { display: block; columns: 2; column-gap: 10px; } #volume, #cost { column-span: all; } #cost { margin-top: 10px; }
   .card { break-inside: avoid; margin-bottom: 10px; padding: 12px 14px; } .sentence { font-size: 12pt; margin-bottom: 10px; } .note { font-size: 8.5pt; margin-top: 8px; }
   .chart svg { height: 110px; } footer { padding: 6px 0 0; font-size: 8.5pt; }
 }

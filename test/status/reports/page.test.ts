@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { csvOf } from '../../../src/status/reports/csv.ts';
-import { countScale, evenScale, lengthName, lengthScale } from '../../../src/status/reports/drawing/scale.ts';
+import {
+  countScale,
+  evenScale,
+  lengthName,
+  lengthScale,
+  moneyScale,
+} from '../../../src/status/reports/drawing/scale.ts';
 import { renderReport } from '../../../src/status/reports/page.ts';
 import type { Figures } from '../../../src/status/reports/picture.ts';
 import { pictures } from '../../../src/status/reports/pictures.ts';
@@ -89,11 +95,22 @@ test('the CSV has a line for each day, and an empty field where there is nothing
 describe('an axis', () => {
   test.each([
     [1, [4, 3, 2, 1, 0]],
+    [5, [8, 6, 4, 2, 0]],
+    [10, [12, 9, 6, 3, 0]],
     [17, [20, 15, 10, 5, 0]],
     [230, [240, 180, 120, 60, 0]],
     [100_000, [100_000, 75_000, 50_000, 25_000, 0]],
   ])('for counts up to %i has round steps', (largest, ticks) => {
     expect(countScale(largest).ticks).toEqual(ticks);
+  });
+
+  test.each([
+    [0.01, [0.04, 0.03, 0.02, 0.01, 0]],
+    [0.05, [0.08, 0.06, 0.04, 0.02, 0]],
+    [9, [10, 7.5, 5, 2.5, 0]],
+    [130, [160, 120, 80, 40, 0]],
+  ])('for dollars up to %f has steps of whole cents', (largest, ticks) => {
+    expect(moneyScale(largest).ticks).toEqual(ticks);
   });
 
   test('of a share ends at 100', () => {
@@ -121,4 +138,71 @@ test('a length of time is told in the unit that fits it', () => {
     ...['0 s', '40 s', '3.5 min', '2 h', '4.6 d'],
   ]);
   expect([told(null, 'count'), told(1_234.5, 'dollars'), told(50, 'percent')]).toEqual(['–', '$1,234.50', '50 %']);
+});
+
+describe('a line', () => {
+  const levels = ['calls', 'short_abandoned', 'answered', 'answered_in_time', 'answered_in_time_pct', 'answered_pct'];
+  const page = (...shares: readonly (number | null)[]) =>
+    render('service-level', {
+      columns: [...levels, 'in_time_within_seconds'].map((key) => ({ key, name: key, unit: 'percent' })),
+      days: dates.map((date, at) => ({
+        date,
+        values: [4, 0, 2, 2, shares[at] ?? null, null, 20],
+      })),
+    });
+  const marks = (markup: string) => markup.match(/<path class="line[^>]*>/g);
+
+  test('joins days in a row, shows a day alone as a dot, and ends before today', () => {
+    expect(marks(page(50, 100, null, 25, null, null, 75))).toEqual([
+      '<path class="line main " d="M5 50L15 0"/>',
+      '<path class="line dot main" d="M35 75h0"/>',
+    ]);
+  });
+
+  test('is a pale dot as long as there is nothing but today', () => {
+    expect(marks(page(null, null, null, null, null, null, 75))).toEqual([
+      '<path class="line dot main today" d="M65 25h0"/>',
+    ]);
+  });
+});
+
+describe('the cost of automatic texts', () => {
+  const names = [
+    'sent',
+    'would_send',
+    'kept_back',
+    'cost_usd',
+    'set_aside_usd',
+    'price_not_reported',
+    'outcome_unknown',
+  ];
+  const page = (...values: readonly number[]) =>
+    render('cost', {
+      columns: names.map((key) => ({ key, name: key, unit: key.endsWith('usd') ? 'dollars' : 'count' })),
+      days: dates.map((date, at) => ({
+        date,
+        values: names.map((_, column) => (at === 2 ? (values[column] ?? 0) : 0)),
+      })),
+    });
+
+  test.each([
+    [[12, 0, 0, 0.09, 0, 0, 0], '$0.09 for 12 texts that rules sent.'],
+    [[1, 0, 0, 0.01, 0, 0, 0], '$0.01 for 1 text that rules sent.'],
+    [[12, 3, 0, 0.06, 0.2, 4, 0], '$0.06 for 8 of 12 texts that rules sent; in dry-run, they would have sent 3 more.'],
+    [[0, 3, 1, 0, 0, 0, 0], 'No text was sent; in dry-run, rules would have sent 3.'],
+    [[0, 0, 5, 0, 0, 0, 0], 'No rule sent a text.'],
+  ])('of %j is told as “%s”', (values, sentence) => {
+    expect(page(...values)).toContain(`<p class="sentence">${sentence}</p>`);
+  });
+
+  test('says of how many the price or the outcome is not known', () => {
+    expect(page(2, 0, 0, 0.01, 0.1, 1, 1)).toContain(
+      'Of 1 sent, the price was not reported. Of 1, it is not known yet whether they were sent.',
+    );
+  });
+
+  test('has an axis of money without cents that are nothing', () => {
+    expect(page(1, 0, 0, 130, 0, 0, 0)).toContain('<li>$160</li><li>$120</li><li>$80</li><li>$40</li><li>0</li>');
+    expect(page(1, 0, 0, 0.05, 0, 0, 0)).toContain('<li>$0.08</li><li>$0.06</li>');
+  });
 });

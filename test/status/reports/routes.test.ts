@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { drainOutcomes } from '../../../src/reporting/outcomes.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 import { adminToken, openWorld, settingsFor, type World } from '../world.ts';
 
@@ -44,26 +45,44 @@ describe('with calls and texts', () => {
       [ago(29), 'in'],
       [ago(28), 'out', { sent_by: 1 }],
     ]);
-    for (const [at, word] of ['Calm', 'calm', 'angry', 'a, "b"', 'x', 'y', 'z'].entries()) {
+    const words = [
+      'Negative',
+      'negative',
+      'negative',
+      'positive',
+      'positive',
+      'רגוע',
+      'רגוע',
+      'כועס',
+      'כועס',
+      'x',
+      'y',
+    ];
+    for (const [at, word] of words.entries()) {
       await facts.insert('warehouse.transcripts', { transcript_id: at, call_id: '1700000001.1', call_sentiment: word });
     }
     await facts.query(
-      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, units, settled_micros, planned_at)
-       values ('thanks', '1', '2', 'message', '1', now(), 'live', '', 'SENT', now(), 2, 15800, now() - interval '30 hours'),
-         ('thanks', '1', '3', 'message', '2', now(), 'live', '', 'SENT', now(), 1, null, now() - interval '30 hours'),
-         ('thanks', '1', '4', 'message', '3', now(), 'dry-run', '', 'SENT', now(), 1, 7900, now() - interval '30 hours')`,
+      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at, units,
+         reserved_micros, settled_micros, planned_at, reserved_at, dispatched_at)
+       select 'thanks', '1', number, 'message', number, now(), mode, '', state, reason, now(), units, reserved, settled, at, moment, moment
+       from (select now() - interval '30 hours' as at) planned
+         cross join (values ('2', 'live', 'SENT', null, 2, 0, 15800), ('3', 'live', 'SENT', null, 1, 50000, null),
+           ('4', 'dry-run', 'DENIED', 'dry_run', 1, 0, null), ('5', 'live', 'DENIED', 'gate:opted_out', null, 0, null)
+         ) s (number, mode, state, reason, units, reserved, settled)
+         cross join lateral (select case when state = 'SENT' then at end as moment) sent`,
     );
     await facts.drain();
+    await drainOutcomes(facts.db);
   });
 
   test('each picture tells what the views tell', async () => {
     const page = await text('/reports?days=7');
     expect(page).toContain('2 calls and 2 texts.');
     expect(page).toContain('50\u00a0% of inbound calls were answered within 20 seconds, 50\u00a0% at all.');
-    expect(page).toContain('All of 1 missed calls were returned.');
+    expect(page).toContain('The one missed call was returned.');
     expect(page).toContain('half of the replies came within 60 min.');
-    expect(page).toContain('Of 7 analysed recordings, 29\u00a0% calm');
-    expect(page).toContain('$0.02 for 2 texts that rules sent.');
+    expect(page).toContain('Of 11 analysed recordings, 27\u00a0% negative, 18\u00a0% ');
+    expect(page).toContain('$0.02 for 1 of 2 texts that rules sent; in dry-run, they would have sent 1 more.');
     expect(page).toContain('Of 1 sent, the price was not reported.');
   });
 
@@ -78,7 +97,21 @@ describe('with calls and texts', () => {
       expect(lines.every((line) => line.split(',').length === width)).toBe(true);
     }
     expect(await text('/reports/volume.csv?days=7')).toContain(`,2,0,1,1\r\n`);
-    expect((await text('/reports/sentiment.csv')).split('\r\n')[0]).toMatch(/^local_date,calm,(\w+,){3}other$/);
+  });
+
+  test('the words of an account are columns of their own in any script, from bad to good, and the rest is one', async () => {
+    const lines = (await text('/reports/sentiment.csv?days=7')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe('local_date,negative,כועס,רגוע,positive,other');
+    expect(lines.find((line) => !line.endsWith(',,,,,') && !line.startsWith('local'))).toMatch(/,3,2,2,2,2$/);
+  });
+
+  test('cost tells what was charged apart from what is not known, and what dry-run and gates kept back', async () => {
+    const lines = (await text('/reports/cost.csv?days=7')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe(
+      'local_date,sent,would_send,kept_back,segments,cost_usd,set_aside_usd,price_not_reported,outcome_unknown',
+    );
+    expect(lines.filter((line) => line.endsWith(',2,1,1,3,0.0158,0.05,1,0'))).toHaveLength(1);
+    expect(lines.filter((line) => line.endsWith(',0,0,0,0,0,0,0,0'))).toHaveLength(6);
   });
 
   test('a period that there is not is refused', async () => {
@@ -123,7 +156,7 @@ describe('with calls and texts', () => {
         const { page, said } = await open(width);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
         const boxes = await page.locator('.chart svg').all();
-        expect(boxes).toHaveLength(7);
+        expect(boxes).toHaveLength(8);
         for (const box of boxes) expect((await box.boundingBox())?.width).toBeGreaterThan(width / 3);
         expect(await page.evaluate('getComputedStyle(document.querySelector(".pictures")).display')).toBe('grid');
         await page.locator('summary').first().click();

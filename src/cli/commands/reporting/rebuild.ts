@@ -1,10 +1,10 @@
 import { createContext, readySettings } from '../../../context.ts';
-import { createLog } from '../../../log.ts';
 import { changeParams } from '../../../reporting/params.ts';
 import { rebuildRollups } from '../../../reporting/rebuild.ts';
 import { commandSettings } from '../../environment.ts';
-import { CommandFailed } from '../../exit.ts';
+import { WrongUse } from '../../exit.ts';
 import { createProgress } from '../../progress.ts';
+import { createRemarks } from '../../remarks.ts';
 
 export interface RebuildFlags {
   readonly from?: Date;
@@ -16,13 +16,13 @@ export interface RebuildFlags {
 
 /** Computes the rollups anew from the facts, after changing definitions that were given. */
 export async function run({ from, to, timeZone, shortAbandon, json }: RebuildFlags): Promise<void> {
-  if (from && to && to <= from) throw new CommandFailed('--to must be after --from.');
+  if (from && to && to <= from) throw new WrongUse('--to must be after --from.');
   const isChanged = timeZone !== undefined || shortAbandon !== undefined;
   if (isChanged && (from || to)) {
-    throw new CommandFailed('A changed definition holds for all days: leave --from and --to away.');
+    throw new WrongUse('A changed definition holds for all days: leave --from and --to away.');
   }
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
   const { db } = context.database;
   await changeParams(db, { timeZone, shortAbandonSeconds: shortAbandon });

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../page/html.ts';
 import { type Chart, type Column, type Figures, type Unit, valuesOf } from '../picture.ts';
 import { dayName, shortDay, told } from '../told.ts';
-import { countScale, evenScale, lengthName, lengthScale, type Scale } from './scale.ts';
+import { countScale, evenScale, lengthName, lengthScale, moneyScale, type Scale } from './scale.ts';
 import { shapesOf } from './shapes.ts';
 
 /** Some names of days below a chart, few enough for a phone. */
@@ -19,7 +19,7 @@ export function drawChart(chart: Chart, figures: Figures, { id, title }: { id: s
   return html`<figure>
 ${chart.title && html`<h3>${chart.title}</h3>`}
 <div class="chart">
-  <ol class="rise" aria-hidden="true">${scale.ticks.map((tick) => html`<li>${tick === 0 && unit !== 'percent' ? '0' : tickName(tick, unit)}</li>`)}</ol>
+  <ol class="rise" aria-hidden="true">${scale.ticks.map((tick) => html`<li>${tickName(tick, unit)}</li>`)}</ol>
   <svg viewBox="0 0 ${days.length * 10} 100" preserveAspectRatio="none" role="img" aria-labelledby="${id}-t ${id}-d">
     <title id="${id}-t">${title}${chart.title && `: ${chart.title}`}</title>
     <desc id="${id}-d">${description(columns, figures)}</desc>
@@ -55,13 +55,15 @@ function scaleOf(chart: Chart, figures: Figures, unit: Unit): Scale {
   if (chart.kind === 'span') return lengthScale(flat);
   const sums = figures.days.map((_, day) => values.reduce((sum, each) => sum + (each[day] ?? 0), 0));
   const largest = Math.max(0, ...(chart.kind === 'stack' ? sums : flat));
-  return unit === 'count' ? countScale(largest) : evenScale(largest);
+  return unit === 'dollars' ? moneyScale(largest) : countScale(largest);
 }
 
 function tickName(value: number, unit: Unit): string {
   if (unit === 'percent') return `${value} %`;
+  if (value === 0) return '0';
   if (unit === 'seconds') return lengthName(value);
   if (unit === 'count' && value >= 10_000) return `${Number((value / 1_000).toFixed(1)).toLocaleString('en')}k`;
+  if (unit === 'dollars') return told(value, unit).replace(/\.00$/, '');
   return told(value, unit);
 }
 

@@ -10,16 +10,28 @@ const steps = 4;
 
 /** From 0 to a round number that holds `largest`, so that a quarter of it is round as well. */
 export function evenScale(largest: number): Scale {
-  const least = Math.max(largest, Number.MIN_VALUE) / steps;
-  const magnitude = 10 ** Math.floor(Math.log10(least));
-  const step =
-    [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((each) => each * magnitude).find((each) => each >= least * 0.999) ?? least;
-  return { ticks: fromTop((at) => at * step), place: (value) => clamped(value / (step * steps)) };
+  return scaleOfStep(roundStep(largest));
 }
 
 /** For counts: no step is a part of one. */
 export function countScale(largest: number): Scale {
-  return largest <= steps ? evenScale(steps) : evenScale(largest);
+  return scaleOfStep(Math.max(1, roundStep(largest, Number.isInteger)));
+}
+
+/** For dollars: no step is a part of a cent. */
+export function moneyScale(largest: number): Scale {
+  return scaleOfStep(Math.max(1, roundStep(largest * 100, Number.isInteger)) / 100);
+}
+
+function roundStep(largest: number, fits: (step: number) => boolean = () => true): number {
+  const least = Math.max(largest, Number.MIN_VALUE) / steps;
+  const magnitude = 10 ** Math.floor(Math.log10(least));
+  const rounds = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((each) => each * magnitude);
+  return rounds.find((each) => each >= least * 0.999 && fits(each)) ?? least;
+}
+
+function scaleOfStep(step: number): Scale {
+  return { ticks: fromTop((at) => at * step), place: (value) => clamped(value / (step * steps)) };
 }
 
 const minute = 60;

@@ -8,12 +8,12 @@ export function shapesOf(chart: Chart, figures: Figures, scale: Scale): Html[] {
     case 'stack':
       return stacks(chart.series, figures, scale, chart.isShare === true);
     case 'lines':
-      return chart.series.map((series) => line(series, figures, scale));
+      return chart.series.flatMap((series) => line(series, figures, scale));
     case 'span':
       return [
         span(chart.series, figures, scale),
-        ...(chart.dashed ? [line(chart.dashed, figures, scale, 'dashed')] : []),
-        ...chart.series.map((series) => line(series, figures, scale)),
+        ...(chart.dashed ? line(chart.dashed, figures, scale, 'dashed') : []),
+        ...chart.series.flatMap((series) => line(series, figures, scale)),
       ];
   }
 }
@@ -36,13 +36,21 @@ function stacks(series: readonly Series[], figures: Figures, scale: Scale, isSha
   });
 }
 
-function line({ key, tone }: Series, figures: Figures, scale: Scale, more = ''): Html {
-  const path = runsOf(whole(valuesOf(figures, key)))
-    .map(
-      (run) => `M${run.map(({ day, value }) => pointAt(day, value, scale)).join('L')}${run.length === 1 ? 'h0' : ''}`,
-    )
-    .join('');
-  return html`<path class="line ${tone} ${more}" d="${path}"/>`;
+/** A day alone is a dot; so is today, as long as there is no other. */
+function line({ key, tone }: Series, figures: Figures, scale: Scale, more = ''): Html[] {
+  const values = valuesOf(figures, key);
+  const runs = runsOf(whole(values));
+  const path = (points: readonly Point[]) => points.map(({ day, value }) => pointAt(day, value, scale)).join('L');
+  const lines = runs.filter((run) => run.length > 1);
+  const today = runs.length === 0 ? runsOf(values) : [];
+  return [
+    ...(lines.length > 0
+      ? [html`<path class="line ${tone} ${more}" d="${lines.map((run) => `M${path(run)}`).join('')}"/>`]
+      : []),
+    ...[...runs, ...today]
+      .filter((run) => run.length === 1)
+      .map((run) => html`<path class="line dot ${tone}${today.includes(run) && ' today'}" d="M${path(run)}h0"/>`),
+  ];
 }
 
 function span(series: readonly Series[], figures: Figures, scale: Scale): Html {

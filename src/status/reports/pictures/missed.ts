@@ -30,10 +30,7 @@ export const missed: Picture = {
     const total = sumOf(figures, 'missed');
     const open = sumOf(figures, 'not_returned');
     return {
-      sentence:
-        open === 0
-          ? `All of ${quantity(total)} missed calls were returned.`
-          : `${quantity(open)} of ${quantity(total)} missed calls were not returned.`,
+      sentence: sentenceOf(total, open),
       charts: [
         {
           kind: 'stack',
@@ -49,3 +46,9 @@ export const missed: Picture = {
     };
   },
 };
+
+function sentenceOf(total: number, open: number): string {
+  if (total === 1) return open === 0 ? 'The one missed call was returned.' : 'The one missed call was not returned.';
+  if (open === 0) return `All ${quantity(total)} missed calls were returned.`;
+  return `${quantity(open)} of ${quantity(total)} missed calls ${open === 1 ? 'was' : 'were'} not returned.`;
+}

@@ -1,4 +1,4 @@
-import { quantity } from '../../words.ts';
+import { countOf } from '../../words.ts';
 import { type Column, type Picture, sumOf } from '../picture.ts';
 import { readDays } from '../read.ts';
 
@@ -36,7 +36,7 @@ export const volume: Picture = {
     const calls = sumOf(figures, 'inbound_calls') + sumOf(figures, 'outbound_calls');
     const texts = sumOf(figures, 'inbound_texts') + sumOf(figures, 'outbound_texts');
     return {
-      sentence: `${quantity(calls)} calls and ${quantity(texts)} texts.`,
+      sentence: `${countOf(calls, 'call')} and ${countOf(texts, 'text')}.`,
       charts: [
         {
           title: 'Calls',

@@ -1,5 +1,5 @@
-import { query, type Transaction } from '../../warehouse/database.ts';
-import type { Day } from './day.ts';
+import { query, type Transaction } from '../../../warehouse/database.ts';
+import type { Day } from '../day.ts';
 
 /** Rebuilds one local day of texts and of what carriers reported of them. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {

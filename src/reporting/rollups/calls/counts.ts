@@ -23,10 +23,18 @@ function outcomes(names: readonly string[]): Record<string, string> {
 }
 
 /** The columns that every rollup of calls counts, by `ops.add_call_counts`. */
-export const countColumns = Object.keys(counts).join(', ');
+export const counted = Object.keys(counts);
+export const countColumns = counted.join(', ');
 
-/** What fills them, from `reporting.fct_call c`. */
-export const countExpressions = Object.values(counts).join(', ');
+/** What fills them, from `reporting.fct_call c`, by their names. */
+export const countExpressions = Object.entries(counts)
+  .map(([name, expression]) => `${expression} as ${name}`)
+  .join(', ');
+
+/** What fills them from a finer rollup. */
+export const sumExpressions = counted
+  .map((name) => `${name === 'longest_wait_seconds' ? 'max' : 'sum'}(${name}) as ${name}`)
+  .join(', ');
 
 /** A word that the specification does not know counts as unknown: it can be longer than an index takes. */
 export const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;

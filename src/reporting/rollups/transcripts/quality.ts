@@ -1,12 +1,12 @@
-import { query, type Transaction } from '../../warehouse/database.ts';
-import type { Day } from './day.ts';
+import { query, type Transaction } from '../../../warehouse/database.ts';
+import type { Day } from '../day.ts';
 
 // Where the user is known, what the analysis heard would only split the agent's row.
 const agent = `t.agent_user_id, case when t.agent_user_id is null then t.agent_name end`;
 
 /** Rebuilds what the transcripts of one local day's calls say. */
 export async function rebuildQualityDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  for (const rollup of ['quality_rollup', 'sentiment_rollup', 'action_items']) {
+  for (const rollup of ['quality_rollup', 'sentiment_rollup', 'kpi_rollup', 'action_items']) {
     await query(tx, `delete from reporting.${rollup} where local_date = $1`, [date]);
   }
   const within = 't.call_started_at >= $2 and t.call_started_at < $3';
@@ -29,6 +29,13 @@ export async function rebuildQualityDay(tx: Transaction, { date, from, to }: Day
     `insert into reporting.sentiment_rollup (local_date, agent_user_id, heard_name, call_sentiment, transcript_count)
      select $1::date, ${agent}, t.call_sentiment, count(*)
      from reporting.fct_transcript t where ${within} and t.call_sentiment <> '' group by 2, 3, 4`,
+    [date, from, to],
+  );
+  await query(
+    tx,
+    `insert into reporting.kpi_rollup (local_date, agent_user_id, heard_name, kpi_name, transcript_count, score_count, score_sum)
+     select $1::date, ${agent}, t.kpi_name, count(*), count(t.kpi_value), coalesce(sum(t.kpi_value), 0)
+     from reporting.kpi_scores t where ${within} group by 2, 3, 4`,
     [date, from, to],
   );
   // A call that moved to another day may have left its item there.

@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../../warehouse/database.ts';
+import { query, type Transaction } from '../../../warehouse/database.ts';
 
 // An outbound text after a long silence still answers: only a customer's text begins a session.
 const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at - t.before_at > p.session_gap)`;
@@ -49,12 +49,13 @@ const freshTurns = `
       t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
       ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
       ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
-      ${seconds('reporting.business_seconds(t.turn_started_at, r.replied_at, p.schedule_id)')} as user_reply_business_seconds
+      case when r.replied_at is not null then ${seconds('open.seconds')} end as user_reply_business_seconds
     from turns t
       cross join reporting.params p
       cross join lateral (
         select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
       ) r
+      cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, p.schedule_id) open
   )`;
 
 const columns = [

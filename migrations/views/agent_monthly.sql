@@ -1,0 +1,26 @@
+create view reporting.agent_monthly as
+select
+  a.month_start_date,
+  a.user_id,
+  u.user_name,
+  a.direction,
+  a.handled_count,
+  a.rang_count,
+  a.transferred_to_count,
+  a.talk_seconds,
+  round(a.talk_seconds::numeric / nullif(a.handled_count, 0), 1) as talk_avg_seconds,
+  case when a.direction = 'inbound' then round(100.0 * a.handled_count / nullif(a.handled_count + a.rang_count, 0), 2) end as pickup_rate_pct
+from reporting.call_agent_month_rollup a
+  left join reporting.dim_user u on u.user_id = a.user_id;
+
+comment on view reporting.agent_monthly is 'Calls by local month and user, as agent_daily counts them: its sums over each month, which are read much faster. For other spans: the function agent_totals.';
+comment on column reporting.agent_monthly.month_start_date is 'First day of the local month.';
+comment on column reporting.agent_monthly.user_id is 'Who had the extension when the call started.';
+comment on column reporting.agent_monthly.user_name is 'The user''s name.';
+comment on column reporting.agent_monthly.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column reporting.agent_monthly.handled_count is 'Calls that the user answered or placed.';
+comment on column reporting.agent_monthly.rang_count is 'Calls that rang at the user''s and that the user did not answer. Known of calls that were read whole, and of those to the user''s own extension.';
+comment on column reporting.agent_monthly.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column reporting.agent_monthly.talk_seconds is 'Connected time on the calls handled, hold included.';
+comment on column reporting.agent_monthly.talk_avg_seconds is 'Connected time per call handled; beside its n, handled_count.';
+comment on column reporting.agent_monthly.pickup_rate_pct is 'Inbound: handled, of the calls that were handled or rang, in percent.';

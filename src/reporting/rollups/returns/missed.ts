@@ -1,0 +1,123 @@
+import { query, type Transaction } from '../../../warehouse/database.ts';
+
+const columns = [
+  'started_at',
+  'local_date',
+  'outcome',
+  'account_number',
+  'wait_seconds',
+  'called_back_call_id',
+  'returned_by',
+  'returned_at',
+  'returned_call_id',
+];
+const of = (row: string) => columns.map((column) => `${row}.${column}`).join(', ');
+
+/**
+ * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
+ * one, those whose return stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
+ * Returns the local days of those that are new, gone or different.
+ */
+export async function rebuildReturns(
+  tx: Transaction,
+  quarters: { readonly calls: readonly Date[]; readonly texts: readonly Date[] },
+  isAlone = false,
+): Promise<string[]> {
+  if (quarters.calls.length + quarters.texts.length === 0) return [];
+  const touched = await query<{ call_id: string }>(
+    tx,
+    `with moved as materialized (
+       select c.call_id, c.external_number, c.started_at, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
+       from unnest($1::timestamptz[]) as q (bucket_at)
+         join warehouse.calls c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+     ), contacts as (
+       select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
+       union
+       select distinct m.number, q.bucket_at
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
+     ), held as (
+       select r.call_id
+       from (select bucket_at from unnest($1::timestamptz[]) bucket_at union select bucket_at from unnest($2::timestamptz[]) bucket_at) q
+         join reporting.missed_call_returns r on r.returned_at >= q.bucket_at and r.returned_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id
+       from unnest($1::timestamptz[]) as q (bucket_at)
+         join reporting.missed_call_returns r on r.started_at >= q.bucket_at and r.started_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id from moved join reporting.missed_call_returns r on r.called_back_call_id = moved.call_id
+     )
+     select call_id from held
+     union
+     select call_id from moved where is_missed
+     ${isAlone ? '' : `union ${reached}`}`,
+    [quarters.calls, quarters.texts],
+  );
+  return replace(
+    tx,
+    touched.map((row) => row.call_id),
+  );
+}
+
+const reached = `
+  select c.call_id
+  from contacts k
+    cross join reporting.params p
+    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
+      and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
+
+async function replace(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
+  if (callIds.length === 0) return [];
+  const rows = await query<{ date: string }>(
+    tx,
+    `with fresh as materialized (${freshReturns}),
+     before as materialized (select * from reporting.missed_call_returns where call_id = any($1)),
+     gone as (
+       delete from reporting.missed_call_returns where call_id = any($1) and call_id not in (select call_id from fresh)
+     ),
+     written as (
+       insert into reporting.missed_call_returns as r (call_id, ${columns.join(', ')})
+       select call_id, ${columns.join(', ')} from fresh
+       on conflict (call_id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+       where (${of('r')}) is distinct from (${of('excluded')})
+     )
+     select distinct day::text as date
+     from before b full join fresh f using (call_id) cross join lateral (values (b.local_date), (f.local_date)) v (day)
+     where day is not null and (${of('b')}) is distinct from (${of('f')})
+     order by 1`,
+    [callIds],
+  );
+  return rows.map((row) => row.date);
+}
+
+const freshReturns = `
+  select m.call_id, m.started_at, m.local_date, m.outcome, m.account_number, m.wait_seconds,
+    left(nullif(m.called_back_call_id, ''), 200) as called_back_call_id,
+    case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
+    case when m.called_back_call_id <> '' then b.started_at else f.happened_at end as returned_at,
+    case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id
+  from reporting.fct_call m
+    cross join reporting.params p
+    left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
+    left join lateral (
+      select * from (
+        (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
+         where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
+           and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
+         order by o.started_at, o.call_id limit 1)
+        union all
+        (select i.started_at, 'caller_got_through', i.call_id from warehouse.calls i
+         where i.external_number = m.external_number and i.direction = 'inbound' and i.status = 'answered' and i.deleted_at is null
+           and i.started_at > m.started_at and i.started_at <= m.started_at + p.callback_window
+         order by i.started_at, i.call_id limit 1)
+        union all
+        (select s.sent_at, 'text', null from warehouse.sms_messages s
+         where s.number = m.external_number and s.direction = 'out' and s.deleted_at is null
+           and s.is_scheduled is not true and s.is_blocked is not true
+           and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window
+         order by s.sent_at limit 1)
+      ) contacts (happened_at, kind, call_id)
+      order by happened_at, kind limit 1
+    ) f on true
+  where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
+    and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;

@@ -1,0 +1,217 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
+import { factsDatabase } from './facts.ts';
+import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
+
+const facts = await factsDatabase();
+const { query, insert, thread, value } = facts;
+const { run, step, send } = ruleFacts(facts);
+afterAll(() => facts[Symbol.asyncDispose]());
+await facts.params({ time_zone: 'America/New_York' });
+
+const outcomes = (columns: string, where: string) =>
+  query(`select ${columns} from reporting.rule_outcomes where ${where} order by local_date, rule, version, mode`);
+
+describe('evaluations', () => {
+  test('are counted by why they did not act, by local day, version and mode', async () => {
+    // Two minutes around midnight in New York.
+    for (const reason of [
+      'matched',
+      'condition_false',
+      'condition_false',
+      'too_old',
+      'limit:perDay',
+      'stopped:night',
+    ]) {
+      await run('greet', '2026-06-02T03:59:00Z', { reason });
+    }
+    for (const reason of ['group_thread', 'no_other_party', 'gone', 'error: no such key']) {
+      await run('greet', '2026-06-02T03:59:30Z', { reason });
+    }
+    await run('greet', '2026-06-02T04:01:00Z');
+    await run('greet', '2026-06-02T04:02:00Z', { version: 'v2', mode: 'dry-run' });
+    await drainOutcomes(facts.db);
+    expect(
+      await outcomes(
+        `local_date::text, version, mode, evaluation_count, matched_count, condition_false_count, too_old_count, limited_count,
+         stopped_count, unfit_count, error_count, match_rate_pct::float8 as rate`,
+        `rule = 'greet'`,
+      ),
+    ).toEqual([
+      {
+        ...{ local_date: '2026-06-01', version: 'v1', mode: 'live', evaluation_count: 10, matched_count: 1 },
+        ...{ condition_false_count: 2, too_old_count: 1, limited_count: 1, stopped_count: 1, unfit_count: 3 },
+        ...{ error_count: 1, rate: 10 },
+      },
+      {
+        ...{ local_date: '2026-06-02', version: 'v1', mode: 'live', evaluation_count: 1, matched_count: 1 },
+        ...{ condition_false_count: 0, too_old_count: 0, limited_count: 0, stopped_count: 0, unfit_count: 0 },
+        ...{ error_count: 0, rate: 100 },
+      },
+      {
+        ...{ local_date: '2026-06-02', version: 'v2', mode: 'dry-run', evaluation_count: 1, matched_count: 1 },
+        ...{ condition_false_count: 0, too_old_count: 0, limited_count: 0, stopped_count: 0, unfit_count: 0 },
+        ...{ error_count: 0, rate: 100 },
+      },
+    ]);
+  });
+
+  test('of one statement count each, however many are of one rule', async () => {
+    await query(
+      `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason, evaluated_at)
+       select 'bulk-' || i % 3, 'v1', 'call_ended', i::text, now(), 'dry-run', false, 'condition_false', '2026-06-05T12:00:00Z'
+       from generate_series(1, 300) i`,
+    );
+    await drainOutcomes(facts.db);
+    expect(await outcomes('rule, evaluation_count, condition_false_count', `rule ~ '^bulk'`)).toEqual([
+      { rule: 'bulk-0', evaluation_count: 100, condition_false_count: 100 },
+      { rule: 'bulk-1', evaluation_count: 100, condition_false_count: 100 },
+      { rule: 'bulk-2', evaluation_count: 100, condition_false_count: 100 },
+    ]);
+  });
+
+  test('stay counted when the runs are no longer kept, and a later drain adds nothing', async () => {
+    const counted = await outcomes('*', `evaluation_count > 0`);
+    await query('delete from ops.rule_runs');
+    await drainOutcomes(facts.db);
+    expect(await outcomes('*', `evaluation_count > 0`)).toEqual(counted);
+  });
+});
+
+test('steps count by the state in which they are, also when that changes after a drain', async () => {
+  const runId = await run('tidy', '2026-06-03T12:00:00Z');
+  await step(runId, { state: 'waiting' });
+  await step(runId, { state: 'dry_run' });
+  await step(runId, { state: 'skipped', kind: 'reply' });
+  await step(runId, { state: 'waiting', kind: 'reply' });
+  await step(runId, { state: 'unclear', kind: 'comment' });
+  const counted = () =>
+    outcomes(
+      `action_done_count as done, action_would_count as would, action_skipped_count as skipped, action_failed_count as failed,
+       action_unclear_count as unclear, reply_unplanned_count as unplanned`,
+      `rule = 'tidy'`,
+    );
+  await drainOutcomes(facts.db);
+  expect(await counted()).toEqual([{ done: 0, would: 1, skipped: 0, failed: 0, unclear: 1, unplanned: 1 }]);
+  await query(
+    `update ops.rule_actions set state = case kind when 'comment' then 'failed' else 'done' end
+     where run_id = $1 and state in ('waiting', 'unclear')`,
+    runId,
+  );
+  await drainOutcomes(facts.db);
+  expect(await counted()).toEqual([{ done: 1, would: 1, skipped: 0, failed: 1, unclear: 0, unplanned: 1 }]);
+});
+
+describe('texts', () => {
+  test('count by where they ended, on the day on which they were planned, and add up', async () => {
+    const at = '2026-06-10T12:00:00Z';
+    await send('reply', at, 11);
+    // Found in the thread: what it cost is not known, and the worst case is kept for it.
+    await send('reply', at, 12, { settled_micros: null, reserved_micros: 50_000, is_reconciled: true });
+    await send('reply', at, 13, { state: 'UNKNOWN', settled_micros: null, reserved_micros: 100_000, units: 2 });
+    await send('reply', at, 14, { state: 'DISPATCHED', settled_micros: null, reserved_micros: 50_000 });
+    await send('reply', at, 15, { state: 'SKIPPED', reason: 'opted_out', settled_micros: null });
+    await send('reply', at, 16, { state: 'REJECTED', reason: 'invalid_request (400)', settled_micros: null });
+    await send('reply', at, 17, { state: 'NOT_SENT', reason: 'network', settled_micros: null });
+    await send('reply', at, 18, { ...unsent, state: 'HELD', reason: 'gate:quiet_hours' });
+    await send('reply', at, 19, { ...unsent, state: 'DENIED', reason: 'gate:opted_out' });
+    await send('reply', at, 20, { ...unsent, state: 'DENIED', reason: 'gate:opted_out' });
+    await send('reply', at, 21, { ...unsent, state: 'DENIED', reason: 'superseded' });
+    await send('reply', at, 22, { ...unsent, state: 'EXPIRED', reason: 'gate:too_old' });
+    await drainOutcomes(facts.db);
+    expect(
+      await outcomes(
+        `local_date::text, planned_count, sent_count, would_send_count, blocked_count, blocked_by_gate, skipped_count, rejected_count,
+         not_sent_count, waiting_count, unclear_count, segment_count, charged_usd::float8, unpriced_count, set_aside_usd::float8,
+         would_segment_count, would_cost_usd, evaluation_count`,
+        `rule = 'reply'`,
+      ),
+    ).toEqual([
+      {
+        ...{ local_date: '2026-06-10', planned_count: 12, sent_count: 2, would_send_count: 0, blocked_count: 4 },
+        ...{ blocked_by_gate: { opted_out: 2, superseded: 1, too_old: 1 }, skipped_count: 1, rejected_count: 1 },
+        ...{ not_sent_count: 1, waiting_count: 1, unclear_count: 2, segment_count: 2, charged_usd: 0.0079 },
+        ...{ unpriced_count: 1, set_aside_usd: 0.2, would_segment_count: 0, would_cost_usd: null, evaluation_count: 0 },
+      },
+    ]);
+    expect(
+      await query(`select gate, blocked_count from reporting.rule_blocks where rule = 'reply' order by gate`),
+    ).toEqual([
+      { gate: 'opted_out', blocked_count: 2 },
+      { gate: 'superseded', blocked_count: 1 },
+      { gate: 'too_old', blocked_count: 1 },
+    ]);
+  });
+
+  test('that dry-run kept back would have cost what a segment ever cost at most', async () => {
+    const kept = { ...unsent, mode: 'dry-run', state: 'DENIED', reason: 'dry_run', message_type: 'sms' };
+    await send('try', '2026-06-11T12:00:00Z', 31, { ...kept, units: 2 });
+    await send('try', '2026-06-11T12:00:00Z', 32, { ...kept, units: 1 });
+    await send('try', '2026-06-11T12:00:00Z', 33, { ...kept, units: null, reason: 'gate:budget_daily' });
+    await drainOutcomes(facts.db);
+    const would = () =>
+      outcomes(
+        'mode, would_send_count, blocked_count, would_segment_count, would_cost_usd::float8 as cost, sent_count',
+        `rule = 'try'`,
+      );
+    const expected = { mode: 'dry-run', would_send_count: 2, blocked_count: 1, would_segment_count: 3, sent_count: 0 };
+    expect(await would()).toEqual([{ ...expected, cost: null }]);
+    await query('update ops.send_control set highest_unit_micros = 8000');
+    expect(await would()).toEqual([{ ...expected, cost: 0.024 }]);
+  });
+
+  test('that change their state are counted anew, and their run once', async () => {
+    await run('late', '2026-06-12T12:00:00Z');
+    await send('late', '2026-06-12T12:00:00Z', 41, { state: 'UNKNOWN', settled_micros: null, reserved_micros: 50_000 });
+    await drainOutcomes(facts.db);
+    await query(`update ops.sends set state = 'SENT', is_reconciled = true where rule = 'late'`);
+    await drainOutcomes(facts.db);
+    expect(
+      await outcomes('evaluation_count, planned_count, sent_count, unclear_count, unpriced_count', `rule = 'late'`),
+    ).toEqual([{ evaluation_count: 1, planned_count: 1, sent_count: 1, unclear_count: 0, unpriced_count: 1 }]);
+  });
+});
+
+describe('replies gained', () => {
+  const at = '2026-07-01T12:00:00Z';
+  const counted = () =>
+    outcomes(
+      'sent_count as sent, replied_count as replied, opted_out_count as opted_out, reply_rate_pct::float8 as rate',
+      `rule = 'ask'`,
+    );
+
+  test('are texts of the recipient within 24 hours, opt-outs apart, and no group thread', async () => {
+    for (const conversation of [51, 52, 53, 54, 55]) await send('ask', at, conversation);
+    await thread(51, [
+      ['2026-07-01T11:59:00Z', 'in'],
+      ['2026-07-01T12:00:01Z', 'out'],
+      ['2026-07-02T12:00:00Z', 'in'],
+    ]);
+    await thread(52, [['2026-07-02T12:00:01Z', 'in']]);
+    await thread(53, [['2026-07-01T12:05:00Z', 'in', { body: ' stop ' }]]);
+    await thread(54, [['2026-07-01T12:05:00Z', 'in']], { participants_key: 'a,b' });
+    await thread(55, [
+      ['2026-07-01T12:05:00Z', 'in', { body: 'Yes' }],
+      ['2026-07-01T12:06:00Z', 'in', { body: 'STOP' }],
+    ]);
+    await drainOutcomes(facts.db);
+    expect(await counted()).toEqual([{ sent: 5, replied: 2, opted_out: 2, rate: 40 }]);
+  });
+
+  test('that are mirrored late, or deleted, are counted anew', async () => {
+    await insert('warehouse.sms_messages', {
+      ...{ conversation_id: 52, message_id: 1, line, number: numberOf(52), direction: 'in' },
+      ...{ sent_at: '2026-07-01T13:00:00Z', body: 'text' },
+    });
+    await drainOutcomes(facts.db);
+    expect(await counted()).toMatchObject([{ replied: 3 }]);
+    await query('update warehouse.sms_messages set deleted_at = now() where conversation_id = 52 and message_id = 1');
+    await drainOutcomes(facts.db);
+    expect(await counted()).toMatchObject([{ replied: 2 }]);
+  });
+
+  test('mark nothing when the text is somebody else’s', async () => {
+    await thread(60, [['2026-07-01T12:10:00Z', 'in']]);
+    expect(await value('select count(*)::integer from ops.send_markers')).toBe(0);
+  });
+});

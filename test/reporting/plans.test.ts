@@ -1,0 +1,61 @@
+import { afterAll, expect, test } from 'vitest';
+import { asking } from '../world/database.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+afterAll(() => facts[Symbol.asyncDispose]());
+
+/** The plan of a question as it is made where tables are large: scans and sorts of all rows are no choice. */
+async function planOf(text: string): Promise<string> {
+  return facts.db.connection().execute(async (connection) => {
+    const { query } = asking(connection);
+    await query('set enable_seqscan = off');
+    await query('set enable_sort = off');
+    try {
+      const rows = await query<Record<string, string>>(`explain ${text}`);
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    } finally {
+      await query('reset all');
+    }
+  });
+}
+
+test('no index hangs all rows of one value on one chain', async () => {
+  expect(await facts.query(`select indexname from pg_indexes where indexdef like '% USING hash %'`)).toEqual([]);
+});
+
+test('the newest conversations are read in the order of an index', async () => {
+  const plan = await planOf(
+    'select * from reporting.conversation_state order by last_message_at desc nulls last limit 100',
+  );
+  expect(plan).toContain('sms_conversations_newest');
+  expect(plan).not.toContain('Sort');
+});
+
+test('averages of measures read no transcripts', async () => {
+  const plan = await planOf(
+    `select kpi_name, avg(kpi_value) from reporting.kpi_scores where call_started_at >= now() - interval '7 days' group by 1`,
+  );
+  expect(plan).toContain('transcript_agents_call_started_at');
+  expect(plan).not.toMatch(/ on transcripts/);
+});
+
+test('how long returns take is read from an index alone', async () => {
+  const median = 'percentile_cont(0.5) within group (order by minutes_to_return)';
+  const missed = await planOf(
+    `select ${median} from reporting.missed_calls where started_at >= now() - interval '30 days'`,
+  );
+  expect(missed).toContain('missed_call_returns_times');
+  expect(missed).not.toMatch(/ on calls/);
+  const mailbox = await planOf(
+    `select ${median} from reporting.voicemails where started_at >= now() - interval '30 days'`,
+  );
+  expect(mailbox).not.toMatch(/ on (calls|transcripts)/);
+});
+
+test('measures by day are read from an index alone', async () => {
+  const plan = await planOf(
+    `select local_date, kpi_name, sum(score_sum), sum(score_count) from reporting.kpi_daily where local_date > current_date - 90 group by 1, 2`,
+  );
+  expect(plan).toContain('Index Only Scan using kpi_rollup_days');
+});
