@@ -7,6 +7,8 @@ import type { OnAnswer } from '../src/sync/finding.ts';
 import { createThreadLook } from '../src/sync/thread-look.ts';
 
 export interface SendWork {
+  /** A send was planned: it is looked for now, not at the next look. */
+  kick(): void;
   /** Takes no more, and waits for the sends in hand: a request that is out is not cut off. */
   close(deadlineMs: number): Promise<void>;
 }
@@ -43,6 +45,7 @@ export function startSends(context: Context, onAnswer: OnAnswer, options: SendWo
         throw error;
       }
     },
+    actsFor: settings.api.key === undefined ? 'user' : 'account',
     mode: settings.rulesMode,
     pauses,
     onRings,
@@ -53,11 +56,25 @@ export function startSends(context: Context, onAnswer: OnAnswer, options: SendWo
   const worker = queues.work('sends', {}, async ({ key }) => void (await dispatcher.turn(key)));
   let isFailing = false;
   let current: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    current ??= round().finally(() => {
+  let isWanted = false;
+  let isClosed = false;
+  const timer = setInterval(look, options.everyMs ?? everyMs);
+
+  /** One round at a time; what is planned during one is looked for by one more. */
+  function look(): void {
+    if (isClosed) return;
+    isWanted = true;
+    current ??= rounds().finally(() => {
       current = undefined;
     });
-  }, options.everyMs ?? everyMs);
+  }
+
+  async function rounds(): Promise<void> {
+    while (isWanted) {
+      isWanted = false;
+      await round();
+    }
+  }
 
   async function round(): Promise<void> {
     try {
@@ -75,8 +92,11 @@ export function startSends(context: Context, onAnswer: OnAnswer, options: SendWo
   }
 
   return {
+    kick: look,
     async close(deadlineMs) {
       clearInterval(timer);
+      isClosed = true;
+      isWanted = false;
       await current;
       await worker.close(deadlineMs);
     },

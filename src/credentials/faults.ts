@@ -30,8 +30,10 @@ export type Judgement =
 /**
  * Judges a failed refresh. Refresh tokens rotate (5.3), so one whose fate is not known is not shown again. A 500 or 503
  * is an answer, after which nothing of the request is under way; whoever asks once more is told if the token was used.
+ * What fails before the token is `out` says nothing about it.
  */
-export function judge(error: unknown): Judgement {
+export function judge(error: unknown, isOut: boolean): Judgement {
+  if (!isOut) return { kind: 'later', atLeastMs: error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0 };
   if (!(error instanceof ServiceError)) return { kind: 'lost', why: 'the answer to the refresh is lost' };
   const { code, effect, status, retryAfterMs: atLeastMs = 0 } = error;
   if (effect === 'none') {

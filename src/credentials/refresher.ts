@@ -55,20 +55,29 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherPar
     if (isRefused && held.refusals >= mostRefusals) {
       throw notNow('the service refuses tokens that it has just given out', refusalRestMs);
     }
-    if (!(await markRefreshing(db, held.version))) return afterLocked({ accessToken, isRefused });
     const refusals = isRefused ? held.refusals + 1 : 0;
-    return store(held, refusals, await ask(held));
+    const next = await ask(held);
+    return next === 'superseded' ? afterLocked({ accessToken, isRefused }) : store(held, refusals, next);
   }
 
-  async function ask(held: StoredTokens): Promise<Tokens> {
+  async function ask(held: StoredTokens): Promise<Tokens | 'superseded'> {
+    const { version } = held;
+    // Until the token leaves, nothing is used up, whatever fails or is killed.
+    const token = { isMarked: false, isOut: false };
+    const leave = async () => {
+      token.isMarked = true;
+      if (!(await markRefreshing(db, version))) throw new Superseded();
+      token.isOut = true;
+    };
     try {
-      return await oauth.refresh(held, held);
+      return await oauth.refresh(held, held, leave);
     } catch (error) {
+      if (error instanceof Superseded) return 'superseded';
       const reason = error instanceof Error ? error.message : String(error);
-      const judgement = judge(error);
-      if (judgement.kind === 'lost') return lose(held.version, judgement.why, error);
+      const judgement = judge(error, token.isOut);
+      if (judgement.kind === 'lost') return lose(version, judgement.why, error);
       const { atLeastMs } = judgement;
-      await persistently(() => postponeRefresh(db, { version: held.version, reason, atLeastMs }));
+      await persistently(() => postponeRefresh(db, { version, reason, atLeastMs, isMarked: token.isMarked }));
       log.warn({ err: error }, 'The tokens could not be refreshed; it is tried again');
       throw notNow('the tokens could not be refreshed', Math.max(atLeastMs, 5_000), error);
     }
@@ -123,6 +132,11 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherPar
       throw failure;
     },
   };
+}
+
+/** Somebody logged in or out, or another process asked, while the addresses were looked up. */
+class Superseded extends Error {
+  override readonly name = 'Superseded';
 }
 
 function isLockTimeout(error: unknown): boolean {

@@ -144,17 +144,20 @@ export async function storeNext(
   return rows.length > 0;
 }
 
-/** Nothing was used up: the same pair stays, and is tried again later, each time after a longer rest. */
+/**
+ * Nothing was used up: the same pair stays, and is tried again later, each time after a longer rest. Who had not `isMarked`
+ * it for refreshing leaves the mark of another alone.
+ */
 export async function postponeRefresh(
   db: Database,
-  { version, reason, atLeastMs }: { version: string; reason: string; atLeastMs: number },
+  { version, reason, atLeastMs, isMarked }: { version: string; reason: string; atLeastMs: number; isMarked: boolean },
 ): Promise<void> {
   await query(
     db,
     `update secrets.oauth_tokens set state = 'valid', failures = failures + 1, last_error = $2,
        retry_at = now() + greatest($3, least(300000, 5000 * power(2, least(failures, 10)))) * interval '1 millisecond'
-     where version = $1`,
-    [version, reason, atLeastMs],
+     where version = $1 and (state = 'valid' or $4::boolean)`,
+    [version, reason, atLeastMs, isMarked],
   );
 }
 

@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../warehouse/database.ts';
+import { hotQuery, type Transaction } from '../warehouse/database.ts';
 import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
@@ -24,13 +24,13 @@ export async function reserve(
   limits: Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros'>,
 ): Promise<{ budgetDate: string } | { usedUp: UsedUp }> {
   const scopes = scopesOf(thread);
-  await query(
+  await hotQuery(
     tx,
     `insert into ops.send_budgets (scope, budget_date)
      select scope, (now() at time zone 'UTC')::date from unnest($1::text[]) scope order by 1 on conflict do nothing`,
     [scopes],
   );
-  const held = await query<{ scope: string; day: string; sends: number; micros: number }>(
+  const held = await hotQuery<{ scope: string; day: string; sends: number; micros: number }>(
     tx,
     `select scope, budget_date::text as day, sends_count as sends, (reserved_micros + spent_micros)::float8 as micros
      from ops.send_budgets where scope = any($1) and budget_date = (now() at time zone 'UTC')::date
@@ -56,7 +56,7 @@ export async function wouldFit(
 ): Promise<UsedUp | undefined> {
   const scopes = scopesOf(thread);
   const caps = [limits.perAccount, limits.perLine, limits.perThread];
-  const [row] = await query<{ used_up: UsedUp | null }>(
+  const [row] = await hotQuery<{ used_up: UsedUp | null }>(
     tx,
     `select (array_agg(case when sends >= cap then split_part(scope, '/', 1) else 'money' end order by scope))[1] as used_up
      from (
@@ -87,7 +87,7 @@ async function change(
   by: { sends: number; reserved: number; spent: number },
 ): Promise<void> {
   if (day === null) return;
-  await query(
+  await hotQuery(
     tx,
     `with held as (
        select scope, budget_date from ops.send_budgets where scope = any($1) and budget_date = $2 order by scope for update

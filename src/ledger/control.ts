@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 
 /** The kill switch, as it stands. */
 export interface Control {
@@ -35,8 +35,8 @@ export async function pauseSends(
 }
 
 /** Lets sends out again; what is due goes at once, unless it has become too old. */
-export async function resumeSends(db: Database): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+export function resumeSends(db: Database): Promise<void> {
+  return inTransaction(db, async (tx) => {
     await query(
       tx,
       `update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
@@ -53,6 +53,23 @@ export async function resumeSends(db: Database): Promise<void> {
 /** Keeps the highest price of a segment. */
 export async function noteUnitPrice(tx: Transaction, micros: number): Promise<void> {
   await query(tx, `update ops.send_control set highest_unit_micros = $1 where highest_unit_micros < $1`, [micros]);
+}
+
+/** The user in whose name sends go out, as the service last showed it; null when it showed none. */
+export async function readSender(tx: Transaction): Promise<string | null> {
+  const [row] = await query<{ sender_id: string | null }>(tx, 'select sender_id from ops.send_control', []);
+  return row?.sender_id ?? null;
+}
+
+/** Keeps in whose name a message stands that a send became by the service's own answer: nothing else says it. */
+export async function noteSender(db: Database, sendId: string): Promise<void> {
+  await query(
+    db,
+    `update ops.send_control k set sender_id = m.sent_by
+     from ops.sends s join warehouse.sms_messages m on m.line = s.line and m.number = s.number and m.message_id = s.message_id
+     where s.send_id = $1 and s.linked_at is not null and not s.is_reconciled and k.sender_id is distinct from m.sent_by`,
+    [sendId],
+  );
 }
 
 /** So many unknown outcomes within so long stop everything: the way to the service is not to be trusted. */

@@ -57,7 +57,7 @@ export function createDispatcher(parts: LedgerParts): Dispatcher {
   }
 
   async function sweep(most: number): Promise<string[]> {
-    await linkMessages(ledger.db);
+    await linkMessages(ledger);
     return sweepSends(ledger.db, most, ledger.timing.lostAfterMs);
   }
 

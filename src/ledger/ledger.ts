@@ -16,6 +16,8 @@ export interface LedgerParts {
   readonly look: (thread: Thread) => Promise<boolean>;
   /** Whether the service says that the line has blocked the number. */
   readonly isBlocked: (line: string, number: string) => Promise<boolean>;
+  /** Whose credential the service is shown: a user's name then stands on what is sent. */
+  readonly actsFor: 'account' | 'user';
   /** `off` refuses every send, `dry-run` everything but the effect. */
   readonly mode: 'off' | 'dry-run' | 'live';
   /** As they hold now; the ledger's own where this says nothing. */

@@ -35,8 +35,8 @@ export const defaultAccountLimits: AccountLimits = {
   unitMicros: 50_000,
 };
 
-/** Beyond these, whatever was asked for. */
-const ceilings: AccountLimits = {
+/** Not beyond these, whatever was asked for. */
+export const ceilings: AccountLimits = {
   perThread: 10,
   perLine: 10_000,
   perAccount: 50_000,

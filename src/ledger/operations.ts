@@ -1,7 +1,7 @@
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { release, spend } from './budgets.ts';
 import { type Control, readControl } from './control.ts';
-import { accountLimits } from './limits.ts';
+import { type AccountLimits, accountLimits } from './limits.ts';
 import { findSend, lockSend, type Send, type SendRow, sendColumns, sendOf } from './send.ts';
 import { type SendState, states } from './states.ts';
 import { takeStep } from './transitions.ts';
@@ -46,7 +46,7 @@ export async function readSend(
  * back. False when it does not need one. Nothing is sent again: for that, a rule plans anew.
  */
 export function settleByHand(db: Database, sendId: string, to: 'SENT' | 'NOT_SENT'): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'NEEDS_HUMAN') return false;
     const set = to === 'NOT_SENT' ? { reserved_micros: 0 } : {};
@@ -63,11 +63,11 @@ export interface LedgerSummary {
   /** Sends of the last day, and all that are open, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** What a day may cost, as far as this process knows: rules may set it lower or higher within the ceiling. */
+  /** What a day may cost, as the rules that are in force set it. */
   readonly dailyMicros: number;
 }
 
-export async function summarizeSends(db: Database, dailyMicros?: number): Promise<LedgerSummary> {
+export async function summarizeSends(db: Database): Promise<LedgerSummary> {
   const counted = await query<{ state: SendState; count: number }>(
     db,
     `select state, count(*)::integer as count from ops.sends
@@ -82,11 +82,12 @@ export async function summarizeSends(db: Database, dailyMicros?: number): Promis
      from ops.send_budgets where scope = 'account' and budget_date = (now() at time zone 'UTC')::date`,
     [],
   );
+  const [inForce] = await query<{ limits: Partial<AccountLimits> }>(db, 'select limits from ops.rules_loaded', []);
   const byState = new Map(counted.map(({ state, count }) => [state, count]));
   return {
     control: await readControl(db),
     counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
     today: today ?? { spent: 0, reserved: 0, sends: 0 },
-    dailyMicros: accountLimits(dailyMicros === undefined ? {} : { dailyMicros }).dailyMicros,
+    dailyMicros: accountLimits(inForce?.limits).dailyMicros,
   };
 }

@@ -1,5 +1,5 @@
 import { normalizeNumber } from '../numbers.ts';
-import { query, type Transaction } from '../warehouse/database.ts';
+import { hotQuery, type Transaction } from '../warehouse/database.ts';
 import { defaultRuleLimits } from './limits.ts';
 import type { SendPlan } from './send.ts';
 
@@ -20,7 +20,7 @@ export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned
   const key = [rule, line, number, trigger.kind, trigger.id];
   if (await isPlanned(tx, key)) return 'duplicate';
   await supersede(tx, line, number, trigger);
-  const planned = await query(
+  const planned = await hotQuery(
     tx,
     `with planned as (
        insert into ops.sends (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
@@ -44,7 +44,7 @@ export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned
 }
 
 async function isPlanned(tx: Transaction, key: readonly string[]): Promise<boolean> {
-  const held = await query(
+  const held = await hotQuery(
     tx,
     `select from ops.sends
      where rule = $1 and line = $2 and number = $3 and trigger_kind = $4 and trigger_id = $5`,
@@ -54,7 +54,7 @@ async function isPlanned(tx: Transaction, key: readonly string[]): Promise<boole
 }
 
 async function supersede(tx: Transaction, line: string, number: string, trigger: SendPlan['trigger']): Promise<void> {
-  await query(
+  await hotQuery(
     tx,
     `with old as (
        select send_id, state from ops.sends

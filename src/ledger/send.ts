@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, type Transaction } from '../warehouse/database.ts';
 import type { RuleLimits } from './limits.ts';
 import type { SendState } from './states.ts';
 
@@ -64,12 +64,12 @@ export function sendOf({ trigger, trigger_at, ...row }: SendRow): Send {
 
 /** The send as it stands. */
 export async function findSend(db: Database | Transaction, sendId: string): Promise<Send | undefined> {
-  const rows = await query<SendRow>(db, `select ${sendColumns} from ops.sends s where send_id = $1`, [sendId]);
+  const rows = await hotQuery<SendRow>(db, `select ${sendColumns} from ops.sends s where send_id = $1`, [sendId]);
   return rows.map(sendOf)[0];
 }
 
 /** The send, locked to the end of the transaction; whoever else holds it is waited for. */
 export async function lockSend(tx: Transaction, sendId: string): Promise<Send | undefined> {
   const text = `select ${sendColumns} from ops.sends s where send_id = $1 for update of s`;
-  return (await query<SendRow>(tx, text, [sendId])).map(sendOf)[0];
+  return (await hotQuery<SendRow>(tx, text, [sendId])).map(sendOf)[0];
 }

@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../warehouse/database.ts';
+import { hotQuery, type Transaction } from '../warehouse/database.ts';
 import { nextStates, type SendState } from './states.ts';
 
 /** One step of a send, guarded by what it must still be. */
@@ -60,7 +60,7 @@ export async function takeStep(tx: Transaction, step: Step): Promise<boolean> {
   }
   const moment = momentOf[to];
   if (moment !== undefined) sets.push(`${moment} = clock_timestamp()`);
-  const rows = await query(
+  const rows = await hotQuery(
     tx,
     `with held as (
        select send_id, state as was from ops.sends

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AccountLimits } from '../ledger/limits.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import { type Database, query } from '../warehouse/database.ts';
@@ -5,6 +7,7 @@ import { createPerformer } from './actions/performer.ts';
 import { createEvaluator } from './evaluator.ts';
 import { type RulesInForce, watchRules } from './file/watched.ts';
 import type { Mode } from './rule.ts';
+import { forgetRuns } from './runs.ts';
 
 /** The rules at work in one process. */
 export interface RulesEngine {
@@ -12,6 +15,8 @@ export interface RulesEngine {
   kick(): void;
   /** Resolves when what is noted now was evaluated, and what is due was done. */
   idle(): Promise<void>;
+  /** What the file in force says of the account's budgets. */
+  accountLimits(): Partial<AccountLimits>;
   stop(): Promise<void>;
 }
 
@@ -22,6 +27,8 @@ export interface RulesEngineOptions {
   readonly mode: Mode;
   readonly file: string;
   readonly timeZone: string;
+  /** Days for which it is remembered that a rule did not match; at least thirty. */
+  readonly retentionDays: number;
   readonly pace?: RulesPace;
   /** Told after the commit of a round in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
@@ -36,6 +43,12 @@ export interface RulesPace {
   /** At the rules file, where no watch tells of a change. */
   readonly fileMs: number;
 }
+
+/** Rest between two rounds in a row: while very much is mirrored, a round takes what many reads noted. */
+const restMs = 100;
+
+/** Between two looks for runs that are old enough to be forgotten. */
+const forgettingMs = 3_600_000;
 
 const usualPace: RulesPace = { eventsMs: 1_000, silencesMs: 15_000, fileMs: 2_000 };
 
@@ -64,6 +77,9 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const evaluating = repeated('Evaluating the rules', () => evaluator.events());
   const listening = repeated('Looking for silent threads', () => evaluator.silences());
   const acting = repeated('Doing what rules ask for', () => performer.round(stopping.signal));
+  const forgetting = repeated('Forgetting old runs of rules', () =>
+    forgetRuns(db, options.retentionDays, stopping.signal),
+  );
 
   function complain(what: string): (error: unknown) => void {
     return (error) => log.warn({ err: error }, `${what} failed; it is tried again`);
@@ -77,6 +93,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       while (isWanted && !stopping.signal.aborted) {
         isWanted = false;
         await work().catch(complain(what));
+        if (isWanted) await sleep(restMs);
       }
       running = undefined;
     }
@@ -96,7 +113,9 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       void acting.kick();
     }, pace.eventsMs),
     setInterval(() => void listening.kick(), pace.silencesMs),
+    setInterval(() => void forgetting.kick(), forgettingMs),
   ];
+  void forgetting.kick();
   void listening.kick();
   void evaluating.kick();
   return {
@@ -106,11 +125,12 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       await listening.kick();
       await acting.kick();
     },
+    accountLimits: () => rules.current.set?.accountLimits ?? {},
     async stop() {
       for (const timer of timers) clearInterval(timer);
       rules.close();
       stopping.abort();
-      await Promise.all([evaluating.kick(), listening.kick(), acting.kick()]);
+      await Promise.all([evaluating.kick(), listening.kick(), acting.kick(), forgetting.kick()]);
     },
   };
 }
@@ -119,9 +139,9 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
 async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
   await query(
     db,
-    `insert into ops.rules_loaded as l (version, mode, rules, loaded_at, checked_at, problem, problem_at)
-     values ($1, $2, $3, $4, now(), $5, case when $5::text is not null then now() end)
-     on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
+    `insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at)
+     values ($1, $2, $3, $6, $4, now(), $5, case when $5::text is not null then now() end)
+     on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules, limits = excluded.limits,
        loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
        problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
     [
@@ -130,6 +150,7 @@ async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: Ru
       JSON.stringify((set?.rules ?? []).map(({ name, on, mode: own }) => ({ name, on, mode: own }))),
       loadedAt ?? null,
       problem ?? null,
+      JSON.stringify(set?.accountLimits ?? {}),
     ],
   );
 }

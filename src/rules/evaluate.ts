@@ -38,27 +38,43 @@ export interface Circumstances {
   earlier(rule: Rule, scope: Scope, seconds: number): number;
 }
 
-/** The rules that wait for a trigger and are not off. */
-export function rulesFor({ rules }: Pick<RuleSet, 'rules'>, trigger: Trigger, mode: Mode): Rule[] {
-  return rules.filter(
-    (rule) =>
-      rule.on === trigger.kind && rule.idleSeconds === trigger.idleSeconds && lesserMode(rule.mode, mode) !== 'off',
-  );
+/** A rule that is not off, and how far it may go. */
+interface WaitingRule {
+  readonly rule: Rule;
+  readonly mode: Evaluation['mode'];
+}
+
+// Found once for a file: every event asks for them.
+const waiting = new WeakMap<readonly Rule[], Map<string, readonly WaitingRule[]>>();
+
+/** The rules that wait for a trigger, in the file's order. */
+function rulesFor(rules: readonly Rule[], { kind, idleSeconds }: Trigger, most: Mode): readonly WaitingRule[] {
+  const known = waiting.get(rules) ?? new Map<string, readonly WaitingRule[]>();
+  waiting.set(rules, known);
+  const key = `${kind} ${idleSeconds} ${most}`;
+  const found =
+    known.get(key) ??
+    rules.flatMap((rule): WaitingRule[] => {
+      const mode = lesserMode(rule.mode, most);
+      return mode !== 'off' && rule.on === kind && rule.idleSeconds === idleSeconds ? [{ rule, mode }] : [];
+    });
+  known.set(key, found);
+  return found;
 }
 
 /** Tries the rules that wait for a trigger, in the file's order: facts in, plans out, and nothing else touched. */
 export function evaluate(set: Pick<RuleSet, 'rules'>, trigger: Trigger, circumstances: Circumstances): Evaluation[] {
-  const { facts, mode } = circumstances;
+  const { facts } = circumstances;
   const shape = typeof facts === 'string' ? {} : celFacts(facts);
   const evaluations: Evaluation[] = [];
   let stoppedBy: string | undefined;
-  for (const rule of rulesFor(set, trigger, mode)) {
+  for (const { rule, mode } of rulesFor(set.rules, trigger, circumstances.mode)) {
     const verdict = stoppedBy === undefined ? judge(rule, shape, circumstances) : { reason: `stopped:${stoppedBy}` };
     const isMatched = verdict.reason === 'matched';
     if (isMatched && rule.stops) stoppedBy = rule.name;
     evaluations.push({
       rule,
-      mode: lesserMode(rule.mode, mode) === 'live' ? 'live' : 'dry-run',
+      mode,
       isMatched,
       reason: verdict.reason,
       facts: typeof facts === 'string' ? {} : notedFacts(facts, rule.condition?.paths ?? []),

@@ -1,9 +1,9 @@
 import type { Log } from '../log.ts';
-import { type Database, query, retryDeadlock, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, inTransaction, type Transaction } from '../warehouse/database.ts';
 import { decide } from './decide.ts';
 import { readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
-import { deferFirst, dropEvents, idleTriggers, takeEvents } from './outbox.ts';
+import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, takeEvents } from './outbox.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
@@ -40,20 +40,18 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
   async function round(triggersOf: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>): Promise<number> {
     const set = rules();
     if (!set) return 0;
-    const { met, matched } = await retryDeadlock(() =>
-      db.transaction().execute(async (tx) => {
-        if (!(await isOurTurn(tx))) return { met: 0, matched: 0 };
-        const triggers = await triggersOf(tx, set);
-        if (triggers.length === 0) return { met: 0, matched: 0 };
-        return { met: triggers.length, matched: await evaluateTriggers(tx, set, triggers) };
-      }),
-    );
+    const { met, matched } = await inTransaction(db, async (tx) => {
+      if (!(await isOurTurn(tx))) return { met: 0, matched: 0 };
+      const triggers = await triggersOf(tx, set);
+      if (triggers.length === 0) return { met: 0, matched: 0 };
+      return { met: triggers.length, matched: await evaluateTriggers(tx, set, triggers) };
+    });
     if (matched > 0) onMatched?.();
     return met;
   }
 
   async function evaluateTriggers(tx: Transaction, set: RuleSet, triggers: readonly Trigger[]): Promise<number> {
-    const [clock] = await query<{ now: Date }>(tx, 'select clock_timestamp() as now', []);
+    const [clock] = await hotQuery<{ now: Date }>(tx, 'select clock_timestamp() as now', []);
     const now = clock?.now ?? new Date();
     const cases = await readCases(tx, triggers, set.hours);
     const threads = cases.flatMap(({ subject }) => (subject ? [subject] : []));
@@ -78,6 +76,7 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
         await dropEvents(db);
         return 0;
       }
+      if (!(await isAnythingNoted(db))) return 0;
       let most = mostAtOnce;
       return untilNothingIsLeft(async () => {
         try {
@@ -112,7 +111,7 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
  * Erasures are held off likewise: nobody is written down who is being erased.
  */
 async function isOurTurn(tx: Transaction): Promise<boolean> {
-  const [row] = await query<{ is_ours: boolean }>(
+  const [row] = await hotQuery<{ is_ours: boolean }>(
     tx,
     `select pg_try_advisory_xact_lock(hashtext('ops.rule_events')) and ops.hold_erasures() is not null as is_ours`,
     [],

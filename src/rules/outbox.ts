@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
 import type { RuleSet } from './rule.ts';
 import type { Trigger, TriggerKind } from './triggers.ts';
 
@@ -13,9 +13,15 @@ const waitsForCall = `(kind in ('transcript_ready', 'action_required') and noted
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
+/** Whether anything is noted. Cheap: most of what is mirrored tells the rules nothing. */
+export async function isAnythingNoted(db: Database): Promise<boolean> {
+  const rows = await hotQuery(db, 'select from ops.rule_events where due_at <= now() limit 1', []);
+  return rows.length > 0;
+}
+
 /** Takes the oldest events that are due, in the order of mirroring. They come back if the transaction is not committed. */
 export async function takeEvents(tx: Transaction, most: number): Promise<Noted[]> {
-  const rows = await query<{ event_id: string; kind: TriggerKind; key: string; happened_at: Date }>(
+  const rows = await hotQuery<{ event_id: string; kind: TriggerKind; key: string; happened_at: Date }>(
     tx,
     `delete from ops.rule_events e using (
        select event_id from ops.rule_events e where due_at <= now() and not ${waitsForCall} order by event_id limit $1

@@ -1,4 +1,4 @@
-import type { RuleLimits } from '../ledger/limits.ts';
+import type { AccountLimits, RuleLimits } from '../ledger/limits.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { BusinessHours } from './facts/hours.ts';
@@ -14,10 +14,14 @@ export function lesserMode(a: Mode, b: Mode): Mode {
   return modes[Math.min(modes.indexOf(a), modes.indexOf(b))] ?? 'off';
 }
 
-/** Whom to assign to: a user, the first user of the line, nobody, or whoever has a username or e-mail. */
+/**
+ * Whom to assign to: a user; the first user of the line; whoever of us talked the longest on the call, and where nobody is
+ * known to have, as for the line; nobody; or whoever has a username or e-mail.
+ */
 export type Assignee =
   | { readonly kind: 'user'; readonly userId: number }
   | { readonly kind: 'line' }
+  | { readonly kind: 'agent' }
   | { readonly kind: 'nobody' }
   | { readonly kind: 'named'; readonly name: string };
 
@@ -56,4 +60,6 @@ export interface RuleSet {
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: BusinessHours;
+  /** What the file says of the account's budgets; the ledger has a default for each that is left out. */
+  readonly accountLimits: Partial<AccountLimits>;
 }

@@ -1,5 +1,5 @@
 import { planSend } from '../ledger/plans.ts';
-import { query, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
 import type { Decision } from './decide.ts';
 import type { Action, Evaluation } from './evaluate.ts';
 import type { Case } from './facts/read.ts';
@@ -41,7 +41,7 @@ async function insertRuns(
   { case: { trigger, subject }, evaluations }: Decision,
 ): Promise<Map<string, string>> {
   if (evaluations.length === 0) return new Map();
-  const rows = await query<{ rule: string; run_id: string }>(
+  const rows = await hotQuery<{ rule: string; run_id: string }>(
     tx,
     `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode, is_matched, reason, facts)
      select rule, $1, $2, $3, $4, $5, $6, $7, mode, is_matched, reason, facts::jsonb
@@ -96,7 +96,7 @@ async function settledAtOnce(
   });
   if (planned === 'duplicate') return { state: 'skipped', reason: 'it was answered before' };
   if (planned === 'thread_busy') return { state: 'skipped', reason: 'another send of the thread is under way' };
-  const [send] = await query<{ send_id: string }>(
+  const [send] = await hotQuery<{ send_id: string }>(
     tx,
     `select send_id from ops.sends where rule = $1 and line = $2 and number = $3 and trigger_kind = $4 and trigger_id = $5`,
     [key.rule, key.line, key.number, answered.kind, answered.id],
@@ -112,7 +112,7 @@ export async function answeredBy(
   if (!subject) return undefined;
   if (subject.callId !== null) return { kind: 'call', id: subject.callId };
   if (subject.message) return { kind: 'message', id: String(subject.message.id) };
-  const [newest] = await query<{ message_id: string }>(
+  const [newest] = await hotQuery<{ message_id: string }>(
     tx,
     `select message_id from warehouse.sms_messages
      where conversation_id = $1 and direction = 'in' and deleted_at is null and sent_at <= $2
@@ -130,7 +130,7 @@ async function insertAction(
   { state, reason, sendId }: Beginning,
   action: Action,
 ): Promise<void> {
-  await query(
+  await hotQuery(
     tx,
     `insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id, argument, settled_at)
      values ($1, $2, $3, $4, $5, $6, $7, case when $4 = 'waiting' then null else now() end)`,
@@ -150,4 +150,39 @@ async function insertAction(
 function argumentOf(action: Action): string | null {
   const { kind, ...argument } = action;
   return kind === 'reply' || kind === 'reopen' ? null : JSON.stringify(argument);
+}
+
+/** The day's rollups and the status page look back this far, whatever retention was asked for. */
+const leastDays = 30;
+
+/** Matches are what limits and the facts about replies count, and no allowance looks back for longer. */
+const matchDays = 400;
+
+const mostAtOnce = 5_000;
+
+/**
+ * Forgets runs that did not match after so many days, and those that did after four hundred, the oldest first, in
+ * transactions of bounded size. Nothing acts anew for it: triggers of that age are never noted. Answers with how many went.
+ */
+export async function forgetRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {
+  const unmatched = await forget(db, 'not is_matched', Math.max(leastDays, days), signal);
+  return unmatched + (await forget(db, 'is_matched', matchDays, signal));
+}
+
+async function forget(db: Database, kind: string, days: number, signal: AbortSignal | undefined): Promise<number> {
+  let gone = 0;
+  while (!signal?.aborted) {
+    const rows = await query(
+      db,
+      `delete from ops.rule_runs where run_id in (
+         select run_id from ops.rule_runs r where ${kind} and evaluated_at < now() - $1 * interval '1 day'
+           and not exists (select from ops.rule_actions a where a.run_id = r.run_id and a.state = 'waiting')
+         order by evaluated_at limit $2 for update skip locked)
+       returning 1`,
+      [days, mostAtOnce],
+    );
+    gone += rows.length;
+    if (rows.length < mostAtOnce) break;
+  }
+  return gone;
 }

@@ -5,6 +5,7 @@ import { afterFailure, createStage, encryptionKey } from './stage.ts';
 const stage = await createStage();
 const { sandbox, database } = stage;
 const token = ['/api/v1/oauth/token'];
+const discovery = ['/.well-known/oauth-authorization-server'];
 
 const loginNeeded = { code: 'unauthenticated', advice: 'credential' };
 const later = { code: 'unauthenticated', advice: 'retry' };
@@ -32,8 +33,8 @@ describe('a token', () => {
     await using client = stage.open();
     const { version } = await stage.row();
     // A third of a short life is the time ahead.
-    await expect.poll(() => client.service.lines.list().then(stage.refreshes), { timeout: 6_000 }).toEqual([200]);
-    await expect.poll(async () => (await stage.row()).version, { timeout: 5_000 }).not.toBe(version);
+    await expect.poll(() => client.service.lines.list().then(stage.refreshes), { timeout: 30_000 }).toEqual([200]);
+    await expect.poll(async () => (await stage.row()).version, { timeout: 30_000 }).not.toBe(version);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
   });
 
@@ -105,7 +106,10 @@ describe('a refresh', () => {
   });
 
   test.each([
-    ['cannot even be begun', { kind: 'reset' as const, operations: ['/.well-known/oauth-authorization-server'] }, 0],
+    ['cannot even be begun', { kind: 'reset' as const, operations: discovery }, 0],
+    ['is refused its discovery', { kind: 'error' as const, status: 401, operations: discovery }, 0],
+    ['is forbidden its discovery', { kind: 'error' as const, status: 403, operations: discovery }, 0],
+    ['finds a web page for its discovery', { kind: 'html' as const, status: 200, operations: discovery }, 0],
     ['is asked to wait', { kind: 'error' as const, status: 429, operations: token }, 1],
     ['is answered that the service has failed', { kind: 'error' as const, status: 500, operations: token }, 1],
     ['is answered that the service is not available', { kind: 'error' as const, status: 503, operations: token }, 1],
@@ -157,7 +161,7 @@ describe('a refresh', () => {
     await using client = stage.open();
     sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
     for (let round = 0; round < 5; round += 1) await client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).failures, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await stage.row()).failures, { timeout: 60_000 }).toBe(1);
     await client.service.lines.list();
     expect(stage.refreshes()).toEqual([503]);
   });
@@ -168,7 +172,7 @@ describe('a refresh', () => {
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
     asked.catch(() => undefined);
-    await expect.poll(async () => (await stage.row()).state, { timeout: 10_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
     await forgetTokens(database.db);
     await expect(asked).rejects.toMatchObject(loginNeeded);
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
@@ -179,7 +183,7 @@ describe('a refresh', () => {
     await using client = stage.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).state, { timeout: 10_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
     await stage.logIn();
     const { version } = await stage.row();
     await asked;
@@ -191,7 +195,7 @@ describe('a refresh', () => {
     await using client = stage.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).state, { timeout: 10_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
     await database.query(
       `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
@@ -226,7 +230,7 @@ describe('without a usable log in', () => {
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     await stage.logIn();
     await expect
-      .poll(() => client.service.lines.list().then(({ data }) => data.length), { timeout: 15_000 })
+      .poll(() => client.service.lines.list().then(({ data }) => data.length), { timeout: 60_000 })
       .toBeGreaterThan(0);
   });
 

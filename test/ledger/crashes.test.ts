@@ -58,7 +58,7 @@ test('a process killed while the service works on its request leaves a send that
   sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, when: 'after', times: 1, operations: ['sendMessage'] }] });
   const killed = killAt('answered', sendId);
   await expect
-    .poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length, { timeout: 10_000 })
+    .poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length, { timeout: 60_000 })
     .toBe(1);
   expect(await ledger.state(sendId)).toBe('DISPATCHED');
   await killed;

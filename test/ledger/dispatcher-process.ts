@@ -37,6 +37,7 @@ const dispatcher = createDispatcher({
     return isWhole;
   },
   isBlocked: async () => false,
+  actsFor: 'account',
   mode: 'live',
   pauses,
   onRings,

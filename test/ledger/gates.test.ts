@@ -1,10 +1,12 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
+import { noteUnitPrice, pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
 import { accountLimits, defaultAccountLimits } from '../../src/ledger/limits.ts';
 import type { SendPlan } from '../../src/ledger/send.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
+import { query } from '../../src/warehouse/database.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
 import { openLedger } from './ledger-world.ts';
 
 const database = await migratedDatabase();
@@ -24,6 +26,8 @@ const posts = () =>
   sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 const number = '12125550188';
+const waitingForLocks = `select count(*)::integer from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 
 /** A user's own number, as the mirror holds it: nothing ends its validity. */
 const ownDid = '16465550999';
@@ -202,4 +206,19 @@ test('after the kill switch nothing leaves, also what is reserved already; a res
   await resumeSends(database.db);
   await ledger.dispatcher.round();
   expect(await ledger.state(sendId)).toBe('SENT');
+});
+
+test('a resume that waits for a send, while that send waits for the switch, comes through', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer({ number });
+  await pauseSends(database.db, 'a test');
+  const { resuming } = await database.db.transaction().execute(async (tx) => {
+    await query(tx, 'select from ops.sends where send_id = $1 for update', [sendId]);
+    const resuming = resumeSends(database.db);
+    await until(async () => (await database.value(waitingForLocks)) === 1);
+    await noteUnitPrice(tx, 1);
+    return { resuming };
+  });
+  await resuming;
+  expect(await readControl(database.db)).toMatchObject({ isPaused: false, highestUnitMicros: 1 });
 });

@@ -53,13 +53,13 @@ let customers = 1_000;
 export async function openLedger(
   database: TestDatabase,
   sandbox: Sandbox,
-  overrides: Partial<LedgerParts> = {},
+  { key = sandbox.apiKey, ...overrides }: Partial<LedgerParts> & { readonly key?: string } = {},
 ): Promise<LedgerWorld> {
   const captured = captureLog();
   const { db } = database;
   const service = createService({
     baseUrl: sandbox.url,
-    credential: apiKey(sandbox.apiKey),
+    credential: apiKey(key),
     log: captured.log,
     retry: { tries: 1 },
     circuit: { failures: 100_000 },
@@ -80,6 +80,7 @@ export async function openLedger(
           throw error;
         },
       ),
+    actsFor: 'account',
     mode: 'live',
     pauses,
     onRings,

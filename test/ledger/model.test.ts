@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { resumeSends } from '../../src/ledger/control.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
@@ -14,9 +16,13 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const intents = process.env.FAULTS === 'all' ? Number(process.env.INTENTS ?? 20_000) : 150;
-const workers = 6;
+const intents = isCampaign ? sized(20_000) : 150;
+const workers = 8;
+const sweepers = 2;
 const leaseMs = 1_200;
+
+/** How often a worker fails at each point, of one. */
+const clumsiness = { dies: 0.02, oversleeps: 0.01 };
 
 const faults = [
   { kind: 'reset', when: 'before', rate: 0.03 },
@@ -57,7 +63,8 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
     );
     // Whoever evaluates the same trigger again, or another rule on it, changes nothing.
     const trigger = { kind: 'message', id: answered.triggerId, at: new Date() } as const;
-    const again = { rule: 'test', line, number, text: `Reply ${at}`, mode: 'live', trigger } as const;
+    const limits = { quietHours: 'none' } as const;
+    const again = { rule: 'test', line, number, text: `Reply ${at}`, mode: 'live', trigger, limits } as const;
     if (at % 5 === 0) expect(await ledger.plan(again)).toBe('duplicate');
     if (at % 7 === 0) await ledger.plan({ ...again, rule: 'other', text: `Other ${at}` });
     // A person who writes the very same words must not be taken for the ledger.
@@ -72,6 +79,7 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
     }
   }
 
+  const progress = createProgress('ledger');
   let begun = 0;
   let planned = 0;
   let isOver = false;
@@ -82,19 +90,34 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
       planned += 1;
     }
   }
-  async function works(): Promise<void> {
-    let worker = createClumsyWorker(ledger.parts, posts, random, { dies: 0.02, oversleeps: 0.01 }, leaseMs);
-    let last = '';
+  const rung: string[] = [];
+  async function sweeps(): Promise<void> {
     while (!isOver) {
-      const due = await ledger.dispatcher.sweep(4);
-      if (due.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-      // A bell that rings twice, and for others too.
-      for (const sendId of random.next() < 0.1 && last !== '' ? [...due, last] : due) {
-        last = sendId;
-        if ((await worker.work(sendId)) === 'died') {
-          worker = createClumsyWorker(ledger.parts, posts, random, { dies: 0.02, oversleeps: 0.01 }, leaseMs);
-        }
+      const due = rung.length < 2 * workers ? await ledger.dispatcher.sweep(2 * workers) : [];
+      // Bells that ring twice, and reach two workers at once.
+      rung.push(...due.flatMap((sendId) => (random.next() < 0.1 ? [sendId, sendId] : [sendId])));
+      await sleep(due.length > 0 ? 0 : 20);
+    }
+  }
+  async function works(): Promise<void> {
+    let worker = createClumsyWorker(ledger.parts, posts, random, clumsiness, leaseMs);
+    while (!isOver) {
+      const sendId = rung.shift();
+      if (sendId === undefined) await sleep(10);
+      else if ((await worker.work(sendId)) === 'died') {
+        worker = createClumsyWorker(ledger.parts, posts, random, clumsiness, leaseMs);
       }
+    }
+  }
+  // Threads in which a text went out are mirrored, as the sync does: the message is told whose it is.
+  async function mirrors(): Promise<void> {
+    while (!isOver) {
+      const threads = await database.query<{ line: string; number: string }>(
+        `select line, number from ops.sends where state = 'SENT' and linked_at is null and settled_at < now() - interval '1 second'
+         order by settled_at limit 20`,
+      );
+      for (const { line, number } of threads) await ledger.mirror(line, number);
+      await sleep(threads.length > 0 ? 200 : 500);
     }
   }
   const count = async (where: string) => Number(await database.value(`select count(*) from ops.sends where ${where}`));
@@ -102,15 +125,21 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
   async function operates(): Promise<void> {
     do {
       await resumeSends(database.db);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (isCampaign) progress(() => `${planned} of ${intents} intents planned, ${posts.total} requests`);
+      await sleep(100);
     } while (planned < intents || (await count(under)) > 0);
     isOver = true;
   }
 
   sandbox.faults({ answers: faults });
   const began = performance.now();
-  await Promise.all([operates(), ...Array.from({ length: 2 }, plans), ...Array.from({ length: workers }, works)]);
-  const seconds = (performance.now() - began) / 1_000;
+  await Promise.all([
+    operates(),
+    mirrors(),
+    ...Array.from({ length: 2 }, plans),
+    ...Array.from({ length: sweepers }, sweeps),
+    ...Array.from({ length: workers }, works),
+  ]);
 
   const twice = [...posts.possible].filter(([, requests]) => requests > 1);
   const charges = sandbox.sends(1_000_000).flatMap(({ charge }) => (charge === null ? [] : [charge]));
@@ -129,9 +158,6 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
   const states = await database.query<{ state: string; count: number }>(
     `select case when is_reconciled then 'SENT (reconciled)' when reason like 'gate:budget%' then 'DENIED (budget)' else state end as state,
        count(*)::integer as count from ops.sends group by 1 order by 1`,
-  );
-  console.log(
-    `${rows.length} threads, ${posts.total} requests, ${charges.length} charges, ${Math.round(seconds)} s: ${states.map((each) => `${each.state} ${each.count}`).join(', ')}; $${spent / 1e6} of $${cap / 1e6}`,
   );
   expect(twice).toEqual([]);
   expect(wrong).toEqual([]);
@@ -159,4 +185,10 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
   );
   expect(books).toEqual({ areEven: true });
   expect(await count(`state = 'SENT'`)).toBeGreaterThan(intents / 10);
-}, 3_600_000);
+
+  const told = states.map(({ state, count: rows }) => `${state} ${rows}`).join(', ');
+  if (isCampaign) {
+    const what = `${intents} intents, ${posts.total} requests, ${charges.length} charges, $${spent / 1e6} of $${cap / 1e6}: ${told}`;
+    report('ledger', 'either', what, began);
+  }
+}, 5_400_000);

@@ -34,7 +34,7 @@ describe.each(backends)('on %s', (backend) => {
     expect(
       await query(
         `select e.axis, e.actor, e.observed_via from warehouse.sms_conversation_events e
-         join warehouse.sms_conversations using (conversation_id) where number = $1`,
+         join warehouse.sms_conversations using (conversation_id) where number = $1 and axis = 'comment'`,
         number,
       ),
     ).toEqual([{ axis: 'comment', actor: 'rule text-in', observed_via: 'conversations.comment' }]);

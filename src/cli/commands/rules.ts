@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import Table from 'cli-table3';
-import { createLog } from '../../log.ts';
 import { parseRules } from '../../rules/file/parse.ts';
-import type { RuleSet } from '../../rules/rule.ts';
+import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate } from '../../rules/simulate/simulate.ts';
-import { createDatabase, query } from '../../warehouse/database.ts';
+import { createDatabase, type OpenDatabase, query } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
+import { rangeOf } from '../moments.ts';
 import { createProgress } from '../progress.ts';
+import { createRemarks } from '../remarks.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -27,17 +28,12 @@ export async function runCheck(path: string | undefined, { json }: Flags): Promi
   );
 }
 
-/** Lists the rules in their order, with what each has done. */
+/** Lists the rules in their order, with what each has done, and how far the workers let it go. */
 export async function runList({ json }: Flags): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
-  await using database = createDatabase({
-    url: settings.databaseUrl ?? '',
-    log: createLog('warn'),
-    maxConnections: 1,
-    name: 'rules',
-  });
+  await using database = openDatabase(settings.databaseUrl);
   const done = await query<{ rule: string; tried: number; matched: number; last_at: Date | null }>(
     database.db,
     `select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
@@ -45,9 +41,10 @@ export async function runList({ json }: Flags): Promise<void> {
      from ops.rule_runs group by rule`,
     [],
   );
+  const [inForce] = await query<InForce>(database.db, 'select version, mode, problem from ops.rules_loaded', []);
   const rows = set.rules.map((rule) => {
     const { tried = 0, matched = 0, last_at: lastAt = null } = done.find((each) => each.rule === rule.name) ?? {};
-    const mode = rule.mode === 'live' ? settings.rulesMode : rule.mode;
+    const mode = lesserMode(rule.mode, inForce?.mode ?? settings.rulesMode);
     return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
   });
   if (json) return console.log(JSON.stringify(rows));
@@ -59,6 +56,24 @@ export async function runList({ json }: Flags): Promise<void> {
     table.push([rule, on, does.join(', '), mode, tried, matched, lastAt?.toISOString() ?? '']);
   }
   console.log(table.toString());
+  console.log(standingOf(set, inForce));
+}
+
+/** What the workers wrote down of the rules that they go by. */
+interface InForce {
+  readonly version: string | null;
+  readonly mode: Mode;
+  readonly problem: string | null;
+}
+
+/** Whether the workers go by this file. */
+function standingOf({ version }: RuleSet, inForce: InForce | undefined): string {
+  if (!inForce) return 'No worker has looked at a rules file yet.';
+  const mode = `RULES_MODE of the workers is ${inForce.mode}.`;
+  if (inForce.version === version) return `In force, version ${version}. ${mode}`;
+  const other = inForce.version === null ? 'no rules at all' : `version ${inForce.version}`;
+  const why = inForce.problem === null ? '' : ` They refused a newer file:\n${inForce.problem}`;
+  return `This file is version ${version}; the workers go by ${other}. ${mode}${why}`;
 }
 
 export interface SimulateFlags extends Flags {
@@ -68,17 +83,12 @@ export interface SimulateFlags extends Flags {
 }
 
 /** Lets the rules meet what the mirror holds of a span, and says what they would have done and cost. Writes nothing. */
-export async function runSimulate({ from, to = new Date(), file, json }: SimulateFlags): Promise<void> {
-  if (to <= from) throw new CommandFailed('--to must be after --from.');
+export async function runSimulate({ file, json, ...given }: SimulateFlags): Promise<void> {
+  const { from, to } = rangeOf(given, 0);
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const set = await load(file ?? settings.rulesFile, settings.timeZone, json);
   if (!set) return;
-  await using database = createDatabase({
-    url: settings.databaseUrl ?? '',
-    log: createLog('warn'),
-    maxConnections: 1,
-    name: 'rules',
-  });
+  await using database = openDatabase(settings.databaseUrl);
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -88,6 +98,10 @@ export async function runSimulate({ from, to = new Date(), file, json }: Simulat
   });
   progress.end();
   console.log(json ? JSON.stringify(report) : renderReport(report));
+}
+
+function openDatabase(url = ''): OpenDatabase {
+  return createDatabase({ url, log: createRemarks(), maxConnections: 1, name: 'rules' });
 }
 
 /** The rules of a file; undefined when it has mistakes, which are printed then. */

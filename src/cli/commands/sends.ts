@@ -3,11 +3,11 @@ import { type Control, pauseSends, readControl, resumeSends } from '../../ledger
 import { listSends, readSend, settleByHand } from '../../ledger/operations.ts';
 import type { Send } from '../../ledger/send.ts';
 import type { SendState } from '../../ledger/states.ts';
-import { createLog } from '../../log.ts';
 import { maskNumbers } from '../../masking.ts';
 import { createDatabase, type Database } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
+import { createRemarks } from '../remarks.ts';
 
 interface Json {
   readonly json?: boolean;
@@ -119,7 +119,7 @@ function tell({ isPaused, reason }: Control, json: boolean | undefined): void {
 async function inLedger(work: (db: Database) => Promise<void>): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const url = settings.databaseUrl ?? '';
-  await using database = createDatabase({ url, log: createLog('warn'), maxConnections: 1, name: 'sends' });
+  await using database = createDatabase({ url, log: createRemarks(), maxConnections: 1, name: 'sends' });
   await work(database.db);
 }
 

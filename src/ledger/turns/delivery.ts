@@ -1,5 +1,5 @@
 import { bumpTargets } from '../../inbox/bumps.ts';
-import { query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { threadKey } from '../../warehouse/entities/texts/conversations.ts';
 import { release, spend } from '../budgets.ts';
 import { holdControl, noteUnitPrice, pauseOnUnknowns, readControl } from '../control.ts';
@@ -40,9 +40,7 @@ export async function deliver(ledger: Ledger, reserved: Reserved): Promise<Deliv
     ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
     return await takeBack(ledger, reserved, 'the thread could not be read');
   }
-  const dispatched = await retryDeadlock(() =>
-    ledger.db.transaction().execute((tx) => dispatch(tx, ledger, reserved, blocked)),
-  );
+  const dispatched = await inTransaction(ledger.db, (tx) => dispatch(tx, ledger, reserved, blocked));
   if (typeof dispatched === 'string') return dispatched;
   const outcome = await post(ledger, dispatched, performance.now());
   return settle(ledger, dispatched, outcome);
@@ -116,16 +114,14 @@ async function post({ messages, timing }: Ledger, send: Send, committedAt: numbe
  */
 async function settle(ledger: Ledger, { sendId, fence, line, number }: Send, outcome: Outcome): Promise<Delivered> {
   const { db, log, pauses, onRings } = ledger;
-  const [how, rings] = await retryDeadlock(() =>
-    db.transaction().execute(async (tx) => {
-      if (outcome.kind === 'unknown') await holdControl(tx);
-      const send = await findSend(tx, sendId);
-      if (!send || send.fence !== fence) return ['lost', []] as const;
-      const ended = await settleIn(tx, ledger, { ...send, fence: send.fence }, outcome);
-      const thread = threadKey({ line, number, participants: [] });
-      return [ended, ended === 'sent' ? await bumpTargets(tx, [{ kind: 'thread', key: thread }], pauses) : []] as const;
-    }),
-  );
+  const [how, rings] = await inTransaction(db, async (tx) => {
+    if (outcome.kind === 'unknown') await holdControl(tx);
+    const send = await findSend(tx, sendId);
+    if (!send || send.fence !== fence) return ['lost', []] as const;
+    const ended = await settleIn(tx, ledger, { ...send, fence: send.fence }, outcome);
+    const thread = threadKey({ line, number, participants: [] });
+    return [ended, ended === 'sent' ? await bumpTargets(tx, [{ kind: 'thread', key: thread }], pauses) : []] as const;
+  });
   onRings(rings);
   if (how === 'unknown')
     log.warn({ sendId, ...reasonOf(outcome) }, 'The outcome of a send is unknown; the thread will tell');
@@ -196,17 +192,15 @@ export async function becomeUnknown(
 
 /** RESERVED to PLANNED: no request has left, and none of this fence will. */
 export function takeBack(ledger: Ledger, { sendId, fence }: Reserved, reason: string): Promise<'taken_back' | 'lost'> {
-  return retryDeadlock(() =>
-    ledger.db.transaction().execute(async (tx) => {
-      const send = await lockSend(tx, sendId);
-      if (send?.state !== 'RESERVED' || send.fence !== fence) return 'lost';
-      await release(tx, send);
-      const set = { reserved_micros: 0 };
-      const step = { sendId, fence, from: ['RESERVED'], to: 'PLANNED', reason } as const;
-      await takeStep(tx, { ...step, set, dueInMs: ledger.timing.pauseMs });
-      return 'taken_back';
-    }),
-  );
+  return inTransaction(ledger.db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (send?.state !== 'RESERVED' || send.fence !== fence) return 'lost';
+    await release(tx, send);
+    const set = { reserved_micros: 0 };
+    const step = { sendId, fence, from: ['RESERVED'], to: 'PLANNED', reason } as const;
+    await takeStep(tx, { ...step, set, dueInMs: ledger.timing.pauseMs });
+    return 'taken_back';
+  });
 }
 
 async function rememberOptOut(tx: Transaction, number: string): Promise<void> {

@@ -1,6 +1,8 @@
-import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import { inTransaction, query, type Transaction } from '../../warehouse/database.ts';
+import { noteSender } from '../control.ts';
+import type { Ledger } from '../ledger.ts';
 import { lockSend } from '../send.ts';
-import { candidatesOf, matchesOf } from './reconcile.ts';
+import { candidatesOf, matchesOf, senderOf } from './reconcile.ts';
 
 /** Messages are mirrored within seconds; what is not there after so long will not come. */
 const withinHours = 48;
@@ -10,7 +12,8 @@ const mostAtOnce = 100;
  * Sets `warehouse.sms_messages.send_id` where a send became a message that is mirrored by now, and finds the message of a
  * send for which the gateway returned no id.
  */
-export async function linkMessages(db: Database): Promise<void> {
+export async function linkMessages(ledger: Ledger): Promise<void> {
+  const { db } = ledger;
   const linked = await query<{ send_id: string; message_id: string | null }>(
     db,
     `select send_id, message_id from ops.sends s
@@ -20,13 +23,17 @@ export async function linkMessages(db: Database): Promise<void> {
      order by settled_at limit ${mostAtOnce}`,
     [],
   );
-  for (const { send_id: sendId } of linked) await db.transaction().execute((tx) => link(tx, sendId));
+  for (const { send_id: sendId } of linked) {
+    await inTransaction(db, (tx) => link(tx, ledger, sendId));
+    await noteSender(db, sendId);
+  }
 }
 
-async function link(tx: Transaction, sendId: string): Promise<void> {
+async function link(tx: Transaction, ledger: Ledger, sendId: string): Promise<void> {
   const send = await lockSend(tx, sendId);
   if (send?.state !== 'SENT') return;
-  const [match, ...others] = send.messageId === null ? matchesOf(send, await candidatesOf(tx, send)) : [];
+  const [match, ...others] =
+    send.messageId === null ? matchesOf(send, await candidatesOf(tx, send), await senderOf(tx, ledger)) : [];
   const messageId = send.messageId ?? (others.length === 0 ? match?.messageId : undefined);
   if (messageId === undefined) return;
   await query(

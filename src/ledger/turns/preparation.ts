@@ -1,4 +1,4 @@
-import { retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { inTransaction, type Transaction } from '../../warehouse/database.ts';
 import { reserve, wouldFit } from '../budgets.ts';
 import { readFacts } from '../gates/facts.ts';
 import { judge, type Verdict } from '../gates/gates.ts';
@@ -20,7 +20,7 @@ export type NotReserved = 'nothing_due' | 'paused' | 'held' | 'denied' | 'expire
 
 /** PLANNED or HELD to RESERVED, in one transaction: the gates by what the mirror holds, then the budgets. */
 export function prepare(ledger: Ledger, sendId: string): Promise<Reserved | NotReserved> {
-  return retryDeadlock(() => ledger.db.transaction().execute((tx) => prepareIn(tx, ledger, sendId)));
+  return inTransaction(ledger.db, (tx) => prepareIn(tx, ledger, sendId));
 }
 
 async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promise<Reserved | NotReserved> {

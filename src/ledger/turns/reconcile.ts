@@ -1,7 +1,7 @@
 import { normalizeNumber } from '../../numbers.ts';
-import { query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { release, spend } from '../budgets.ts';
-import { holdControl } from '../control.ts';
+import { holdControl, readSender } from '../control.ts';
 import type { Ledger } from '../ledger.ts';
 import { lockSend, type Send } from '../send.ts';
 import { takeStep } from '../transitions.ts';
@@ -26,11 +26,12 @@ const laterMs = 900_000;
 
 /**
  * The texts that a send may have become (section 2.6): new since the baseline, to the same recipient, of the same text,
- * in the time window, not a person's, and no other send's.
+ * in the time window, in nobody's name or in the one that sends go out in (`senderId`), and no other send's.
  */
 export function matchesOf(
   send: Pick<Send, 'number' | 'text' | 'baseline' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
+  senderId: string | null,
 ): readonly Candidate[] {
   const from = send.dispatchedAt?.getTime() ?? Number.NaN;
   const before = new Set(send.baseline);
@@ -39,7 +40,7 @@ export function matchesOf(
       direction === 'out' &&
       !isScheduled &&
       !isClaimed &&
-      sentBy === null &&
+      (sentBy === null || sentBy === senderId) &&
       !before.has(messageId) &&
       (to === null || normalizeNumber(to) === send.number) &&
       same(text, send.text) &&
@@ -70,31 +71,29 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
     log.info({ err: error, sendId }, 'The thread of an unknown send could not be read; it is tried again');
     return await waitForLook(ledger, unknown);
   }
-  const verdict = await retryDeadlock(() =>
-    db.transaction().execute(async (tx) => {
-      const send = await lockSend(tx, sendId);
-      if (send?.state !== 'UNKNOWN') return 'lost';
-      const matches = matchesOf(send, await candidatesOf(tx, send));
-      const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
-      const [match] = matches;
-      if (match && matches.length === 1) {
-        await takeStep(tx, {
-          ...step,
-          to: 'SENT',
-          reason: 'reconciled',
-          set: { message_id: match.messageId, is_reconciled: true },
-        });
-        // What it cost was in the answer that was lost.
-        await spend(tx, send, send.reservedMicros);
-        return 'sent';
-      }
-      const looks = await countLook(tx, send, timing.looksMs);
-      if (matches.length === 0 && looks < timing.looksMs.length && !isErased) return 'unknown';
-      const reason = matches.length > 0 ? `${matches.length} messages match` : 'no message matches';
-      await takeStep(tx, { ...step, to: 'NEEDS_HUMAN', reason });
-      return 'needs_human';
-    }),
-  );
+  const verdict = await inTransaction(db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (send?.state !== 'UNKNOWN') return 'lost';
+    const matches = matchesOf(send, await candidatesOf(tx, send), await senderOf(tx, ledger));
+    const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
+    const [match] = matches;
+    if (match && matches.length === 1) {
+      await takeStep(tx, {
+        ...step,
+        to: 'SENT',
+        reason: 'reconciled',
+        set: { message_id: match.messageId, is_reconciled: true },
+      });
+      // What it cost was in the answer that was lost.
+      await spend(tx, send, send.reservedMicros);
+      return 'sent';
+    }
+    const looks = await countLook(tx, send, timing.looksMs);
+    if (matches.length === 0 && looks < timing.looksMs.length && !isErased) return 'unknown';
+    const reason = matches.length > 0 ? `${matches.length} messages match` : 'no message matches';
+    await takeStep(tx, { ...step, to: 'NEEDS_HUMAN', reason });
+    return 'needs_human';
+  });
   if (verdict === 'needs_human') log.error({ sendId }, 'A send may or may not have gone out: settle it by hand');
   return verdict;
 }
@@ -125,6 +124,11 @@ async function waitForLook({ db, timing }: Ledger, { sendId }: Send): Promise<'u
   return 'unknown';
 }
 
+/** The user in whose name the texts of this ledger are sent; null with an API key, and while it is not known. */
+export async function senderOf(tx: Transaction, { actsFor }: Pick<Ledger, 'actsFor'>): Promise<string | null> {
+  return actsFor === 'user' ? readSender(tx) : null;
+}
+
 /** The thread of two parties, as the mirror holds it. */
 export async function candidatesOf(tx: Transaction, { sendId, line, number }: Send): Promise<Candidate[]> {
   return query<Candidate>(
@@ -140,17 +144,15 @@ export async function candidatesOf(tx: Transaction, { sendId, line, number }: Se
 
 /** A lease that is over: of RESERVED nothing has left, of DISPATCHED something may have. */
 export function leaseOver(ledger: Ledger, sendId: string): Promise<'taken_back' | 'unknown' | 'lost' | 'nothing_due'> {
-  return retryDeadlock(() =>
-    ledger.db.transaction().execute(async (tx) => {
-      await holdControl(tx);
-      const send = await lockSend(tx, sendId);
-      if (!send?.isDue) return 'nothing_due';
-      if (send.state === 'DISPATCHED') return becomeUnknown(tx, ledger, send, 'the worker was gone before the answer');
-      if (send.state !== 'RESERVED') return 'nothing_due';
-      await release(tx, send);
-      const set = { reserved_micros: 0 };
-      await takeStep(tx, { sendId, from: ['RESERVED'], to: 'PLANNED', reason: 'lease over', set, dueInMs: 0 });
-      return 'taken_back';
-    }),
-  );
+  return inTransaction(ledger.db, async (tx) => {
+    await holdControl(tx);
+    const send = await lockSend(tx, sendId);
+    if (!send?.isDue) return 'nothing_due';
+    if (send.state === 'DISPATCHED') return becomeUnknown(tx, ledger, send, 'the worker was gone before the answer');
+    if (send.state !== 'RESERVED') return 'nothing_due';
+    await release(tx, send);
+    const set = { reserved_micros: 0 };
+    await takeStep(tx, { sendId, from: ['RESERVED'], to: 'PLANNED', reason: 'lease over', set, dueInMs: 0 });
+    return 'taken_back';
+  });
 }

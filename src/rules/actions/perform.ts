@@ -1,8 +1,8 @@
 import type { Log } from '../../log.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { ConversationState } from '../../service/entities/conversation.ts';
-import { type Database, query } from '../../warehouse/database.ts';
-import type { Assignee } from '../rule.ts';
+import { type Database, inTransaction } from '../../warehouse/database.ts';
+import { assigneeOf } from './assignee.ts';
 import { recordBlock, recordState } from './observed.ts';
 import { beginAction, type Outcome, type Pending, settleAction } from './pending.ts';
 
@@ -70,12 +70,9 @@ async function ask(parts: ActionParts, action: Pending, signal: AbortSignal): Pr
       return observe(parts, action, 'resolved', data, 'conversations.reopen');
     }
     case 'assign': {
-      const user = await userOf(db, line, argument.to ?? { kind: 'nobody' });
-      if (user === undefined)
-        return {
-          state: 'failed',
-          reason: 'there is nobody to assign it to: the line is everybody’s, or nobody has that name',
-        };
+      const found = await assigneeOf(db, action);
+      if ('nobody' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.nobody };
+      const { user } = found;
       const { data } = await service.conversations.assign(pair, user, { signal });
       return observe(parts, action, 'assigned', data, 'conversations.assign', user);
     }
@@ -90,7 +87,7 @@ async function ask(parts: ActionParts, action: Pending, signal: AbortSignal): Pr
         { number, ...(argument.reason !== undefined && { reason: argument.reason }) },
         { signal },
       );
-      await db.transaction().execute(async (tx) => {
+      await inTransaction(db, async (tx) => {
         await recordBlock(tx, pair, data);
         await settleAction(tx, action, recorded);
       });
@@ -108,7 +105,7 @@ async function observe(
   assignedTo?: number | null,
 ): Promise<Outcome> {
   const { line, number, rule, runId } = action;
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await recordState(tx, {
       line,
       number,
@@ -122,26 +119,6 @@ async function observe(
     await settleAction(tx, action, recorded);
   });
   return recorded;
-}
-
-/** The user that is meant; null for nobody, undefined when there is none. */
-async function userOf(db: Database, line: string, to: Assignee): Promise<number | null | undefined> {
-  if (to.kind === 'user') return to.userId;
-  if (to.kind === 'nobody') return null;
-  const rows =
-    to.kind === 'line'
-      ? await query<{ id: string }>(
-          db,
-          `select user_id as id from warehouse.sms_line_users where line = $1 and valid_to = 'infinity' order by user_id limit 1`,
-          [line],
-        )
-      : await query<{ id: string }>(
-          db,
-          `select user_id as id from warehouse.users
-           where deleted_at is null and (lower(username) = lower($1) or lower(email) = lower($1)) order by user_id limit 1`,
-          [to.name],
-        );
-  return rows[0] && Number(rows[0].id);
 }
 
 function outcomeOf(error: unknown, { kind, tries, argument, wasBegun }: Pending): Outcome {

@@ -74,8 +74,27 @@ export function compileCondition(kind: TriggerKind, text: string): Condition | F
     if (/\bnow\b/.test(text)) paths.push('now');
     return { paths: [...new Set(paths)], test: (facts) => test(facts) === true };
   } catch (error) {
-    return { ...placed(error), cure: 'The condition is no CEL expression: see the examples in the README.' };
+    const { offset, message } = placed(error);
+    return (
+      slipOf(text, offset) ?? { offset, message, cure: 'This is no CEL expression: see those of config/rules.yaml.' }
+    );
   }
+}
+
+const longestWord = 3;
+const words: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!' };
+
+/** What people write who know another language better. */
+function slipOf(text: string, offset: number): Fault | undefined {
+  if (text[offset] === '=') {
+    return { offset, message: 'A single = compares nothing.', cure: 'Write == for "equals", != for "differs".' };
+  }
+  const word = /(?<![\w"'.])(and|or|not)(?=[\s(])/.exec(text.slice(Math.max(0, offset - longestWord - 1)));
+  const [, found = ''] = word ?? [];
+  const at = Math.max(0, offset - longestWord - 1) + (word?.index ?? 0);
+  return word && at <= offset
+    ? { offset: at, message: `CEL has no \`${found}\`.`, cure: `Write ${words[found]} in its place.` }
+    : undefined;
 }
 
 function environmentOf(kind: TriggerKind): Environment {
@@ -131,7 +150,7 @@ function checkFault(kind: TriggerKind, text: string, error: unknown): Fault {
 
 function cureOf(text: string, message: string): string {
   const [, called] = /overload for '(\w+)\(/.exec(message) ?? [];
-  if (called === undefined) return 'See the examples in the README.';
+  if (called === undefined) return 'See the conditions of config/rules.yaml.';
   const known = [
     'size',
     'has',

@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import { type Database, hotQuery, type Transaction } from '../../warehouse/database.ts';
 import type { Obstacle } from '../evaluate.ts';
 import type { Trigger } from '../triggers.ts';
 import type { Facts, FactsOf } from './declared.ts';
@@ -104,7 +104,7 @@ async function readSurroundings(
   { withoutRulesFrom }: ReadWorld,
 ): Promise<Surroundings[]> {
   if (pending.length === 0) return [];
-  const rows = await query<SurroundingsRow>(
+  const rows = await hotQuery<SurroundingsRow>(
     db,
     `select s.ordinal, thread.*, state.is_resolved, assignment.assigned_user_id, l.name, l.line is not null as is_line, users.user_ids,
        caller.contact_name, exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as is_own_line,
@@ -116,7 +116,7 @@ async function readSurroundings(
        select count(*) as message_count, count(*) filter (where direction = 'in') as inbound_count,
          max(sent_at) filter (where direction = 'in') as last_inbound_at,
          max(sent_at) filter (where direction = 'out') as last_outbound_at,
-         max(sent_at) filter (where direction = 'out' and sent_by is not null) as last_human_reply_at,
+         max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null) as last_human_reply_at,
          (array_agg(direction order by sent_at desc, message_id desc))[1] as last_direction
        from warehouse.sms_messages m
        where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.deleted_at is null

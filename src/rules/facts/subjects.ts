@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import { type Database, hotQuery, type Transaction } from '../../warehouse/database.ts';
 import type { Obstacle } from '../evaluate.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
 import type { FactsOf } from './declared.ts';
@@ -72,7 +72,7 @@ type Reader = (db: Database | Transaction, keys: readonly string[]) => Promise<M
 const readers: Readonly<Record<Family, Reader>> = { text: readTexts, call: readCalls, transcript: readTranscripts };
 
 async function readTexts(db: Database | Transaction, keys: readonly string[]): Promise<Map<string, Found>> {
-  const rows = await query<{
+  const rows = await hotQuery<{
     key: string;
     line: string;
     number: string;
@@ -139,7 +139,7 @@ const withConversation = `left join warehouse.sms_conversations c
   on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`;
 
 async function readCalls(db: Database | Transaction, keys: readonly string[]): Promise<Map<string, Found>> {
-  const rows = await query<CallRow>(
+  const rows = await hotQuery<CallRow>(
     db,
     `select k.key, ${callColumns} from unnest($1::text[]) as k (key)
      join warehouse.calls call on call.call_id = k.key ${withConversation}
@@ -177,7 +177,7 @@ function foundCall(row: CallRow): Found {
 const mostSpoken = 20_000;
 
 async function readTranscripts(db: Database | Transaction, keys: readonly string[]): Promise<Map<string, Found>> {
-  const rows = await query<
+  const rows = await hotQuery<
     CallRow & {
       transcript_id: string;
       full_text: string | null;

@@ -11,7 +11,10 @@ type Issue = z.core.$ZodIssue;
 export function problemsOf(error: z.ZodError, document: Document, places: Places): RulesProblem[] {
   // A misspelt key is also a missing one: what was written comes first.
   const isUnknown = ({ code }: Issue) => (code === 'unrecognized_keys' ? 0 : 1);
+  const at = ({ path }: Issue) => path.join('/');
+  const misspelt = new Set(error.issues.filter(({ code }) => code === 'unrecognized_keys').map(at));
   const found = error.issues
+    .filter((issue) => issue.code !== 'custom' || !misspelt.has(at(issue)))
     .toSorted((a, b) => isUnknown(a) - isUnknown(b))
     .flatMap((issue) => problemsOfIssue(issue, [], document, places));
   // One mistake can break two rules of the schema at one place: the first says it.
@@ -46,7 +49,8 @@ function problemsOfIssue(
     case 'invalid_type': {
       if (value === undefined) {
         const name = String(path.at(-1) ?? 'rules');
-        return [{ ...places.ofValue(path), message: `\`${name}\` is missing.`, cure: `Add ${name}.` }];
+        const cure = name === 'rules' ? 'Add rules: a list; rules: [] has none.' : `Add ${name}.`;
+        return [{ ...places.ofValue(path), message: `\`${name}\` is missing.`, cure }];
       }
       return [
         {
@@ -77,7 +81,7 @@ function problemsOfIssue(
       ];
     }
     default: {
-      const [message = issue.message, cure = 'See the README.'] = issue.message.split('\n');
+      const [message = issue.message, cure = 'See how config/rules.yaml does it.'] = issue.message.split('\n');
       return [{ ...places.ofValue(path), message, cure }];
     }
   }
@@ -116,7 +120,7 @@ function typeCure(expected: string): string {
 const unionCures: Readonly<Record<string, string>> = {
   resolve: 'Write resolve: true, or an object with a comment.',
   block: 'Write block: true, or an object with a reason.',
-  assign: 'Write a user’s id, username or e-mail, line, or nobody.',
+  assign: 'Write a user’s id, username or e-mail, agent, line, or nobody.',
 };
 
 function unionCure(path: readonly PropertyKey[]): string {

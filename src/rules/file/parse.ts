@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, type ErrorCode, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { compileCondition, type Fault } from '../conditions/condition.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../facts/hours.ts';
 import type { Assignee, Rule, RuleSet, Scope, Step } from '../rule.ts';
 import { usualMaxAgeSeconds } from '../triggers.ts';
+import { accountLimitsOf } from './budgets.ts';
 import { allowanceOf, clockSpan, durationSeconds } from './durations.ts';
 import { problemsOf } from './issues.ts';
 import { type Places, placesOf } from './places.ts';
@@ -33,7 +34,10 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     throw new RulesError(
       file,
       text,
-      document.errors.map(({ message, pos }) => yamlProblem(message, places.at(pos[0]))),
+      document.errors.map(({ code, message, pos }) => {
+        const begin = code === 'MISSING_CHAR' ? unclosedQuote(document, pos[0]) : undefined;
+        return yamlProblem(code, message, places.at(begin ?? pos[0]));
+      }),
     );
   }
   const parsed = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
@@ -50,16 +54,33 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     version: hash('sha256', text).slice(0, 12),
     rules: built,
     hours: businessHours(parsed.data.business_hours, timeZone),
+    accountLimits: accountLimitsOf(parsed.data.budgets),
   };
 }
 
-function yamlProblem(message: string, place: { line: number; column: number }): RulesProblem {
-  const isTab = /tab/i.test(message);
+const yamlCures: Partial<Record<ErrorCode, string>> = {
+  TAB_AS_INDENT: 'Indent with spaces.',
+  DUPLICATE_KEY: 'The key stands there twice: remove one.',
+  MISSING_CHAR: 'Whatever begins with a quote or a bracket ends with one.',
+};
+
+function yamlProblem(code: ErrorCode, message: string, place: { line: number; column: number }): RulesProblem {
   return {
     ...place,
-    message: `This is no YAML: ${message}`,
-    cure: isTab ? 'Indent with spaces.' : 'See to indents, colons and quotes.',
+    message: `This is no YAML: ${message.replace(/^Missing closing (['"])(?:quote|double-quote)?.*$/, 'this $1 is never closed')}`,
+    cure: yamlCures[code] ?? 'See to indents, colons and quotes.',
   };
+}
+
+/** Where the text begins that goes on to the end of the file for want of a quote. */
+function unclosedQuote(document: Document, end: number): number | undefined {
+  let begin: number | undefined;
+  visit(document, {
+    Scalar(_, { type, range }) {
+      if ((type === 'QUOTE_SINGLE' || type === 'QUOTE_DOUBLE') && range && range[1] >= end) begin = range[0];
+    },
+  });
+  return begin;
 }
 
 function buildRules(written: RulesFile, timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {
@@ -123,7 +144,9 @@ function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: st
 
 function assigneeOf(written: number | string): Assignee {
   if (typeof written === 'number') return { kind: 'user', userId: written };
-  return written === 'line' || written === 'nobody' ? { kind: written } : { kind: 'named', name: written };
+  return written === 'line' || written === 'agent' || written === 'nobody'
+    ? { kind: written }
+    : { kind: 'named', name: written };
 }
 
 function limitsOf({ limits = {} }: WrittenRule): Rule['limits'] {
@@ -140,7 +163,7 @@ function replyLimitsOf({ limits = {} }: WrittenRule): Rule['replyLimits'] {
   const [from = '', to = ''] = quiet?.split('-') ?? [];
   return {
     ...(pause !== undefined && { humanMinutes: Math.ceil(durationSeconds(pause) / 60) }),
-    ...(quiet !== undefined && { quietHours: quiet === 'none' ? quiet : { from, to } }),
+    ...(quiet !== undefined && { quietHours: quiet === 'none' ? quiet : { from, to: to === '24:00' ? '00:00' : to } }),
   };
 }
 

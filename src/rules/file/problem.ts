@@ -20,13 +20,18 @@ export class RulesError extends Error {
   }
 }
 
+/** Of a longer line, what stands around the place is shown. */
+const longestShown = 160;
+
 /** A problem as compilers show theirs: place and message, the line with a caret under the place, the cure. */
 export function shownProblem(file: string, text: string, { line, column, message, cure }: RulesProblem): string {
   const source = text.split('\n')[line - 1]?.replace(/\r$/, '');
   const place = `${file}:${line}:${column}: ${message}`;
   if (source === undefined) return `${place}\n  ${cure}`;
   const margin = `${String(line).padStart(5)} | `;
+  const from = Math.max(0, Math.min(column - 1 - longestShown / 2, source.length - longestShown));
+  const shown = source.slice(from, from + longestShown);
   // A tab before the place stays a tab, so that the caret stands under it.
-  const indent = source.slice(0, column - 1).replace(/[^\t]/g, ' ');
-  return `${place}\n${margin}${source}\n${' '.repeat(margin.length)}${indent}^\n  ${cure}`;
+  const indent = source.slice(from, column - 1).replace(/[^\t]/g, ' ');
+  return `${place}\n${margin}${shown}\n${' '.repeat(margin.length)}${indent}^\n  ${cure}`;
 }

@@ -1,15 +1,30 @@
 import { z } from 'zod';
 import { weekdays } from '../facts/hours.ts';
 import { triggerKinds } from '../triggers.ts';
-import { allowancePattern, clockSpan, clockSpanPattern, durationPattern, durationSeconds } from './durations.ts';
+import { budgets } from './budgets.ts';
+import {
+  allowanceOf,
+  allowancePattern,
+  clockSpan,
+  clockSpanPattern,
+  durationPattern,
+  durationSeconds,
+} from './durations.ts';
 
 /** The first line of an `error` says what is wrong, the second what to do about it. */
 const duration = z.string().regex(durationPattern, {
   error: 'This is no duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
 });
-const allowance = z.string().regex(allowancePattern, {
-  error: 'This is no allowance.\nWrite how often and in what time, such as "1 per 12h".',
-});
+/** What rules have done is remembered for longer than any allowance looks back. */
+const longestAllowanceSeconds = 366 * 86_400;
+const allowance = z
+  .string()
+  .regex(allowancePattern, {
+    error: 'This is no allowance.\nWrite how often and in what time, such as "1 per 12h".',
+  })
+  .refine((text) => !allowancePattern.test(text) || allowanceOf(text).seconds <= longestAllowanceSeconds, {
+    error: 'This looks back further than a year.\nWrite 366d or less.',
+  });
 const clock = z
   .string()
   .regex(clockSpanPattern, { error: 'This is no span of a day.\nWrite two times of 24 hours, such as "09:00-17:30".' })
@@ -17,6 +32,15 @@ const clock = z
     error:
       'It ends before it begins.\nSplit a span over midnight in two: one until 24:00, one from 00:00 the next day.',
   });
+const quietPattern = new RegExp(`^none$|${clockSpanPattern.source}`);
+
+/** A span that ends where it begins would hold nothing back, where all was meant. */
+function isWholeDay(text: string): boolean {
+  if (!clockSpanPattern.test(text)) return false;
+  const { from, to } = clockSpan(text);
+  return from === to % 1_440;
+}
+
 const day = z
   .string()
   .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.slice(0, 10) === text, {
@@ -41,7 +65,9 @@ const step = z
     reopen: z.literal(true).describe('Reopen the conversation.'),
     assign: z
       .union([z.int().min(1), z.string().min(1)])
-      .describe('A user’s id, username or e-mail; `line` for the first user of the line; `nobody`.'),
+      .describe(
+        'A user’s id, username or e-mail; `agent` for whoever talked on the call; `line` for the first user of the line; `nobody`.',
+      ),
     comment: template.describe('Internal note (Liquid), never shown to the other party.'),
     block: z.union([z.literal(true), block]).describe('Block the sender on this line. Nothing undoes it.'),
   })
@@ -78,9 +104,13 @@ const rule = z
           .describe('An older trigger is left alone. Default: 10m; 24h for thread_idle.'),
         human_pause: duration.describe('No reply within this time of a person’s own text. Default: 30m.'),
         quiet_hours: z
-          .union([z.literal('none'), z.string().regex(clockSpanPattern)], {
+          .string()
+          .regex(quietPattern, {
             error:
               'These are no quiet hours.\nWrite a span such as "21:00-08:00", or none for rules that answer at once.',
+          })
+          .refine((text) => !isWholeDay(text), {
+            error: 'These hours have no begin and no end.\nWrite a span of less than a day, or mode: off.',
           })
           .describe('Local times of the recipient between which a reply waits. Default: those of the ledger.'),
       })
@@ -107,6 +137,15 @@ const rule = z
         message: '`for` belongs to thread_idle.\nRemove it, or use on: thread_idle.',
       });
     }
+    given.do.forEach((each, at) => {
+      if (each.assign === 'agent' && (given.on === 'message_received' || given.on === 'thread_idle')) {
+        context.addIssue({
+          code: 'custom',
+          path: ['do', at, 'assign'],
+          message: `${given.on} has no call, and so no agent.\nWrite line, nobody, or a user’s id, username or e-mail.`,
+        });
+      }
+    });
     const replies = given.do.flatMap((each, at) => (each.reply === undefined ? [] : [at]));
     if (replies[1] !== undefined) {
       context.addIssue({
@@ -133,6 +172,9 @@ export const rulesSchema = z.strictObject({
     .describe(
       'When `hours.is_open` is true, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
     ),
+  budgets: budgets
+    .optional()
+    .describe('What automatic texts may use up in a day (UTC), whatever rules say. They hold with a default, too.'),
   rules: z.array(rule).max(500).describe('Tried in this order.'),
 });
 

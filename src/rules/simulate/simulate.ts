@@ -14,7 +14,7 @@ import { createStage, type Stage } from './stage.ts';
 
 export interface SimulationOptions extends Span {
   readonly set: RuleSet;
-  /** The account's budgets; default: the ledger's own. */
+  /** The account's budgets; default: the file's, and the ledger's own where it says nothing. */
   readonly limits?: Partial<AccountLimits>;
   /** Texts to show of each rule. Default 3. */
   readonly examples?: number;
@@ -45,7 +45,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     tx,
     options,
     stage: createStage(),
-    judge: createJudge(tx, accountLimits(options.limits)),
+    judge: await createJudge(tx, accountLimits({ ...set.accountLimits, ...options.limits }), options),
     history: await readHistory(tx, set, await threadsBefore(tx, from), from, from),
     report: createReport(set, options),
     added: [],
@@ -123,7 +123,8 @@ async function replied(play: Play, each: Case, { rule }: Evaluation, text: strin
     mode: 'live',
     limits,
   } as const;
-  const fate = await play.judge.fateOf(plan, play.stage.sentTo(subject), play.options.to);
+  const staged = { sends: play.stage.sentTo(subject), isBlocked: play.stage.hasBlocked(subject) };
+  const fate = await play.judge.fateOf(plan, staged);
   if (fate.kind === 'sent') {
     play.stage.send({ line, number, at: fate.at, text });
     await addSilences(play, each, fate.at);

@@ -18,6 +18,7 @@ export interface Stage {
   seen(each: Case): Case;
   send(sent: StagedSend): void;
   sentTo(thread: Thread): readonly StagedSend[];
+  hasBlocked(thread: Thread): boolean;
   act(each: Case, action: Action): void;
 }
 
@@ -25,6 +26,7 @@ interface State {
   isResolved?: boolean;
   assignedTo?: number | undefined;
   isAssignmentSet?: boolean;
+  isBlocked?: boolean;
 }
 
 export function createStage(): Stage {
@@ -39,6 +41,7 @@ export function createStage(): Stage {
 
   return {
     sentTo: (thread) => sends.get(keyOf(thread)) ?? [],
+    hasBlocked: (thread) => states.get(keyOf(thread))?.isBlocked === true,
     send(sent) {
       sends.set(keyOf(sent), [...(sends.get(keyOf(sent)) ?? []), sent]);
     },
@@ -47,7 +50,9 @@ export function createStage(): Stage {
       const state = stateOf(subject);
       if (action.kind === 'resolve') state.isResolved = true;
       if (action.kind === 'reopen') state.isResolved = false;
-      if (action.kind !== 'assign' || action.to.kind === 'named') return;
+      if (action.kind === 'block') state.isBlocked = true;
+      // Who an agent or a name is, is looked up only when it is done.
+      if (action.kind !== 'assign' || action.to.kind === 'named' || action.to.kind === 'agent') return;
       state.isAssignmentSet = true;
       state.assignedTo =
         action.to.kind === 'user' ? action.to.userId : action.to.kind === 'line' ? facts.line?.user_ids[0] : undefined;

@@ -6,15 +6,15 @@ import { beginLogin, ScopesNotOffered } from '../../../credentials/login.ts';
 import { abandonLogin, type LoginOutcome, readOutcome } from '../../../credentials/logins.ts';
 import { createSealer } from '../../../credentials/sealer.ts';
 import { nameUser, readStanding } from '../../../credentials/tokens.ts';
-import { createLog } from '../../../log.ts';
 import { createService, ServiceError } from '../../../service/client.ts';
 import { createOAuth } from '../../../service/oauth/oauth.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { commandSettings } from '../../environment.ts';
 import { CommandFailed } from '../../exit.ts';
+import { createRemarks } from '../../remarks.ts';
 import { openLogins } from './logins.ts';
 
-const log = createLog('error');
+const log = createRemarks('error');
 const lookEveryMs = 300;
 const patienceMs = 10_000;
 

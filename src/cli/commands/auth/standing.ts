@@ -1,9 +1,9 @@
 import { forgetTokens, type LoginStanding, readStanding } from '../../../credentials/tokens.ts';
-import { createLog } from '../../../log.ts';
 import { commandSettings } from '../../environment.ts';
+import { createRemarks } from '../../remarks.ts';
 import { openLogins } from './logins.ts';
 
-const log = createLog('error');
+const log = createRemarks('error');
 
 /** Says which credential is in use, and how the log in stands. */
 export async function runStatus({ json }: { json?: boolean }): Promise<void> {

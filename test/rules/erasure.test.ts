@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from 'vitest';
+import { eraseNumber } from '../../src/erasure/erase.ts';
+import { placesWith } from '../erasure/everywhere.ts';
+import { until } from '../world.ts';
+import { createDesk } from './desk.ts';
+
+const rules = `
+rules:
+  - name: answer
+    on: message_received
+    if: message.text.contains("?")
+    do: [{ reply: 'Dear {{ thread.number }}, we are open.' }, { comment: 'They asked: {{ message.text }}' }]
+    limits: { quiet_hours: none }
+  - name: block
+    on: message_received
+    if: message.plain == "spam"
+    do: [{ block: { reason: 'Wrote {{ message.text }}' } }]
+`;
+const desk = await createDesk(rules, 'live', 'postgres', {
+  workers: { sends: { everyMs: 50, timing: { looksMs: [200, 3_600_000] } } },
+});
+const { sandbox, query, value, context } = desk;
+afterAll(() => desk.close());
+
+const gone = '17185550501';
+const unknown = '17185550502';
+const erase = (number: string) => eraseNumber({ db: context.database.db, queues: context.queues }, number);
+
+test('whoever is erased leaves rules and ledger, and no read brings them back', async () => {
+  const { line } = await sandbox.emit.sms({ number: gone, text: 'Are you open, Xanadu?' });
+  await desk.acted();
+  await until(async () => (await value('select state from ops.sends where number = $1', gone)) === 'SENT');
+  await sandbox.emit.sms({ line, number: gone, text: 'spam' });
+  await desk.acted();
+  expect(await placesWith(desk, gone)).toEqual(
+    expect.arrayContaining(['ops.sends.body', 'ops.rule_runs.number', 'warehouse.blocked_senders.number']),
+  );
+  await erase(gone);
+  expect([...(await placesWith(desk, gone)), ...(await placesWith(desk, 'Xanadu'))]).toEqual([]);
+  // What was spent stays in the day's books.
+  expect(await value(`select sends_count from ops.send_budgets where scope = 'account'`)).toBe(1);
+
+  await sandbox.emit.sms({ line, number: gone, text: 'Are you open, Xanadu?' });
+  await desk.acted();
+  expect([...(await placesWith(desk, gone)), ...(await placesWith(desk, 'Xanadu'))]).toEqual([]);
+  expect(sandbox.sends().filter(({ charge }) => charge?.to.includes(gone))).toHaveLength(1);
+});
+
+test('a send of unknown outcome to whoever is erased is not looked for any more, and needs a person', async () => {
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  await sandbox.emit.sms({ number: unknown, text: 'Are you open?' });
+  await until(async () => (await value('select state from ops.sends where number = $1', unknown)) === 'UNKNOWN');
+  await desk.settled();
+  await erase(unknown);
+  await query(`update ops.sends set due_at = now(), rung_at = '-infinity' where state = 'UNKNOWN'`);
+  await until(async () => (await value(`select count(*)::int from ops.sends where state = 'NEEDS_HUMAN'`)) === 1);
+  await desk.settled();
+  expect(await placesWith(desk, unknown)).toEqual([]);
+});
