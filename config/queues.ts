@@ -1,15 +1,17 @@
 export interface QueueSettings {
-  /** Handlers of this queue that run at the same time in one worker process. */
-  readonly concurrency: number;
+  /** Handlers of this queue that run at the same time in one worker process: many, so that what they write shares a transaction. */
+  readonly handlers: number;
+  /** How many of them ask the API at the same time; together fewer than the client's connections. */
+  readonly reads: number;
 }
 
-/** The queues, by what their handlers read or send; most of a handler's time is spent waiting for the API. */
+/** The queues, by what their handlers read or send; most of a handler's time is spent waiting. */
 export const queueSettings = {
-  conversations: { concurrency: 16 },
-  calls: { concurrency: 32 },
-  transcripts: { concurrency: 8 },
-  directory: { concurrency: 2 },
-  sends: { concurrency: 4 },
+  conversations: { handlers: 32, reads: 16 },
+  calls: { handlers: 256, reads: 32 },
+  transcripts: { handlers: 16, reads: 8 },
+  directory: { handlers: 2, reads: 2 },
+  sends: { handlers: 4, reads: 4 },
 } as const satisfies Record<string, QueueSettings>;
 
 export type QueueName = keyof typeof queueSettings;

@@ -1,10 +1,11 @@
-import { endRetention } from '../src/inbox/operations.ts';
+import { type Desk, endRetention, reparseLately } from '../src/inbox/operations.ts';
 import type { Log } from '../src/log.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
+import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainRollups } from '../src/reporting/rollups.ts';
+import type { AttributionRounds } from '../src/sync/attribution/attribution.ts';
 import type { Reconciler } from '../src/sync/coverage/reconcile.ts';
 import type { EvidenceRounds } from '../src/sync/evidence/evidence.ts';
-import type { Database } from '../src/warehouse/database.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
 
 export interface CompletenessPace {
@@ -17,22 +18,26 @@ export interface Maintenance {
 }
 
 const driftEveryMs = 5_000;
+const reparseEveryMs = 5_000;
+const reparsedSeconds = 120;
 const retentionEveryMs = 300_000;
 const rollupsEveryMs = 10_000;
 const auditEveryMs = 3_600_000;
 
-/** The housekeeping of a worker: drift, completeness, what the reports are read from, and the retention of deliveries. */
+/** The housekeeping of a worker: drift, completeness, what the reports are read from, and the inbox. */
 export function createMaintenance(parts: {
-  db: Database;
+  inbox: Desk;
   log: Log;
   drift: DriftLog;
   reconciler: Reconciler;
   evidence: EvidenceRounds;
+  attribution: AttributionRounds;
   /** Milliseconds between two looks for what no webhook announced: due hours of call history, and lost texts. */
   pace: CompletenessPace;
   retentionDays: number;
 }): Maintenance {
-  const { db, log, drift, reconciler, evidence, pace, retentionDays } = parts;
+  const { inbox, log, drift, reconciler, evidence, attribution, pace, retentionDays } = parts;
+  const { db } = inbox;
   const doing = new Set<Promise<void>>();
   const stopping = new AbortController();
 
@@ -58,9 +63,14 @@ export function createMaintenance(parts: {
 
   const timers = [
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
+    every(reparseEveryMs, 'Reading deliveries again that pointed at nothing', () =>
+      reparseLately(inbox, reparsedSeconds),
+    ),
     every(pace.callsMs, 'Comparing call history', () => reconciler.round(stopping.signal)),
     every(pace.textsMs, 'Looking for lost texts', () => evidence.round()),
     every(pace.textsMs, 'Comparing unread counts', () => evidence.compareUnread()),
+    every(pace.textsMs, 'Searching what touched which call', () => attribution.round(stopping.signal)),
+    every(rollupsEveryMs, 'Counting what rules did', () => drainOutcomes(db, stopping.signal)),
     every(rollupsEveryMs, 'Working changes into the rollups', () => drainRollups(db, stopping.signal)),
     every(auditEveryMs, 'Counting what is odd in the data', () => auditQuality(db)),
     every(retentionEveryMs, 'Ending the retention of deliveries', () => endRetention(db, retentionDays)),

@@ -3,16 +3,17 @@ import type { Context } from '../src/context.ts';
 import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
-import type { Target } from '../src/inbox/target.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
+import { createAttributionRounds } from '../src/sync/attribution/attribution.ts';
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
 import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
+import { answerBells } from './bells.ts';
 import { type CompletenessPace, createMaintenance } from './maintenance.ts';
-import { type SendWorkOptions, startSends } from './sends.ts';
+import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
 export interface Workers {
   /** Finishes the turns in hand within the deadline, in milliseconds, and takes no more. */
@@ -43,6 +44,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   await retryStreams(db);
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
+  let sends: SendWork | undefined;
   const rules = await startRules({
     db,
     log,
@@ -50,6 +52,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     mode: settings.rulesMode,
     file: settings.rulesFile,
     timeZone: settings.timeZone,
+    retentionDays: settings.eventRetentionDays,
+    onMatched: () => sends?.kick(),
     ...(options.rulesPace && { pace: options.rulesPace }),
   });
   const sync = createSync({
@@ -67,19 +71,19 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       if (turn === 'mirrored') rules.kick();
     },
   });
-  const working = (options.queues ?? queueNames).map((name) =>
-    name === 'sends'
-      ? startSends(context, onAnswer, options.sends)
-      : queues.work(name, {}, async (bell, signal) => {
-          await sync.turn(bell as Target, signal);
-        }),
-  );
+  const closing = new AbortController();
+  const working = (options.queues ?? queueNames).map((name) => {
+    if (name !== 'sends') return queues.work(name, {}, answerBells(sync, name, closing.signal));
+    sends = startSends(context, onAnswer, { limits: rules.accountLimits, ...options.sends });
+    return sends;
+  });
   const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
   const maintenance = createMaintenance({
-    db,
+    inbox: { db, pauses, onRings: ringer.ring },
     log,
     drift,
     reconciler: createReconciler({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
+    attribution: createAttributionRounds({ db, service, log, onAnswer }),
     evidence: createEvidenceRounds({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
     pace: options.completenessPace ?? completenessPace,
     retentionDays: settings.eventRetentionDays,
@@ -96,6 +100,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   );
   return {
     async close(deadlineMs) {
+      closing.abort();
       await sweep.stop();
       await Promise.all(working.map((worker) => worker.close(deadlineMs)));
       await sync.idle();

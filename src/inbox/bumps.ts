@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, type Transaction } from '../warehouse/database.ts';
 import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
 
 /** A reason to read a target, at once or some seconds from now. */
@@ -79,7 +79,7 @@ export function ringsOf(rows: readonly RingRow[]): Ring[] {
 /** Bumps targets, but for threads of somebody who was erased; answers with the bells to ring. */
 export async function bumpTargets(db: Database | Transaction, bumps: readonly Bump[], pauses: Pauses): Promise<Ring[]> {
   if (bumps.length === 0) return [];
-  const rows = await query<RingRow>(
+  const rows = await hotQuery<RingRow>(
     db,
     `with hinted as (
        select * from unnest($1::text[], $2::text[], $3::float8[], $4::smallint[]) as h (kind, key, after_seconds, priority)

@@ -1,12 +1,13 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
 import { type Bump, bumpTargets, earliestRead, type Pauses, type RingRow, ringsOf, rungFor } from './bumps.ts';
-import type { Priority, Ring, Target, TargetKind } from './target.ts';
+import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
 
 /*
  * A target's life (ops.sync_targets):
  *
  *   bump: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or owed a later look
- *                 ▲                                └────▶ fail:   due later, still dirty
+ *                 ▲            │   leased, so that ├────▶ fail:   due later, still dirty
+ *                 │            │   one reads it    └────▶ nothing, the reader died: the lease ends, still due
  *                 └── a hint during the read leaves dirty > v: settle makes it due again
  */
 
@@ -37,38 +38,87 @@ export interface Settlement extends Claim {
 /** Timers fire a little early against the database's clock. */
 const earlyMs = 50;
 
+/** Whoever claims a target has it for itself for so long, and longer while it renews that. */
+const leaseMs = 5_000;
+const leased = `now() + interval '${leaseMs} ms'`;
+
+/** Kinds that nothing is read of now. */
+const parkedKinds = `array(select s.kind from ops.streams s where s.parked_until > now())`;
+
+interface ClaimRow {
+  kind: TargetKind;
+  key: string;
+  version: string;
+  fetch_seq: string;
+  read_at: Date;
+  attempts: number;
+  misses: number;
+  priority: Priority;
+  is_probe: boolean;
+}
+
+/** Begins the reads of the targets of a relation `due(kind, key)`, whose rows are locked. */
+const beginReads = `
+  update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
+  where t.kind = due.kind and t.key = due.key
+  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses, t.priority,
+    exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
+
 /**
- * Begins the read of every target that is dirty, due and not parked; the others are left out of the answer. Taking the
- * version before the read is what makes a hint that arrives during it cause another.
+ * Begins the read of every target that is dirty, due, not parked and not being read; the others are left out of the
+ * answer. Taking the version before the read is what makes a hint that arrives during it cause another.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
-  const rows = await query<{
-    kind: TargetKind;
-    key: string;
-    version: string;
-    fetch_seq: string;
-    read_at: Date;
-    attempts: number;
-    misses: number;
-    priority: Priority;
-    is_probe: boolean;
-  }>(
+  const rows = await hotQuery<ClaimRow>(
     db,
     `with due as (
        select t.kind, t.key
        from (select distinct * from unnest($1::text[], $2::text[]) as b (kind, key)) b
        join ops.sync_targets t using (kind, key)
-       where t.dirty_version > t.clean_version and t.due_at <= now() + interval '${earlyMs} ms'
-         and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
+       where t.dirty_version > t.clean_version and t.due_at <= now() + interval '${earlyMs} ms' and t.claimed_until <= now()
+         and t.kind <> all(${parkedKinds})
        order by t.kind, t.key for update of t
-     )
-     update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version from due
-     where t.kind = due.kind and t.key = due.key
-     returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses, t.priority,
-       exists (select from ops.streams s where s.kind = t.kind) as is_probe`,
+     ) ${beginReads}`,
     [targets.map((target) => target.kind), targets.map((target) => target.key)],
   );
-  return rows.map((row) => ({
+  return rows.map(claimOf);
+}
+
+/**
+ * Begins the reads of up to `most` targets of some kinds that are live, due and not being read, oldest due first. Kinds
+ * that were parked are left to their bells, so that few try whether they may go on.
+ */
+export async function claimDue(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
+  const rows = await query<ClaimRow>(
+    db,
+    `with due as (
+       select kind, key from ops.sync_targets t
+       where dirty_version > clean_version and priority = ${priorities.live} and due_at <= now() and kind = any($1)
+         and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
+       order by due_at limit $2 for update skip locked
+     ) ${beginReads}`,
+    [kinds, most],
+  );
+  return rows.map(claimOf);
+}
+
+/** Keeps claims that are still being read from being claimed again. */
+export async function renewClaims(db: Database, claims: readonly Claim[]): Promise<void> {
+  await hotQuery(
+    db,
+    `with held as (
+       select t.kind, t.key from unnest($1::text[], $2::text[], $3::bigint[]) as c (kind, key, version)
+       join ops.sync_targets t using (kind, key)
+       where t.claimed_version = c.version and t.clean_version < c.version and t.claimed_until > '-infinity'
+       for update of t skip locked
+     )
+     update ops.sync_targets t set claimed_until = ${leased} from held where t.kind = held.kind and t.key = held.key`,
+    [claims.map(({ kind }) => kind), claims.map(({ key }) => key), claims.map(({ version }) => version)],
+  );
+}
+
+function claimOf(row: ClaimRow): Claim {
+  return {
     kind: row.kind,
     key: row.key,
     version: row.version,
@@ -78,7 +128,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
     misses: row.misses,
     priority: row.priority,
     isProbe: row.is_probe,
-  }));
+  };
 }
 
 /**
@@ -94,7 +144,7 @@ export async function settleTargets(
 ): Promise<Ring[]> {
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
-  const rows = await query<RingRow>(
+  const rows = await hotQuery<RingRow>(
     tx,
     `with s as (
        select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[])
@@ -106,7 +156,7 @@ export async function settleTargets(
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
          due_at = ${again}, rung_at = ${rungFor(again, 't.priority')},
-         attempts = 0, misses = 0, state = s.state, last_error = s.error
+         attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity'
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
        returning t.kind, t.key, t.due_at, t.rung_at, t.dirty_version > t.clean_version as is_dirty
@@ -131,10 +181,10 @@ export async function failTarget(
   claim: Claim,
   failure: { error: string; afterMs: number; countsAsAttempt: boolean; isMiss?: boolean },
 ): Promise<void> {
-  await query(
+  await hotQuery(
     db,
     `update ops.sync_targets set attempts = attempts + $3, misses = misses + $7, last_error = $4,
-       due_at = now() + $5 * interval '1 ms', rung_at = '-infinity'
+       due_at = now() + $5 * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity'
      where kind = $1 and key = $2 and clean_version < $6`,
     [
       claim.kind,
@@ -161,9 +211,9 @@ export async function overdueTargets(
     db,
     `with overdue as (
        select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and priority = $4 and due_at <= now() and kind = any($1)
+       where dirty_version > clean_version and priority = $4 and due_at <= now() and kind = any($1) and claimed_until <= now()
          and (rung_at < due_at or rung_at < now() - $3 * interval '1 ms')
-         and not exists (select from ops.streams s where s.kind = t.kind and s.parked_until > now())
+         and kind <> all(${parkedKinds})
        order by due_at limit $2 for update skip locked
      )
      update ops.sync_targets t set rung_at = now() from overdue

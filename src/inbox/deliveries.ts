@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { createBatch } from '../batch.ts';
 import { retryDeadlock } from '../warehouse/database.ts';
-import { bumpStatement, type Pauses, ringsOf } from './bumps.ts';
+import { bumpStatement, type Pauses, type RingRow, ringsOf } from './bumps.ts';
 import type { ErasedNumbers } from './erased.ts';
-import { priorities, type Ring, type Target, type TargetKind } from './target.ts';
+import { locateMessages } from './messages.ts';
+import { priorities, type Ring, type Target } from './target.ts';
 
 /** One webhook request, as it is kept. */
 export interface Delivery {
@@ -18,7 +19,8 @@ export interface Delivery {
   /** Empty when the delivery tells of somebody who was erased. */
   readonly fingerprint: string;
   readonly targets: readonly DueTarget[];
-  readonly isRecognized: boolean;
+  /** Texts that it names by their ids alone. */
+  readonly messageIds?: readonly string[];
 }
 
 /** What a delivery points at, and how long a read of it is of no use yet. */
@@ -28,14 +30,19 @@ export interface DueTarget extends Target {
 
 export interface Inbox {
   /**
-   * Commits the delivery and the targets that it points at, in one transaction, and then resolves. Rejects when that is
-   * not certain: the sender must be told to repeat, which is harmless.
+   * Commits the delivery and the targets that it points at, in one transaction, and then resolves to how many these are;
+   * one that points at nothing is kept as not recognized. Rejects when that is not certain: the sender must be told to
+   * repeat, which is harmless.
    */
-  accept(delivery: Delivery): Promise<void>;
+  accept(delivery: Delivery): Promise<number>;
   /** Deliveries that wait for their commit. */
   readonly waiting: number;
   idle(): Promise<void>;
 }
+
+/** What `ops.knows_erasures` fails with. */
+const erasedSince = 'TL001';
+const mostTries = 3;
 
 /** Two flushes at once keep Postgres busy while the next batch gathers. */
 const batching = { inFlight: 2, most: 1_000 };
@@ -48,14 +55,30 @@ export function createInbox(
   pool: Pool,
   pauses: Pauses,
   onRings: (rings: readonly Ring[]) => void,
-  erased?: Pick<ErasedNumbers, 'hasAny' | 'clear'>,
+  erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'clear' | 'refresh'>,
 ): Inbox {
   // One string joined by something that no body can foresee reaches Postgres faster than an array parameter.
   const separator = `\u001e${randomUUID()}\u001e`;
   const text = insertStatement(pauses);
 
-  const batch = createBatch<Delivery, void>(async (given) => {
-    const deliveries = erased?.hasAny ? await erased.clear(given) : given;
+  const batch = createBatch<Delivery, number>(async (given) => {
+    const located = await locateMessages(
+      async (sql, parameters) => (await pool.query(sql, [...parameters])).rows,
+      given,
+    );
+    const rows = await knowingErasures(async (newest) =>
+      store(erased?.hasAny ? await erased.clear(located) : located, located, newest),
+    );
+    onRings(ringsOf(rows));
+    return located.map(({ targets }) => targets.length);
+  }, batching);
+
+  /** Commits deliveries as they may be kept; `located` tells how they came. */
+  async function store(
+    deliveries: readonly Delivery[],
+    located: readonly Delivery[],
+    newestErasure: string | undefined,
+  ): Promise<RingRow[]> {
     const hinted = hintedBy(deliveries);
     const column = (pick: (delivery: Delivery) => string | undefined) =>
       deliveries.map((each) => pick(each) ?? '').join(separator);
@@ -68,17 +91,28 @@ export function createInbox(
       column((each) => each.body),
       column((each) => each.fingerprint),
       column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
-      column((each) => (each.isRecognized ? 't' : 'f')),
+      located.map(({ targets }) => (targets.length > 0 ? 't' : 'f')).join(separator),
       hinted.map(({ kind }) => kind).join(';'),
       hinted.map(({ key }) => key).join(';'),
       hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
+      newestErasure ?? null,
     ];
-    const { rows } = await retryDeadlock(() =>
-      pool.query<{ kind: TargetKind; key: string; after_ms: number }>({ name: 'accept-deliveries', text, values }),
-    );
-    onRings(ringsOf(rows));
-    return [];
-  }, batching);
+    const { rows } = await retryDeadlock(() => pool.query<RingRow>({ name: 'accept-deliveries', text, values }));
+    return rows;
+  }
+
+  /** Somebody can have been erased since we last asked: then nothing was stored, and we ask and store again. */
+  async function knowingErasures(work: (newest: string | undefined) => Promise<RingRow[]>): Promise<RingRow[]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work(erased?.newest);
+      } catch (error) {
+        const isStale = error instanceof Error && 'code' in error && error.code === erasedSince;
+        if (!erased || !isStale || tries === mostTries) throw error;
+        await erased.refresh();
+      }
+    }
+  }
 
   return {
     accept: (delivery) => batch.add(delivery),
@@ -114,7 +148,7 @@ function insertStatement(pauses: Pauses): string {
       insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, is_erased)
       select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), coalesce(body_hash, ''),
         string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean, coalesce(body_hash, '') = ''
-      from received
+      from received where ops.knows_erasures($13)
     ), hinted as (
       select kind, key, after_seconds::float8, ${priorities.live} as priority from unnest(
         string_to_array($10, ';'), string_to_array($11, ';'), string_to_array($12, ';')) as h (kind, key, after_seconds)

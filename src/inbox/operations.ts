@@ -1,8 +1,9 @@
 import { extract } from '../events/extract.ts';
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 import { ourLines } from '../warehouse/entities/directory/lines.ts';
 import { bumpTargets, type Pauses } from './bumps.ts';
-import { targetsOf } from './hints.ts';
+import { pointedAt } from './hints.ts';
+import { locateMessages } from './messages.ts';
 import { type Priority, priorities, type Ring, type Target, targetKinds } from './target.ts';
 
 /** A delivery as it was kept. */
@@ -49,8 +50,9 @@ export async function findDelivery(db: Database, id: string): Promise<KeptDelive
   return found;
 }
 
-/** So many deliveries are worked on in one transaction. */
+/** So many deliveries are worked on in one transaction, and so many bytes of them unless one has more. */
 const atOnce = 1_000;
+const bytesAtOnce = 8 * 1_048_576;
 
 /** What came of going through deliveries again. */
 export interface Reworked {
@@ -87,11 +89,31 @@ export async function replaySince(desk: Desk, since: Date): Promise<Reworked> {
  * Reads kept deliveries with today's extraction, and bumps what it now finds; those that were not recognized, or all.
  * Answers with how many are recognized that were not, or now point at something else.
  */
-export async function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Reworked> {
+export function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Reworked> {
+  return reparse(desk, '($3::boolean or not is_recognized)', isAll);
+}
+
+/**
+ * The same for those of the last seconds that were not recognized: a receipt can outrun the text that it names. A flood of
+ * what nobody can read must not keep a worker busy: receipts are small, and the newest thousand are looked at.
+ */
+export function reparseLately(desk: Desk, seconds: number): Promise<Reworked> {
+  return reparse(
+    desk,
+    `not is_recognized and received_at > now() - $3 * interval '1 second' and octet_length(body) <= ${largestReceipt}
+       and delivery_id > coalesce((select delivery_id from ops.deliveries where not is_recognized
+         order by delivery_id desc offset ${atOnce} limit 1), 0)`,
+    seconds,
+  );
+}
+
+const largestReceipt = 16_384;
+
+async function reparse(desk: Desk, condition: string, parameter: unknown): Promise<Reworked> {
   const lines = new Set(await ourLines(desk.db));
-  return throughAll(desk, '($3::boolean or not is_recognized)', isAll, async (tx, deliveries) => {
-    const found = deliveries.flatMap((delivery) => {
-      const facts = extract(
+  return throughAll(desk, condition, parameter, async (tx, deliveries) => {
+    const read = deliveries.map((delivery) => {
+      const { hints, type, claimedType } = extract(
         {
           pathType: delivery.type ?? undefined,
           contentType: delivery.contentType ?? undefined,
@@ -100,10 +122,13 @@ export async function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Rew
         },
         (number) => lines.has(number),
       );
-      const targets = targetsOf(facts.hints);
+      return { delivery, type, claimedType, ...pointedAt(hints) };
+    });
+    const located = await locateMessages((text, parameters) => query(tx, text, parameters), read);
+    const found = located.flatMap(({ delivery, type, claimedType, targets }) => {
       const names = targets.map(({ kind, key }) => `${kind} ${key}`);
       const isNews = names.length > 0 && names.join(';') !== delivery.targets.join(';');
-      return isNews ? [{ id: delivery.id, type: facts.type, claimedType: facts.claimedType, targets, names }] : [];
+      return isNews ? [{ id: delivery.id, type, claimedType, targets, names }] : [];
     });
     if (found.length === 0) return { deliveries: 0, targets: 0, rings: [] };
     await query(
@@ -174,12 +199,15 @@ async function throughAll(
 ): Promise<Reworked> {
   const total = { deliveries: 0, targets: 0 };
   for (let after = '0'; ; ) {
-    const step = await db.transaction().execute(async (tx) => {
+    const step = await inTransaction(db, async (tx) => {
       const deliveries = await query<KeptDelivery>(
         tx,
-        `select ${columns} from ops.deliveries where delivery_id > $1 and not is_erased and ${condition}
-         order by delivery_id limit $2`,
-        [after, atOnce, parameter],
+        `select ${columns} from (
+           select *, sum(octet_length(body)) over (order by delivery_id) - octet_length(body) as bytes_before from (
+             select * from ops.deliveries where delivery_id > $1 and not is_erased and ${condition}
+             order by delivery_id limit $2) ahead) batch
+         where bytes_before < $4 order by delivery_id`,
+        [after, atOnce, parameter, bytesAtOnce],
       );
       return { last: deliveries.at(-1)?.id, outcome: await work(tx, deliveries) };
     });

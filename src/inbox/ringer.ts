@@ -1,7 +1,7 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
 import type { Bell } from '../queues/bell.ts';
-import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
+import { type Priority, priorities, type Ring, type Target, type TargetKind, targetKinds } from './target.ts';
 
 /** The queue whose workers read a kind of target. */
 export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
@@ -12,6 +12,12 @@ export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
   users: 'directory',
   lines: 'directory',
 };
+
+/** What the workers of a queue read. */
+export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.groupBy(
+  targetKinds,
+  (kind: TargetKind) => queueOf[kind],
+);
 
 /** Tells the queue that targets are due. Best effort: what is lost here, the sweep rings again. */
 export interface Ringer {

@@ -2,8 +2,8 @@ import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { overdueTargets } from './claims.ts';
-import { queueOf, type Ringer } from './ringer.ts';
-import { type Priority, priorities, type TargetKind, targetKinds } from './target.ts';
+import { kindsOfQueues, type Ringer } from './ringer.ts';
+import { type Priority, priorities, type TargetKind } from './target.ts';
 
 /** Rings again for what is due and unread: what the queue lost, and what has only now become due. */
 export interface Sweep {
@@ -87,5 +87,3 @@ export function createSweep(
     },
   };
 }
-
-const kindsOfQueues = Map.groupBy(targetKinds, (kind: TargetKind) => queueOf[kind]);

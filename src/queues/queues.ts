@@ -129,7 +129,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         return forgotten;
       }),
 
-    work(name, { concurrency = queueSettings[name].concurrency }, handler) {
+    work(name, { concurrency = queueSettings[name].handlers }, handler) {
       const { lockDuration, stalledInterval, retryDelay } = { ...queueTiming, ...options.timing };
       const tuning = { concurrency, lockDuration, stalledInterval, maxStalledCount, runRetryDelay: retryDelay };
       const worker = createQueueWorker(store, name, tuning, handler, trouble, log);

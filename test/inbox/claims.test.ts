@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Bump, bumpTargets, type Pauses } from '../../src/inbox/bumps.ts';
-import { type Claim, claimTargets, failTarget, settleTargets } from '../../src/inbox/claims.ts';
+import { type Claim, claimDue, claimTargets, failTarget, renewClaims, settleTargets } from '../../src/inbox/claims.ts';
+import { priorities } from '../../src/inbox/target.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -19,6 +20,9 @@ async function claim(target: { kind: 'call'; key: string } = call): Promise<Clai
   if (!claimed) throw new Error('nothing was owed');
   return claimed;
 }
+
+/** As if whoever reads had died long enough ago. */
+const lapse = () => database.query(`update ops.sync_targets set claimed_until = now() where claimed_until > now()`);
 
 const settle = (
   claimed: Claim,
@@ -162,11 +166,101 @@ describe('a claim', () => {
   });
 });
 
+describe('what is due', () => {
+  const late = { kind: 'call', key: '1700000003.1' } as const;
+  const recordings = { kind: 'recordings', key: '1700000003.2' } as const;
+  const thread = { kind: 'thread', key: '15550000001/15550000002' } as const;
+  const kinds = ['call', 'recordings'] as const;
+  const keysOf = (claims: readonly Claim[]) => claims.map(({ key }) => key);
+  const dueSince = (seconds: number, { kind, key }: { kind: string; key: string }) =>
+    database.query(
+      `update ops.sync_targets set due_at = now() - $3 * interval '1 second' where kind = $1 and key = $2`,
+      kind,
+      key,
+      seconds,
+    );
+
+  test('is claimed oldest first, up to so many, and each once', async () => {
+    await bump(call, late, recordings);
+    await dueSince(30, late);
+    await dueSince(20, recordings);
+    await dueSince(10, call);
+    expect(keysOf(await claimDue(db, kinds, 2)).sort()).toEqual([late.key, recordings.key]);
+    expect(keysOf(await claimDue(db, kinds, 2))).toEqual([call.key]);
+    expect(await claimDue(db, kinds, 2)).toEqual([]);
+  });
+
+  test('is no other kind, no history, nothing ahead and nothing clean', async () => {
+    await bump(call, thread, { ...late, priority: priorities.history }, { ...recordings, afterSeconds: 60 });
+    await settle(await claim());
+    expect(await claimDue(db, kinds, 10)).toEqual([]);
+  });
+
+  test('leaves a parked kind to its bells, also when it may be tried again', async () => {
+    await bump(call, recordings);
+    await database.query(`insert into ops.streams (kind, parked_until, reason) values ('call', now(), 'no scope')`);
+    expect(await claimDue(db, kinds, 10)).toMatchObject([recordings]);
+    expect(await claimTargets(db, [call])).toMatchObject([{ isProbe: true }]);
+  });
+
+  test('is taken by one of two who ask at the same time, without waiting for each other', async () => {
+    await bump(...Array.from({ length: 100 }, (_, at) => ({ kind: 'call', key: `1700000004.${at}` }) as const));
+    const claims = (await Promise.all(Array.from({ length: 5 }, () => claimDue(db, kinds, 30)))).flat();
+    expect(claims).toHaveLength(100);
+    expect(new Set(keysOf(claims)).size).toBe(100);
+  });
+});
+
+describe('a lease', () => {
+  const claimAgain = async () => [...(await claimTargets(db, [call])), ...(await claimDue(db, ['call'], 10))];
+
+  test('keeps others from what is being read, however they come to it', async () => {
+    await bump(call, other);
+    await claim(call);
+    await claimDue(db, ['call'], 10);
+    await bump(call, other);
+    expect(await claimTargets(db, [call, other])).toEqual([]);
+    expect(await claimDue(db, ['call'], 10)).toEqual([]);
+  });
+
+  test('ends with a read that settles, so that a hint during it is answered at once', async () => {
+    await bump(call);
+    const claimed = await claim();
+    await bump(call);
+    expect(await settle(claimed)).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await claimAgain()).toHaveLength(1);
+  });
+
+  test('ends with a read that fails', async () => {
+    await bump(call);
+    await failTarget(db, await claim(), { ...failure, afterMs: 0 });
+    expect(await claimAgain()).toHaveLength(1);
+  });
+
+  test('ends by itself where the reader died', async () => {
+    await bump(call);
+    await claim();
+    await lapse();
+    expect(await claimAgain()).toHaveLength(1);
+  });
+
+  test('is renewed while the read lasts, and not after it', async () => {
+    await bump(call, other);
+    const [slow, ended] = [await claim(call), await claim(other)];
+    await settle(ended);
+    await lapse();
+    await renewClaims(db, [slow, ended]);
+    await bump(other);
+    expect(await claimDue(db, ['call'], 10)).toMatchObject([other]);
+  });
+});
+
 describe('a settled read', () => {
   test('that began before another changes nothing of what that one settled', async () => {
     await bump(call);
     const first = await claim();
     await bump(call);
+    await lapse();
     const second = await claim();
     await settle(second);
     await settle(first, { state: 'refused' });
@@ -210,6 +304,7 @@ describe('a failed read', () => {
     await bump(call);
     const first = await claim();
     await bump(call);
+    await lapse();
     await settle(await claim());
     await failTarget(db, first, failure);
     expect(await row()).toMatchObject({ is_owed: false, attempts: 0, last_error: null });

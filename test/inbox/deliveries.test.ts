@@ -29,7 +29,6 @@ function delivery(more: Partial<Delivery> = {}): Delivery {
     body: '{}',
     fingerprint: 'fingerprint',
     targets: [],
-    isRecognized: true,
     ...more,
   };
 }
@@ -61,11 +60,36 @@ test('a delivery is kept with its targets, and rings them after its commit', asy
 
 test('a delivery that points at nothing is kept', async () => {
   const { inbox, rings } = openInbox();
-  await inbox.accept(delivery({ isRecognized: false, eventType: undefined }));
+  await inbox.accept(delivery({ eventType: undefined }));
   expect(await database.query('select event_type, targets, is_recognized from ops.deliveries')).toEqual([
     { event_type: null, targets: [], is_recognized: false },
   ]);
   expect(rings).toEqual([]);
+});
+
+test('a text that is named by its id is found in each thread that holds it', async () => {
+  await database.query(
+    `with c as (
+       insert into warehouse.sms_conversations (line, number, participants_key, participants, discovered_via) values
+         ('18005550100', '18455550123', '', '{}', 'webhook'),
+         ('18455550123', '18005550100', '', '{}', 'webhook'),
+         ('18005550100', '18455550124', '18455550124,18455550125', '{18455550124,18455550125}', 'webhook')
+       returning conversation_id, line, number)
+     insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
+     select conversation_id, case number when '18455550124' then 12 else 11 end, line, number, 'h', 't', 1, now() from c`,
+  );
+  const { inbox } = openInbox();
+  const named = [['11'], ['12', '13'], ['13'], []].map((messageIds) => delivery({ messageIds }));
+  expect(await Promise.all(named.map((each) => inbox.accept(each)))).toEqual([2, 1, 0, 0]);
+  const pair = ['thread 18005550100/18455550123', 'thread 18455550123/18005550100'];
+  const group = ['thread 18005550100/18455550124/18455550124,18455550125'];
+  expect(await database.query('select targets, is_recognized from ops.deliveries order by delivery_id')).toEqual([
+    { targets: pair, is_recognized: true },
+    { targets: group, is_recognized: true },
+    { targets: [], is_recognized: false },
+    { targets: [], is_recognized: false },
+  ]);
+  expect(await database.value('select count(*)::integer from ops.sync_targets')).toBe(3);
 });
 
 test('deliveries of a batch keep their order and their own columns', async () => {

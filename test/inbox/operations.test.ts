@@ -8,6 +8,7 @@ import {
   findDelivery,
   listDeliveries,
   reparseDeliveries,
+  reparseLately,
   replayDelivery,
   replaySince,
 } from '../../src/inbox/operations.ts';
@@ -41,7 +42,6 @@ async function keep(
     body,
     fingerprint: `f${sequence}`,
     targets: isRecognized ? [call(sequence)] : [],
-    isRecognized,
   });
   await database.query(
     `update ops.deliveries set received_at = now() - $1 * interval '1 day'
@@ -146,6 +146,38 @@ describe('reparsing', () => {
     expect(await owed()).toEqual(['18005550100/18455550123']);
   });
 
+  test('finds the thread of a receipt once the mirror holds its text', async () => {
+    await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
+    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 0, targets: 0 });
+    await database.query(
+      `with c as (insert into warehouse.sms_conversations (line, number, discovered_via) values ('18005550100', '18455550123', 'webhook')
+         returning conversation_id)
+       insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
+       select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
+    );
+    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['18005550100/18455550123']);
+  });
+
+  test('goes by itself through the last minutes alone', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}', days: 1 });
+    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
+    expect(await reparseLately(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+  });
+
+  test('goes by itself through the newest of a flood, and through what is small enough to be a receipt', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}' });
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountSMS', 'nothing', 'h', '{}', false from generate_series(1, 1000) n`,
+    );
+    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
+    await keep(3, { isRecognized: false, body: `{"callId":"1700000001.3"}${' '.repeat(20_000)}` });
+    expect(await reparseLately(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+  });
+
   test('of all leaves alone what points where it did', async () => {
     await keep(1, { body: '{"callId":"1700000001.1"}' });
     await keep(2, { body: '{"callId":"1700000001.3"}' });
@@ -161,6 +193,18 @@ describe('reparsing', () => {
     );
     expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 2_500, targets: 2_500 });
     expect(await owed()).toHaveLength(2_500);
+  });
+
+  test('holds a few large ones at once', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || repeat(' ', 1000000), 'h', '{}', false
+       from generate_series(1, 20) n`,
+    );
+    const found: number[] = [];
+    const desk = { ...openDesk(), onRings: (rings: readonly Ring[]) => void found.push(rings.length) };
+    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 20, targets: 20 });
+    expect(found).toEqual([9, 9, 2, 0]);
   });
 });
 

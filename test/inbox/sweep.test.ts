@@ -76,6 +76,16 @@ test('rings again what was not answered for long', async () => {
   expect(await sweep.once()).toBe(0);
 });
 
+test('rings nothing that is being read, however long that takes', async () => {
+  const { sweep } = openSweep();
+  await bump(call(1));
+  await claimTargets(db, [call(1)]);
+  await pass(60);
+  expect(await sweep.once()).toBe(0);
+  await database.query('update ops.sync_targets set claimed_until = now()');
+  expect(await sweep.once()).toBe(1);
+});
+
 test('rings what has become due, and not before', async () => {
   const { sweep } = openSweep();
   await bump({ ...call(1), afterSeconds: 60 });

@@ -11,7 +11,7 @@ import { createQueues, type Queues, QueueUnavailable } from '../../src/queues/qu
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
-const settled = { timeout: 15_000, interval: 20 };
+const settled = { timeout: 60_000, interval: 20 };
 const bell: Bell = { kind: 'call', key: '1783385492.057900' };
 const patience = 2_500;
 

@@ -11,7 +11,7 @@ import { databaseForTest } from '../stores/databases.ts';
 const databaseUrl = await databaseForTest(migrateQueues);
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const call = (key: string): Bell => ({ kind: 'call', key });
-const settled = { timeout: 15_000, interval: 10 };
+const settled = { timeout: 60_000, interval: 10 };
 
 describe.each(backends)('queues on %s', (backend) => {
   let queues: Queues;

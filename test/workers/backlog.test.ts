@@ -1,0 +1,139 @@
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { queueSettings } from '../../config/queues.ts';
+import { claimDue } from '../../src/inbox/claims.ts';
+import type { Target } from '../../src/inbox/target.ts';
+import { backends } from '../stores/backends.ts';
+import { callId, shownCall } from '../sync/call-service.ts';
+import { type OddService, startOddService } from '../world/service.ts';
+import { createWorld, until, type World } from '../world.ts';
+
+const { handlers } = queueSettings.calls;
+/** More than can be in hand, so that somebody has to go on. */
+const backlog = 3 * handlers;
+
+/** Without a sweep: what nobody rings is read by those who go on. */
+const noSweep = { everyMs: 3_600_000, lostAfterMs: 3_600_000, mostWaiting: 0, mostHistoryWaiting: 0 };
+
+interface Stage {
+  readonly service: OddService;
+  readonly world: World;
+}
+const stages = new Map<string, Stage>();
+for (const backend of backends) {
+  const service = await startOddService();
+  const api = { url: service.url, key: 'key-of-the-backlog' };
+  stages.set(backend, { service, world: await createWorld({ backend, api, workers: null }) });
+}
+afterAll(async () => {
+  for (const { world, service } of stages.values()) {
+    await world.close();
+    await service[Symbol.asyncDispose]();
+  }
+});
+
+describe.each(backends)('on %s', (backend) => {
+  const { service, world } = stages.get(backend) as Stage;
+  const { query, value } = world;
+  const owed = () =>
+    value(`select count(*)::integer from ops.sync_targets where kind = 'call' and dirty_version > clean_version`);
+
+  /** Calls that are due, as web leaves them when it has rung for them. */
+  async function due(count: number): Promise<Target[]> {
+    await query('truncate ops.sync_targets');
+    const calls = Array.from({ length: count }, () => ({ kind: 'call', key: callId() }) as const);
+    await query(
+      `insert into ops.sync_targets (kind, key, due_at, rung_at)
+       select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
+      calls.map(({ key }) => key),
+    );
+    service.asked.length = 0;
+    return calls;
+  }
+
+  const work = async () => {
+    const workers = await world.work({ queues: ['calls'], sweepPace: noSweep });
+    onTestFinished(() => workers.close(2_000));
+    return workers;
+  };
+  const ring = (calls: readonly Target[]) => world.context.queues.ring('calls', calls);
+  const isAnswered = async () => (await world.context.queues.waiting('calls')) === 0;
+  const asked = () => service.asked.map(({ path }) => path);
+  const shows: OddService['answer'] = ({ path }) => ({
+    data: shownCall(path.split('/')[2] ?? '', { recorded: false, status: 'missed', legs: [] }),
+  });
+
+  test('a backlog is read without a bell for each, every call once', async () => {
+    service.answer = shows;
+    const calls = await due(backlog);
+    await ring(calls.slice(0, handlers));
+    await work();
+    await until(async () => (await owed()) === 0);
+    expect(asked()).toHaveLength(backlog);
+    expect(new Set(asked()).size).toBe(backlog);
+
+    await ring(calls);
+    await until(isAnswered);
+    expect(asked()).toHaveLength(backlog);
+  });
+
+  test('what is no backlog waits for its bells', async () => {
+    service.answer = shows;
+    const [first, ...others] = await due(10);
+    await work();
+    await ring(first ? [first] : []);
+    await until(async () => (await owed()) === others.length && (await isAnswered()));
+    await ring(others);
+    await until(async () => (await owed()) === 0);
+    expect(asked().slice(0, 1)).toEqual([`/calls/${first?.key}`]);
+    expect(asked()).toHaveLength(10);
+  });
+
+  test('workers that close leave the rest of a backlog to others, and nothing is read twice', async () => {
+    service.answer = async (one) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return shows(one);
+    };
+    const calls = await due(backlog);
+    await ring(calls.slice(0, handlers));
+    const workers = await work();
+    await until(() => service.asked.length > handlers / 2);
+    await workers.close(5_000);
+    expect(await owed()).toBeGreaterThan(0);
+    await ring(calls.slice(-handlers));
+    await work();
+    await until(async () => (await owed()) === 0);
+    expect(asked()).toHaveLength(backlog);
+  });
+
+  test('a call whose read takes longer than its lease is kept from others all the same', async () => {
+    const [slow] = await due(1);
+    const answered = Promise.withResolvers<void>();
+    service.answer = async (one) => {
+      await answered.promise;
+      return shows(one);
+    };
+    await work();
+    await ring(slow ? [slow] : []);
+    await until(() => service.asked.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    expect(await claimDue(world.context.database.db, ['call'], 1)).toEqual([]);
+    answered.resolve();
+    await until(async () => (await owed()) === 0);
+    expect(asked()).toHaveLength(1);
+  });
+
+  // The last: the service is given a rest afterwards.
+  test('nobody goes on while the service fails', async () => {
+    service.answer = () => ({ status: 500, body: 'no' });
+    const calls = await due(backlog);
+    await ring(calls.slice(0, handlers));
+    await work();
+    await until(isAnswered);
+    await until(
+      async () => Number(await value('select count(*) from ops.sync_targets where claimed_until > now()')) === 0,
+    );
+    expect(await value('select count(*)::integer from ops.sync_targets where claimed_version > 0')).toBeLessThanOrEqual(
+      handlers,
+    );
+  });
+});
