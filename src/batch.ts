@@ -12,6 +12,14 @@ export interface Batch<Item, Result> {
   idle(): Promise<void>;
 }
 
+export interface BatchLimits {
+  readonly inFlight: number;
+  readonly most: number;
+}
+
+/** One flush after the other, so that whoever asks meanwhile shares the next. */
+export const oneAtATime: BatchLimits = { inFlight: 1, most: 200 };
+
 interface Entry<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
@@ -21,7 +29,7 @@ interface Entry<Item, Result> {
 /** `flush` gets at most `most` items and answers with as many results, in order. */
 export function createBatch<Item, Result>(
   flush: (items: readonly Item[]) => Promise<readonly Result[]>,
-  limits: { inFlight: number; most: number },
+  limits: BatchLimits,
 ): Batch<Item, Result> {
   let queue: Entry<Item, Result>[] = [];
   let running = 0;

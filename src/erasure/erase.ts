@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { queueNames } from '../../config/queues.ts';
 import { erasedRefreshMs } from '../inbox/erased.ts';
 import type { Queues } from '../queues/queues.ts';
-import { type Database, query, retryDeadlock, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
 import { eraseInbox } from './inbox.ts';
 import { eraseMentions } from './mentions.ts';
@@ -96,13 +96,17 @@ async function purge(tx: Transaction, number: string): Promise<Removed> {
   ]);
 }
 
+/** One after the other: receivers ask for what is newer than the newest that they know, so none may appear behind it. */
 async function remember(db: Database, number: string): Promise<void> {
-  await query(
-    db,
-    `insert into ops.erasures (number_hash) values (ops.erasure_hash($1))
-     on conflict (number_hash) do update set repeated_at = now()`,
-    [number],
-  );
+  await inTransaction(db, async (tx) => {
+    await query(tx, 'lock table ops.erasures in share row exclusive mode', []);
+    await query(
+      tx,
+      `insert into ops.erasures (number_hash) values (ops.erasure_hash($1))
+       on conflict (number_hash) do update set repeated_at = now()`,
+      [number],
+    );
+  });
 }
 
 /** Resolves when no transaction goes on that writes to the mirror and may not know of what was remembered. */
@@ -134,10 +138,6 @@ async function record(db: Database, number: string, removed: Removed): Promise<v
      where number_hash = ops.erasure_hash($1)`,
     [number, JSON.stringify(removed)],
   );
-}
-
-function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return retryDeadlock(() => db.transaction().execute(work));
 }
 
 function sum(parts: readonly Removed[]): Removed {

@@ -1,6 +1,6 @@
 import { query, type Transaction } from '../warehouse/database.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
-import { erasedMark, mentionPattern } from '../warehouse/erasure/mentions.ts';
+import { erasedMark, mentionPattern, roughMentionPattern } from '../warehouse/erasure/mentions.ts';
 
 /** A column that can hold text. */
 interface Place {
@@ -18,23 +18,42 @@ export async function eraseMentions(tx: Transaction, number: string): Promise<Re
   const removed: Record<string, number> = {};
   const places = Map.groupBy(await placesOfText(tx), ({ table }) => table);
   for (const [table, columns] of places) {
-    const keys = columns.filter(({ isKey }) => isKey);
-    const others = columns.filter(({ isKey }) => !isKey);
-    let count = 0;
-    if (keys.length > 0) {
-      const rows = await query(tx, `delete from ${table} where ${isIn(keys)} returning 1`, [mentionPattern(number)]);
-      count += rows.length;
-    }
-    if (others.length > 0) {
-      const sets = others.map((place) => `${place.column} = ${without(place)}`).join(', ');
-      const rows = await query(tx, `update ${table} set ${sets} where ${isIn(others)} returning 1`, [
-        mentionPattern(number),
-      ]);
-      count += rows.length;
-    }
+    const count = await eraseFrom(tx, table, columns, number);
     if (count > 0) removed[table] = count;
   }
   return removed;
+}
+
+// The look is a statement of its own, since only one that writes nothing is shared among the cores; whoever moved a row
+// between the two has it looked for once more.
+async function eraseFrom(tx: Transaction, table: string, columns: readonly Place[], number: string): Promise<number> {
+  const [keys, others] = [columns.filter(({ isKey }) => isKey), columns.filter(({ isKey }) => !isKey)];
+  const patterns = [mentionPattern(number), roughMentionPattern(number)];
+  let count = 0;
+  for (;;) {
+    const found = await query<{ at: string; is_key: boolean }>(
+      tx,
+      `select ctid::text as at, ${keys.length > 0 ? isIn(keys) : 'false'} as is_key from ${table} where ${isIn(columns)}`,
+      patterns,
+    );
+    if (found.length === 0) return count;
+    const [rows, texts] = [found.filter((each) => each.is_key), found.filter((each) => !each.is_key)];
+    const at = (some: typeof found) => some.map((each) => each.at);
+    const gone =
+      rows.length === 0
+        ? []
+        : await query(tx, `delete from ${table} where ctid = any($1::tid[]) returning 1`, [at(rows)]);
+    const sets = others.map((place) => `${place.column} = ${without(place)}`).join(', ');
+    const mended =
+      texts.length === 0
+        ? []
+        : await query(tx, `update ${table} set ${sets} where ctid = any($2::tid[]) returning 1`, [
+            patterns[0],
+            at(texts),
+          ]);
+    count += gone.length + mended.length;
+    if (gone.length + mended.length === found.length) return count;
+  }
 }
 
 // Partitions and views show what their tables hold; generated columns follow the columns they are made of.
@@ -54,16 +73,11 @@ async function placesOfText(tx: Transaction): Promise<Place[]> {
   );
 }
 
+/** Whether a number is mentioned: `$1` is the pattern, `$2` the rough one that decides nearly always, and sooner. */
 function isIn(places: readonly Place[]): string {
-  return places
-    .map(({ column, type }) =>
-      type === 'text'
-        ? `${column} ~ $1`
-        : type === 'jsonb'
-          ? `${column}::text ~ $1`
-          : `array_to_string(${column}, '|') ~ $1`,
-    )
-    .join(' or ');
+  const text = ({ column, type }: Place) =>
+    type === 'text' ? column : type === 'jsonb' ? `${column}::text` : `array_to_string(${column}, '|')`;
+  return places.map((place) => `(${text(place)} ~ $2 and ${text(place)} ~ $1)`).join(' or ');
 }
 
 function without({ column, type }: Place): string {

@@ -1,6 +1,7 @@
 import { query, type Transaction } from '../warehouse/database.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/calls.ts';
 import { mentionPattern } from '../warehouse/erasure/mentions.ts';
+import { withholdUnread } from '../warehouse/erasure/unread.ts';
 
 /** Removes the conversations in which a number takes part, with all that hangs on their messages. */
 export async function eraseTexts(tx: Transaction, number: string): Promise<Removed> {
@@ -9,12 +10,17 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
     `select conversation_id as id from warehouse.sms_conversations where number = $1 or $1 = any(participants)`,
     [number],
   );
-  const messages = await query<{ conversation_id: string; message_id: string }>(
+  const messages = await query<{ conversation_id: string; message_id: string; line: string; is_unread: boolean }>(
     tx,
     `delete from warehouse.sms_messages
      where conversation_id = any($1) or concat_ws('|', from_number, to_number, array_to_string(group_participants, '|')) ~ $2
-     returning conversation_id, message_id`,
+     returning conversation_id, message_id, line, direction = 'in' and is_read is false and deleted_at is null as is_unread`,
     [conversations.map(({ id }) => id), mentionPattern(number)],
+  );
+  const unread = messages.filter((each) => each.is_unread);
+  await withholdUnread(
+    tx,
+    unread.map(({ line }) => ({ line, unread: 1 })),
   );
   const removed: Record<string, number> = { 'warehouse.sms_messages': messages.length };
   const keys = [messages.map((each) => each.conversation_id), messages.map((each) => each.message_id)];

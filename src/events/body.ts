@@ -1,4 +1,5 @@
 import { parseJson } from '../json.ts';
+import { readMultipart } from './multipart.ts';
 
 const maxPairs = 2_000;
 const maxSegments = 8;
@@ -8,11 +9,12 @@ type Branch = Record<string, unknown>;
 
 /**
  * The object or array that a body holds, or undefined when it holds none. JSON when it begins like JSON, whatever the
- * content type says; otherwise a form. Its call ids are text (`parseJson`); it is private to the caller.
+ * content type says; otherwise a form, or the parts of one. Its call ids are text (`parseJson`); it is private to the caller.
  */
 export function readTree(text: string, contentType: string | undefined): object | undefined {
   const start = firstInk(text);
   if (start === '{' || start === '[') return openJson(text);
+  if (start === '-') return treeOf(readMultipart(text) ?? []);
   return looksLikeForm(text, contentType) ? readForm(text) : undefined;
 }
 
@@ -38,13 +40,16 @@ function looksLikeForm(text: string, contentType: string | undefined): boolean {
 
 /** A form as a tree: `a[b][0][c]` and `a.b` expand, repeated keys and `a[]` collect, JSON in a value is opened. */
 function readForm(text: string): object | undefined {
-  if (text.split('&', maxPairs + 1).length > maxPairs) return undefined;
+  return text.split('&', maxPairs + 1).length > maxPairs ? undefined : treeOf(new URLSearchParams(text));
+}
+
+function treeOf(pairs: Iterable<readonly [string, string]>): object | undefined {
   const root: Branch = Object.create(null);
-  for (const [key, value] of new URLSearchParams(text)) {
+  for (const [key, value] of pairs) {
     const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
     if (!path.some((segment) => refused.has(segment))) plant(root, key, path, openJson(value) ?? value);
   }
-  return withArrays(root);
+  return Object.keys(root).length === 0 ? undefined : withArrays(root);
 }
 
 /** Puts a value at its path, or under its literal key where the path is too long or a value stands in its way. */

@@ -5,7 +5,7 @@ import { readTree } from './body.ts';
 import { callHints } from './calls.ts';
 import { type Hint, hintKey } from './hint.ts';
 import { canonical, redactText } from './redact.ts';
-import { threadHints } from './threads.ts';
+import { messageHints, threadHints } from './threads.ts';
 import { type EventNode, walk } from './walk.ts';
 
 /** A webhook request as it arrived. `pathType` is the event type's word in the path that was registered. */
@@ -26,8 +26,6 @@ export interface DeliveryFacts {
   body: string;
   /** The same for the same type and kept body: a repeated delivery, as far as one can tell without an event id. */
   fingerprint: string;
-  /** False when nothing to read was found. Such a delivery is kept, counted and shown. */
-  isRecognized: boolean;
 }
 
 const maxHints = 500;
@@ -48,7 +46,7 @@ export function extract(delivery: Delivery, isOurLine: (number: string) => boole
   const hints = readHints(nodes, registered, isOurLine);
   const body = tree === undefined ? storableText(redactText(text)) : canonical(tree);
   const fingerprint = hash('sha256', `${type ?? ''}\n${body}`, 'base64url');
-  return { type, claimedType, hints, body, fingerprint, isRecognized: hints.length > 0 };
+  return { type, claimedType, hints, body, fingerprint };
 }
 
 function contentOf({ body, query, contentType }: Delivery): { text: string; contentType: string | undefined } {
@@ -81,7 +79,10 @@ function claimOf({ fields }: EventNode): EventType | undefined {
   return undefined;
 }
 
-/** Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be. */
+/**
+ * Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be; the ids of
+ * texts come last, since every object may have an id of its own.
+ */
 function readHints(
   nodes: EventNode[],
   registered: EventType | undefined,
@@ -92,7 +93,9 @@ function readHints(
     return type === 'AccountSMS' ? threadHints(node, isOurLine) : callHints(node, type);
   });
   if (expected.length > 0 || nodes.length === 0) return expected;
-  return collect(nodes, (node) => readAsFound(node, registered, isOurLine));
+  const found = collect(nodes, (node) => readAsFound(node, registered, isOurLine));
+  if (found.length > 0) return found;
+  return collect(nodes, (node) => ((registered ?? nearestClaim(node)) === 'AccountSMS' ? messageHints(node) : []));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** What a delivery points at: a thing to read again through the API. A hint is never data. */
-export type Hint = ThreadHint | CallHint;
+export type Hint = ThreadHint | CallHint | MessageHint;
 
 /**
  * A conversation (specification 2.5). `participants` is empty unless it is a group: then it holds the other parties,
@@ -20,9 +20,20 @@ export interface CallHint {
   why: 'ended' | 'live' | 'transcript';
 }
 
+/** A text of which nothing but the id is told, as a receipt may: the service finds none by it, the mirror may hold it. */
+export interface MessageHint {
+  kind: 'message';
+  messageId: string;
+}
+
 /** Two hints with the same key ask for the same read for the same reason. */
 export function hintKey(hint: Hint): string {
-  return hint.kind === 'call'
-    ? `${hint.callId} ${hint.why}`
-    : `${hint.line} ${hint.number} ${hint.participants.join()} ${hint.messageId}`;
+  switch (hint.kind) {
+    case 'call':
+      return `${hint.callId} ${hint.why}`;
+    case 'message':
+      return hint.messageId;
+    case 'thread':
+      return `${hint.line} ${hint.number} ${hint.participants.join()} ${hint.messageId}`;
+  }
 }

@@ -10,7 +10,7 @@ const fields = new Set([
 const wrappers = new Set(
   (
     'data event payload body result object resource record details content notification call sms message transcript ' +
-    'transcription events items records messages calls entries batch notifications'
+    'transcription events items records messages calls entries batch notifications conversation thread'
   ).split(' '),
 );
 

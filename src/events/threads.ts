@@ -1,4 +1,4 @@
-import type { ThreadHint } from './hint.ts';
+import type { MessageHint, ThreadHint } from './hint.ts';
 import { numbersIn } from './numbers.ts';
 import { type EventNode, inherited, inheritedWord, own } from './walk.ts';
 
@@ -43,6 +43,12 @@ export function threadHints(node: EventNode, isOurLine: (number: string) => bool
   return hints;
 }
 
+/** The text that an SMS event names without saying who wrote to whom. */
+export function messageHints(node: EventNode): MessageHint[] {
+  const messageId = messageIdOf(node);
+  return messageId === undefined ? [] : [{ kind: 'message', messageId }];
+}
+
 function join(parties: string[], numbers: string[]): void {
   for (const number of numbers) {
     if (parties.length < maxParties && !parties.includes(number)) parties.push(number);
@@ -74,7 +80,7 @@ function messageIdOf(node: EventNode): string | undefined {
 }
 
 function isDigits(value: unknown): boolean {
-  return typeof value === 'string' && /^\d{1,19}$/.test(value);
+  return typeof value === 'string' && /^\d{1,18}$/.test(value);
 }
 
 /** A line is a whole phone number; a small figure under that name is an index or an extension. */

@@ -2,9 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { extract } from '../events/extract.ts';
 import type { Inbox } from '../inbox/deliveries.ts';
-import { targetsOf } from '../inbox/hints.ts';
+import { pointedAt } from '../inbox/hints.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { openBody } from './encodings.ts';
 
 export interface HookParts {
   readonly inbox: Inbox;
@@ -15,11 +16,13 @@ export interface HookParts {
   readonly log: Log;
 }
 
-/** One MiB; a larger body is answered 413. */
+/** One MiB, of the body as it is sent and as it opens; a larger one is answered 413. */
 export const largestBody = 1_048_576;
 
 /** So many deliveries may wait for their commit before further ones are sent away to come back later. */
 const mostWaiting = 20_000;
+/** And bodies of so many bytes: compressed ones open to a thousand times of what they cost to send. */
+const mostHeldBytes = 32 * largestBody;
 const retryAfterSeconds = '5';
 
 interface HookRequest {
@@ -27,13 +30,14 @@ interface HookRequest {
 }
 
 /**
- * The addresses that the service delivers to: `/hooks/{token}/{type}`, any content type, trailing segments tolerated.
+ * The addresses that the service delivers to: `/hooks/{token}/{type}`, any content type and encoding.
  * 202 is a promise: the delivery and what it points at are committed.
  */
 export function registerHooks(app: FastifyInstance, parts: HookParts): void {
   const tokens = parts.tokens.map((token) => Buffer.from(token));
   const sentAs = new WeakMap<object, string | undefined>();
   let isFailing = false;
+  let heldBytes = 0;
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: largestBody }, (_request, body, done) =>
@@ -55,41 +59,51 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
     // Services and people open an address to see whether it is there.
-    if (request.method === 'GET' && query === '') return reply.code(200).send({ ready: true });
-    if (parts.inbox.waiting > mostWaiting) return unavailable(reply);
+    if (request.method === 'HEAD' || (request.method === 'GET' && query === ''))
+      return reply.code(200).send({ ready: true });
+    if (parts.inbox.waiting > mostWaiting || heldBytes > mostHeldBytes) return unavailable(reply);
     const began = performance.now();
+    const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const opened = openBody(sent, request.headers['content-encoding'], largestBody);
+    if (opened.outcome === 'too_large') {
+      parts.metrics.deliveryRefused('too_large');
+      return reply.code(413).send({ error: 'the body is too large' });
+    }
     const contentType = sentAs.get(request.raw);
     const facts = extract(
       {
         pathType: request.params['*']?.split('/', 1)[0] || undefined,
         contentType,
         query,
-        body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+        body: opened.body,
       },
       parts.isOurLine,
     );
+    heldBytes += opened.body.length;
+    let found: number;
     try {
-      await parts.inbox.accept({
+      found = await parts.inbox.accept({
         eventType: facts.type,
         claimedType: facts.claimedType,
         contentType: short(contentType),
         userAgent: short(request.headers['user-agent']),
         body: facts.body,
         fingerprint: facts.fingerprint,
-        targets: targetsOf(facts.hints),
-        isRecognized: facts.isRecognized,
+        ...pointedAt(facts.hints),
       });
     } catch (error) {
       if (!isFailing)
         parts.log.error({ err: error }, 'Deliveries cannot be stored; they are answered 503 until they can');
       isFailing = true;
       return unavailable(reply);
+    } finally {
+      heldBytes -= opened.body.length;
     }
     if (isFailing) parts.log.info('Deliveries are stored again');
     isFailing = false;
-    parts.metrics.deliveryAccepted(facts.type ?? 'unknown', facts.isRecognized);
+    parts.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0);
     parts.metrics.commitSeconds((performance.now() - began) / 1_000);
-    return reply.code(202).send({ received: facts.hints.length });
+    return reply.code(202).send({ received: found });
   }
 
   function unavailable(reply: FastifyReply): FastifyReply {
@@ -98,8 +112,24 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
   }
 
   for (const url of ['/hooks/:token', '/hooks/:token/*']) {
-    app.route<HookRequest>({ method: ['GET', 'POST', 'PUT'], url, bodyLimit: largestBody, handler: accept });
+    app.route<HookRequest>({ method: ['GET', 'HEAD', 'POST', 'PUT'], url, bodyLimit: largestBody, handler: accept });
   }
+}
+
+/** The first words of the receiver's own addresses, which the path of PUBLIC_URL may happen to share. */
+const ownPath = /^\/(?:hooks|oauth|api|queues|reports)(?:[/?]|$)/;
+
+/**
+ * Makes the address of a request the one that the routes know: below the path of PUBLIC_URL, which a proxy may leave in
+ * place, and without what some services append to an address that was registered, which may not even be well-formed.
+ */
+export function routingBelow(publicUrl: string | undefined): (url: string) => string {
+  const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
+  const isBelow = (url: string) => {
+    if (prefix === '' || !url.startsWith(`${prefix}/`)) return false;
+    return ownPath.test(url.slice(prefix.length)) || !ownPath.test(url);
+  };
+  return (url) => (isBelow(url) ? url.slice(prefix.length) : url).replace(/^(\/hooks\/[^/?]*\/[^/?]*)\/[^?]*/, '$1');
 }
 
 function isToken(tokens: readonly Buffer[], given: string): boolean {

@@ -6,7 +6,7 @@ import { createErasedNumbers } from '../inbox/erased.ts';
 import { createDatabase } from '../warehouse/database.ts';
 import { guardPages } from './admin.ts';
 import { registerHealth } from './health.ts';
-import { largestBody, registerHooks } from './hooks.ts';
+import { largestBody, registerHooks, routingBelow } from './hooks.ts';
 import { registerOAuthCallback } from './oauth-callback.ts';
 import { createOurLines } from './our-lines.ts';
 
@@ -34,7 +34,7 @@ export async function createReceiver(
   pages: (app: FastifyInstance) => void | Promise<void> = () => undefined,
 ): Promise<Receiver> {
   const { settings, database, ringer, log, metrics, pauses } = context;
-  const { host, port, secret, previousSecret, adminToken } = settings.receiver;
+  const { host, port, publicUrl, secret, previousSecret, adminToken } = settings.receiver;
   const stored = createDatabase({
     url: settings.databaseUrl,
     log,
@@ -47,6 +47,7 @@ export async function createReceiver(
   const lines = createOurLines(database.db, log);
   await Promise.all([lines.refresh(), erased.refresh()]);
 
+  const routed = routingBelow(publicUrl);
   const app = fastify({
     logger: false,
     bodyLimit: largestBody,
@@ -56,6 +57,7 @@ export async function createReceiver(
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     exposeHeadRoutes: false,
+    rewriteUrl: ({ url = '/' }) => routed(url),
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { ServiceError } from '../service/client.ts';
 import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 
 export interface Registration {
@@ -38,7 +39,11 @@ export function startRegistration(
       pause = pace.firstPauseMs;
       return pace.everyMs;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'The webhook subscriptions could not be looked at; it is tried again');
+      const scope = error instanceof ServiceError ? error.scope : undefined;
+      if (!isFailing) {
+        const cure = scope === undefined ? '' : `: the credential needs the scope ${scope}`;
+        log.warn({ err: error }, `The webhook subscriptions could not be looked at${cure}; it is tried again`);
+      }
       isFailing = true;
       const wait = pause;
       pause = Math.min(pause * 2, pace.everyMs);

@@ -4,11 +4,13 @@ import type { Answer, Service } from '../service/client.ts';
 import type { Provenance } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { CallGone, CallRead } from '../warehouse/entities/calls/calls.ts';
+import type { HeldCalls } from '../warehouse/entities/calls/held-call.ts';
 import type { RecordingsRead } from '../warehouse/entities/calls/recordings.ts';
 import type { TranscriptsRead } from '../warehouse/entities/calls/transcripts.ts';
 import type { LinesRead } from '../warehouse/entities/directory/lines.ts';
 import type { UsersRead } from '../warehouse/entities/directory/users.ts';
 import type { ThreadGone, ThreadRead } from '../warehouse/entities/texts/conversations.ts';
+import type { Doubts } from './doubts.ts';
 
 /** What reading a target found, ready to be mirrored. */
 export type Finding =
@@ -38,11 +40,13 @@ export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'
 export interface ReadingRoom {
   readonly service: Service;
   readonly db: Database;
+  readonly heldCall: HeldCalls;
   /** Seconds after a call's end at which late artefacts are looked for. */
   readonly looks: readonly number[];
   /** Seconds between two reads of users and lines. */
   readonly directoryEverySeconds: number;
   readonly now: () => Date;
+  readonly doubts: Doubts;
   readonly onAnswer: OnAnswer;
 }
 

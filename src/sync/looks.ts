@@ -12,3 +12,9 @@ export function nextLook(looks: readonly number[], endedAt: Date, now: Date): nu
   const next = looks.find((look) => look > elapsed);
   return next === undefined ? undefined : Math.min(next - elapsed, looks.at(-1) ?? next);
 }
+
+/** The nearest of some looks, in seconds from now; undefined when there is none. */
+export function soonest(looks: readonly (number | undefined)[]): number | undefined {
+  const ahead = looks.filter((seconds) => seconds !== undefined);
+  return ahead.length === 0 ? undefined : Math.min(...ahead);
+}

@@ -13,6 +13,11 @@ export type Outcome =
 /** Waits after the first, second, … failed read, in milliseconds; the last one repeats. */
 const backOff = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
 
+/** What a service asks for beyond this is taken for a mistake: its clock may be wrong, and new events wait behind it. */
+const longestAsked = 900_000;
+/** Below this a wait grows from try to try as any other does, whatever less the service asks for. */
+const growsUpTo = 30_000;
+
 /** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third miss counts. */
 const lookAgainForMissing = [5_000, 60_000];
 
@@ -39,15 +44,16 @@ export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misse
       if (error.code === 'circuit_open' || error.code === 'aborted') {
         return { kind: 'retry', afterMs: spread(error.retryAfterMs ?? 1_000, random), countsAsAttempt: false };
       }
-      return error.retryAfterMs === undefined
-        ? retryAfter(claim.attempts, random)
-        : { kind: 'retry', afterMs: spread(error.retryAfterMs, random), countsAsAttempt: true };
+      return retryAfter(claim.attempts, random, error.retryAfterMs);
   }
 }
 
-function retryAfter(attempts: number, random: () => number): Outcome {
+function retryAfter(attempts: number, random: () => number, askedMs?: number): Outcome {
   const wait = backOff[Math.min(attempts, backOff.length - 1)] as number;
-  return { kind: 'retry', afterMs: wait / 2 + (wait / 2) * random(), countsAsAttempt: true };
+  const own = wait / 2 + (wait / 2) * random();
+  const afterMs =
+    askedMs === undefined ? own : Math.max(spread(Math.min(askedMs, longestAsked), random), Math.min(own, growsUpTo));
+  return { kind: 'retry', afterMs, countsAsAttempt: true };
 }
 
 /** Up to a fifth later, never earlier: the wait was asked for. */

@@ -1,11 +1,16 @@
-import { createBatch } from '../batch.ts';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type QueueName, queueSettings } from '../../config/queues.ts';
+import { createBatch, oneAtATime } from '../batch.ts';
 import type { Pauses } from '../inbox/bumps.ts';
-import { type Claim, claimTargets, failTarget, type TargetState } from '../inbox/claims.ts';
+import { type Claim, claimDue, claimTargets, failTarget, type TargetState } from '../inbox/claims.ts';
+import { createLeases } from '../inbox/leases.ts';
+import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../warehouse/database.ts';
+import { createHeldCalls, momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { createDoubts } from './doubts.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from './finding.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
@@ -15,8 +20,13 @@ import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
 import { createWriter } from './writer.ts';
 
+const daySeconds = 86_400;
+
 /** What was read but could not be written is tried again after so long. */
 const unwrittenPauseMs = 5_000;
+
+/** A claimed target that was read, or could not be. */
+type Read = { readonly claim: Claim } & ({ readonly reading: Reading } | { readonly error: unknown });
 
 /** How a target's turn ended. */
 export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
@@ -27,11 +37,13 @@ export interface Sync {
    * kept in the target's row. Rejects when the database cannot be reached; the sweep then rings again.
    */
   turn(target: Target, signal: AbortSignal): Promise<Turn>;
+  /** The same for whatever is due longest among what the workers of a queue read; `nothing_owed` when nothing is due. */
+  next(queue: QueueName, signal: AbortSignal): Promise<Turn>;
   /** Resolves when nothing waits for its commit. */
   idle(): Promise<void>;
 }
 
-export interface SyncParts extends ReadingRoom {
+export interface SyncParts extends Omit<ReadingRoom, 'doubts' | 'heldCall'> {
   readonly log: Log;
   readonly pauses: Pauses;
   readonly onRings: (rings: readonly Ring[]) => void;
@@ -49,24 +61,65 @@ export function createSync(parts: SyncParts): Sync {
     users: readUsers,
     lines: readLines,
   };
+  const room: ReadingRoom = { ...parts, heldCall: createHeldCalls(db), doubts: createDoubts(parts) };
   const writer = createWriter(db, pauses, onRings);
-  const claims = createBatch<Target, Claim | undefined>(
-    async (targets) => {
-      const claimed = new Map((await claimTargets(db, targets)).map((claim) => [`${claim.kind} ${claim.key}`, claim]));
-      return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
-    },
-    { inFlight: 2, most: 200 },
+  const leases = createLeases(db);
+  const claims = createBatch<Target, Claim | undefined>(async (targets) => {
+    const claimed = new Map(
+      held(await claimTargets(db, targets)).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
+    );
+    return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
+  }, oneAtATime);
+  const dueClaims = new Map(
+    [...kindsOfQueues].map(([queue, kinds]) => [
+      queue,
+      createBatch<void, Claim | undefined>(async ({ length }) => held(await claimDue(db, kinds, length)), oneAtATime),
+    ]),
   );
 
-  async function turn(target: Target, signal: AbortSignal): Promise<Turn> {
-    const claim = await claims.add(target);
-    if (!claim) return 'nothing_owed';
-    let reading: Reading;
+  const reads = Object.fromEntries(
+    Object.entries(queueSettings).map(([name, settings]) => [name, pLimit(settings.reads)]),
+  ) as Readonly<Record<QueueName, LimitFunction>>;
+
+  function held(claimed: readonly Claim[]): readonly Claim[] {
+    for (const claim of claimed) leases.hold(claim);
+    return claimed;
+  }
+
+  async function read(claim: Claim, signal: AbortSignal): Promise<Read> {
     try {
-      reading = await readers[claim.kind](claim, parts, signal);
+      return { claim, reading: await readers[claim.kind](claim, room, signal) };
     } catch (error) {
-      return readFailed(claim, error);
+      return { claim, error };
     }
+  }
+
+  /** Claims once there is a place among the queue's reads: the later, the more hints the one read answers. */
+  async function turn(target: Target, signal: AbortSignal): Promise<Turn> {
+    const found = await reads[queueOf[target.kind]](async () => {
+      const claim = await claims.add(target);
+      return claim && read(claim, signal);
+    });
+    return found ? end(found) : 'nothing_owed';
+  }
+
+  /** Claims before there is a place, so that all who go on at the same time share one statement. */
+  async function next(queue: QueueName, signal: AbortSignal): Promise<Turn> {
+    const claim = await dueClaims.get(queue)?.add();
+    if (!claim) return 'nothing_owed';
+    return told(claim.kind, async () => end(await reads[queue](() => read(claim, signal))));
+  }
+
+  async function end(found: Read): Promise<Turn> {
+    const { claim } = found;
+    try {
+      return await ('reading' in found ? mirror(claim, found.reading) : readFailed(claim, found.error));
+    } finally {
+      leases.release(claim);
+    }
+  }
+
+  async function mirror(claim: Claim, reading: Reading): Promise<Turn> {
     try {
       await settle(claim, 'active', reading);
     } catch (error) {
@@ -96,7 +149,7 @@ export function createSync(parts: SyncParts): Sync {
         return 'parked';
       case 'settle':
         log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
-        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, db), message);
+        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
         return outcome.state;
     }
   }
@@ -108,32 +161,48 @@ export function createSync(parts: SyncParts): Sync {
     return writer.write({ finding, followUps: bumps, settlement: { ...claim, state, error, lookAgainSeconds } });
   }
 
+  async function told(kind: TargetKind, turn: () => Promise<Turn>): Promise<Turn> {
+    const began = performance.now();
+    const ended = await turn();
+    parts.onTurn?.(kind, ended, (performance.now() - began) / 1_000);
+    return ended;
+  }
+
   return {
-    async turn(target, signal) {
-      const began = performance.now();
-      const ended = await turn(target, signal);
-      parts.onTurn?.(target.kind, ended, (performance.now() - began) / 1_000);
-      return ended;
-    },
+    turn: (target, signal) => told(target.kind, () => turn(target, signal)),
+    next,
     idle: () => writer.idle(),
   };
 }
 
-/** What a final refusal says about what is held. */
+/** What a final refusal says about what is held, and when it is worth asking again. */
 async function refusedReading(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
-  db: Database,
+  { heldCall, directoryEverySeconds, now }: Pick<ReadingRoom, 'heldCall' | 'directoryEverySeconds' | 'now'>,
 ): Promise<Partial<Reading>> {
+  // No event ever points at a directory.
+  if (claim.kind === 'users' || claim.kind === 'lines') return { lookAgainSeconds: directoryEverySeconds };
   if (state === 'refused') return {};
-  if (claim.kind === 'recordings' || claim.kind === 'transcripts') return refusedArtefacts(claim, state, db);
-  if (state === 'forbidden') return {};
+  const isArtefact = claim.kind === 'recordings' || claim.kind === 'transcripts';
+  const refused = isArtefact ? await refusedArtefacts(claim, state, heldCall) : {};
+  if (state === 'forbidden') return { ...refused, lookAgainSeconds: untilForbiddenAgain(claim, now()) };
+  if (isArtefact) return refused;
   if (claim.kind === 'call') {
     return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
   }
   if (claim.kind !== 'thread') return {};
   const read = provenance(claim, 'conversations.read');
   return { finding: { kind: 'thread_gone', read: { thread: threadOf(claim.key), read } } };
+}
+
+/**
+ * A role can be given later, and no event tells of it: a day later, and for what is older than that, after as long as it
+ * is old, so that a long history that may never be read costs little.
+ */
+function untilForbiddenAgain({ kind, key }: Claim, now: Date): number {
+  const ageSeconds = kind === 'thread' ? 0 : (now.getTime() - momentOf(key).getTime()) / 1_000;
+  return Number.isFinite(ageSeconds) ? Math.max(daySeconds, ageSeconds) : daySeconds;
 }
 
 function messageOf(error: unknown): string {

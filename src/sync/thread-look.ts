@@ -1,9 +1,10 @@
 import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
 import { priorities, type Ring } from '../inbox/target.ts';
 import type { Service } from '../service/client.ts';
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { beginRead } from '../warehouse/reads.ts';
+import { noDoubts } from './doubts.ts';
 import type { ReadingRoom } from './finding.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
@@ -41,11 +42,12 @@ export function createThreadLook(
       priority: priorities.live,
       isProbe: false,
     };
-    const room = { db, service: watched, onAnswer, looks: [], directoryEverySeconds: 0, now: () => new Date() };
+    const now = () => new Date();
+    const room = { db, service: watched, onAnswer, doubts: noDoubts, now };
     const { finding, followUps = [] } = await createThreadReader(pages)(claim, room, signal);
     if (finding.kind !== 'thread') return false;
     const { read } = finding;
-    const rings = await db.transaction().execute(async (tx) => {
+    const rings = await inTransaction(db, async (tx) => {
       await writeThreads(tx, [read]);
       return bumpTargets(tx, followUps, pauses);
     });

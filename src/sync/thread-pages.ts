@@ -4,7 +4,8 @@ import type { Message } from '../service/entities/message.ts';
 /*
  * The specification shows neither the allowed `limit` of a thread read nor the order of its messages (section 4.2), so
  * both are learnt from the answers. Pages overlap by one message: where the overlap is missing, the list has shifted
- * under the reader, and the read begins again.
+ * under the reader, and the read begins again. Where it is larger, either messages came in front meanwhile, which is
+ * looked up, or the list has no lasting order, and a message may have hidden before every page.
  */
 
 /** What was learnt of this service's pages; shared by all reads of a process. */
@@ -62,13 +63,21 @@ async function readOnce(
   let offset = 0;
   let before: readonly Message[] = [];
   let isWhole = true;
+  let longest = 0;
+  let repeated = 0;
   for (let count = 0; count < mostPages; count += 1) {
-    const { messages, isComplete } = await readPage(pages, source, offset);
+    const { messages, isComplete } = await readPage(pages, source, offset, before);
     isWhole &&= isComplete;
     const fresh = messages.filter(({ id }) => !listed.has(id));
     for (const message of messages) listed.set(message.id, message);
-    if (fresh.length === 0) return isWhole && isBeyondEnd(messages, before) ? 'complete' : 'partial';
     if (before.length > 1 && !overlap(messages, before)) return 'shifted';
+    // After a page that lacks some, for those that the service keeps to itself, more are listed again.
+    repeated += Math.max(0, messages.length - fresh.length - (longest - before.length) - 1);
+    longest = Math.max(longest, messages.length);
+    if (fresh.length === 0) {
+      if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
+      return repeated === 0 || (await cameInFront(pages, source, listed, repeated)) ? 'complete' : 'shifted';
+    }
     // A short page is the end, as a rule; it is proved only where something depends on it.
     const isShort = pages.limit !== undefined && messages.length < pages.limit;
     if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
@@ -84,14 +93,32 @@ function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): 
   return messages.length === 0 || (before.length > 1 && messages.length < before.length);
 }
 
+/** Whether so many messages, newer than all that were listed, stand at the front now; they are listed then. */
+async function cameInFront(
+  pages: ThreadPages,
+  source: PageSource,
+  listed: Map<Message['id'], Message>,
+  count: number,
+): Promise<boolean> {
+  const { messages } = await readPage(pages, source, 0, []);
+  const newest = Math.max(...[...listed.values()].map(moment));
+  const fresh = messages.filter(({ id }) => !listed.has(id));
+  if (fresh.length < count || !fresh.every((message) => moment(message) > newest)) return false;
+  for (const message of fresh) listed.set(message.id, message);
+  return true;
+}
+
 /** The order inside a page is open too, so any message in common will do. */
 function overlap(messages: readonly Message[], before: readonly Message[]): boolean {
   const ids = new Set(before.map(({ id }) => id));
   return messages.some(({ id }) => ids.has(id));
 }
 
-/** Asks for less when the limit is refused, and remembers what was taken; when nothing is, the limit was not the fault. */
-async function readPage(pages: ThreadPages, source: PageSource, offset: number) {
+/**
+ * Asks for less when the limit is refused, and remembers what was taken; when nothing is, the limit was not the fault. One
+ * message has no other to overlap with: what follows it may lie beyond the end, and be refused for that.
+ */
+async function readPage(pages: ThreadPages, source: PageSource, offset: number, before: readonly Message[]) {
   const from = pages.limit;
   for (let limit = from; ; limit = limits.find((each) => each < (limit ?? 0))) {
     try {
@@ -99,7 +126,9 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number) 
       if (limit !== from) pages.limit = limit;
       return page;
     } catch (error) {
-      const isRefused = error instanceof ServiceError && error.code === 'invalid_request';
+      if (!(error instanceof ServiceError)) throw error;
+      const isRefused = error.code === 'invalid_request';
+      if (before.length === 1 && (isRefused || error.code === 'not_found')) return { messages: [], isComplete: true };
       if (!isRefused || limit === undefined) throw error;
     }
   }

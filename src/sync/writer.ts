@@ -1,8 +1,8 @@
-import { createBatch } from '../batch.ts';
+import { createBatch, oneAtATime } from '../batch.ts';
 import type { Bump, Pauses } from '../inbox/bumps.ts';
 import { type Settlement, settleTargets } from '../inbox/claims.ts';
 import { type Priority, priorities, type Ring } from '../inbox/target.ts';
-import { type Database, retryDeadlock, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, type Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
 import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';
 import { writeTranscripts } from '../warehouse/entities/calls/transcripts.ts';
@@ -10,6 +10,7 @@ import { writeLines } from '../warehouse/entities/directory/lines.ts';
 import { writeUsers } from '../warehouse/entities/directory/users.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { beginHistory } from '../warehouse/history.ts';
+import { doubtHoursOf } from './coverage/coverage.ts';
 import type { Finding } from './finding.ts';
 
 /** A read to be mirrored and settled in one transaction. */
@@ -26,26 +27,22 @@ export interface Writer {
   idle(): Promise<void>;
 }
 
-const batching = { inFlight: 2, most: 200 };
-
 export function createWriter(db: Database, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Writer {
   async function commit(mirrorings: readonly Mirroring[]): Promise<void> {
-    const rings = await retryDeadlock(() =>
-      db.transaction().execute(async (tx) => {
-        await writeFindings(tx, findingsOf(mirrorings, priorities.live));
-        const history = findingsOf(mirrorings, priorities.history);
-        if (history.length > 0) {
-          await beginHistory(tx);
-          await writeFindings(tx, history);
-        }
-        return settleTargets(
-          tx,
-          mirrorings.map(({ settlement }) => settlement),
-          mirrorings.flatMap(({ followUps }) => followUps),
-          pauses,
-        );
-      }),
-    );
+    const rings = await inTransaction(db, async (tx) => {
+      await writeFindings(tx, findingsOf(mirrorings, priorities.live));
+      const history = findingsOf(mirrorings, priorities.history);
+      if (history.length > 0) {
+        await beginHistory(tx);
+        await writeFindings(tx, history);
+      }
+      return settleTargets(
+        tx,
+        mirrorings.map(({ settlement }) => settlement),
+        mirrorings.flatMap(({ followUps }) => followUps),
+        pauses,
+      );
+    });
     onRings(rings);
   }
 
@@ -58,7 +55,7 @@ export function createWriter(db: Database, pauses: Pauses, onRings: (rings: read
       // One of them cannot be written: each for itself, so that it fails alone.
       return Promise.all(mirrorings.map((each) => commit([each]).then(() => undefined, asError)));
     }
-  }, batching);
+  }, oneAtATime);
 
   return {
     async write(mirroring) {
@@ -94,11 +91,16 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
       tx,
       calls.map(({ read }) => read),
     );
-  if (goneCalls.length > 0)
+  if (goneCalls.length > 0) {
     await markCallsGone(
       tx,
       goneCalls.map(({ read }) => read),
     );
+    await doubtHoursOf(
+      tx,
+      goneCalls.map(({ read }) => read.callId),
+    );
+  }
   if (goneThreads.length > 0)
     await markThreadsGone(
       tx,

@@ -30,14 +30,19 @@ export interface MirrorTable<C extends Columns = Columns> {
   readonly name: `${string}.${string}`;
   readonly key: readonly (keyof C & string)[];
   readonly columns: C;
+  /** Columns that keep the value they have, whatever a later read says. They are no content: `changed_at` stays. */
+  readonly settled: readonly (keyof C & string)[];
+  /** Columns that keep the value they have while a read does not say another. They are no content either. */
+  readonly lasting: readonly (keyof C & string)[];
 }
 
 export function mirrorTable<const C extends Columns>(
   name: MirrorTable['name'],
   key: readonly (keyof C & string)[],
   columns: C,
+  { settled = [], lasting = [] }: Partial<Pick<MirrorTable<C>, 'settled' | 'lasting'>> = {},
 ): MirrorTable<C> {
-  return { name, key, columns };
+  return { name, key, columns, settled, lasting };
 }
 
 /** Where a row comes from: the read's number, when it began, and the operation. */
@@ -47,8 +52,24 @@ export interface Provenance {
   readonly source: string;
 }
 
+/**
+ * Of those with the same key, the one whose read began last. Sorted by key, so that transactions that write the same rows
+ * take their locks in the same order.
+ */
+export function newestOfEach<T extends { readonly read: Provenance }>(
+  all: readonly T[],
+  keyOf: (each: T) => string,
+): T[] {
+  const newest = new Map<string, T>();
+  for (const each of all) {
+    const key = keyOf(each);
+    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
+  }
+  return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+}
+
 /** Whether a read, if there is one, began later than another. */
-export function isNewer(read: Provenance | undefined, other: Provenance): boolean {
+function isNewer(read: Provenance | undefined, other: Provenance): boolean {
   return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
 }
 

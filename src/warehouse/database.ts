@@ -1,5 +1,5 @@
 import { CompiledQuery, type Kysely as Db, Kysely, PostgresDialect, type Transaction as Tx } from 'kysely';
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import type { Log } from '../log.ts';
 import { storableText } from '../storable.ts';
 import type { Tables } from './tables.ts';
@@ -35,7 +35,10 @@ export function createDatabase(options: {
   const onLost = (error: Error) => options.log.warn({ err: error }, 'A connection to Postgres was lost');
   pool.on('error', onLost);
   // The pool takes its listener off a connection in use, and one that waits between two statements has no other.
-  pool.on('connect', (client) => client.on('error', onLost));
+  pool.on('connect', (client) => {
+    client.on('error', onLost);
+    prepareHot(client);
+  });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,
@@ -61,6 +64,32 @@ export async function query<Row>(
   return rows;
 }
 
+/** The name that a hot statement is prepared under. */
+const hot = new Map<string, string>();
+
+/**
+ * The same, for statements that every read or every event asks: each connection prepares them once, since planning them
+ * anew costs as much as running them. Only for what is looked up by a key, which has the same plan whatever is asked.
+ */
+export function hotQuery<Row>(
+  db: Database | Transaction,
+  text: string,
+  parameters: readonly unknown[],
+): Promise<Row[]> {
+  if (!hot.has(text)) hot.set(text, `hot_${hot.size}`);
+  return query(db, text, parameters);
+}
+
+/** The query builder hands over a text and its values, and no name. */
+function prepareHot(client: PoolClient): void {
+  const ask: (...question: unknown[]) => unknown = client.query.bind(client);
+  const askByName = (text: unknown, values: unknown, ...rest: unknown[]) => {
+    const name = typeof text === 'string' ? hot.get(text) : undefined;
+    return name === undefined ? ask(text, values, ...rest) : ask({ name, text, values }, ...rest);
+  };
+  client.query = askByName as typeof client.query;
+}
+
 function storable(parameter: unknown): unknown {
   if (typeof parameter === 'string') return storableText(parameter);
   return Array.isArray(parameter) ? parameter.map(storable) : parameter;
@@ -79,4 +108,9 @@ export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
       if (tries === 5 || (code !== deadlock && code !== serializationFailure)) throw error;
     }
   }
+}
+
+/** Runs work in a transaction, from its beginning again when Postgres ends it over a deadlock: it may change nothing else. */
+export function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return retryDeadlock(() => db.transaction().execute(work));
 }

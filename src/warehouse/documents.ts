@@ -1,6 +1,6 @@
 import { storableJson } from '../storable.ts';
-import { isNewer, type Provenance } from './columns.ts';
-import { query, type Transaction } from './database.ts';
+import { newestOfEach, type Provenance } from './columns.ts';
+import { hotQuery, type Transaction } from './database.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import { withoutUrls } from './redact.ts';
 
@@ -14,18 +14,13 @@ export interface Document {
 
 /** Keeps raw answers, URLs and the numbers of who was erased redacted; newer wins. */
 export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
-  const newest = new Map<string, Document>();
-  for (const each of documents) {
-    const key = `${each.entity} ${each.key}`;
-    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
-  }
-  const kept = [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  const kept = newestOfEach(documents, ({ entity, key }) => `${entity} ${key}`);
   if (kept.length === 0) return;
   const bodies = await withoutMentions(
     tx,
     kept.map((each) => each.raw),
   );
-  await query(
+  await hotQuery(
     tx,
     `insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
      select entity, entity_key, body::jsonb, fetch_seq, fetched_at

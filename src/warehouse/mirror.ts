@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { storableJson } from '../storable.ts';
-import { type Columns, isNewer, type MirrorTable, type PgType, type Provenance, type Row } from './columns.ts';
-import { query, type Transaction } from './database.ts';
+import { type Columns, type MirrorTable, newestOfEach, type PgType, type Provenance, type Row } from './columns.ts';
+import { hotQuery, type Transaction } from './database.ts';
 
 /** One row to mirror, with the read that found it. */
 export interface Mirrored<C extends Columns> {
@@ -19,53 +19,76 @@ export async function upsert<C extends Columns>(
   table: MirrorTable<C>,
   rows: readonly Mirrored<C>[],
 ): Promise<void> {
-  const newest = newestOfEachKey(table, rows);
+  const newest = newestOfEach(rows, ({ row }) => table.key.map((name) => row[name]).join(' '));
   if (newest.length === 0) return;
-  const names = Object.keys(table.columns);
-  const parameters = names.map((name) => {
-    const encode = encoders[table.columns[name] ?? 'text'];
-    return newest.map(({ row }) => encode(row[name]));
-  });
-  parameters.push(
-    newest.map(({ row }) => contentHash(names, row)),
-    newest.map(({ read }) => read.source),
-    newest.map(({ read }) => read.fetchSeq),
-    newest.map(({ read }) => read.fetchedAt),
-  );
-  await query(tx, statementOf(table), parameters);
+  const { statement, content } = writingOf(table);
+  const lines = newest.map(({ row, read }) => [
+    ...textsOf(table.columns, row),
+    contentHash(content, row),
+    read.source,
+    read.fetchSeq,
+    read.fetchedAt,
+  ]);
+  const marks = lines.some((line) => line.some(hasMark)) ? unforeseeable : brief;
+  await hotQuery(tx, statement, [marks.row, marks.value, marks.absent, joined(lines, marks)]);
 }
 
-// A value that its column cannot hold reads as not reported: one odd value must not keep the row out. Arrays of arrays
-// must be rectangular in Postgres, and jsonb wants text: these travel as text and are cast.
-const encoders: Readonly<Record<PgType, (value: unknown) => unknown>> = {
-  text: (value) => (value == null ? null : String(value)),
+function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
+  const texts: (string | null)[] = [];
+  for (const name in columns) {
+    const value = row[name];
+    texts.push(value == null ? null : encoders[columns[name] as PgType](value));
+  }
+  return texts;
+}
+
+/** The text of a value, or null where its column cannot hold it: one odd value must not keep the row out. */
+type Encode = (value: NonNullable<unknown>) => string | null;
+
+const encoders: Readonly<Record<PgType, Encode>> = {
+  text: String,
   bigint: (value) => integerWithin(value, 2 ** 63),
   integer: (value) => integerWithin(value, 2 ** 31),
   smallint: (value) => integerWithin(value, 2 ** 15),
-  'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null),
-  boolean: (value) => value ?? null,
-  timestamptz: (value) => value ?? null,
-  jsonb: (value) => (value == null ? null : storableJson(value)),
+  'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : null),
+  boolean: String,
+  timestamptz: String,
+  jsonb: storableJson,
   'text[]': (value) => (Array.isArray(value) ? `{${value.map(quoteElement).join(',')}}` : null),
 };
 
-function integerWithin(value: unknown, limit: number): unknown {
-  const size = value == null || value === '' ? Number.NaN : Math.abs(Number(value));
-  return Number.isInteger(size) && size < limit ? value : null;
+function integerWithin(value: NonNullable<unknown>, limit: number): string | null {
+  const text = String(value);
+  return /^-?\d+$/.test(text) && Math.abs(Number(text)) < limit ? text : null;
+}
+
+/** What stands between rows, between the values of a row, and for a value that is absent. */
+interface Marks {
+  readonly row: string;
+  readonly value: string;
+  readonly absent: string;
+}
+
+// All rows travel as one text that Postgres splits: arrays would quote each value, which costs this process more than all
+// else that it does for a row. Values that hold the marks themselves get others that none can foresee.
+const brief: Marks = { row: '\u001d', value: '\u001e', absent: '\u001f' };
+const unforeseeable: Marks = {
+  row: `${brief.row}${randomUUID()}`,
+  value: `${brief.value}${randomUUID()}`,
+  absent: `${brief.absent}${randomUUID()}`,
+};
+const anyMark = /[\u001d-\u001f]/;
+
+function hasMark(value: string | null): boolean {
+  return value !== null && anyMark.test(value);
+}
+
+function joined(lines: readonly (readonly (string | null)[])[], { row, value, absent }: Marks): string {
+  return lines.map((line) => line.map((text) => text ?? absent).join(value)).join(row);
 }
 
 function quoteElement(element: string): string {
   return `"${element.replace(/[\\"]/g, '\\$&')}"`;
-}
-
-// Rows are sorted by key, so that transactions that write the same rows take their locks in the same order.
-function newestOfEachKey<C extends Columns>(table: MirrorTable<C>, rows: readonly Mirrored<C>[]): Mirrored<C>[] {
-  const newest = new Map<string, Mirrored<C>>();
-  for (const each of rows) {
-    const key = table.key.map((name) => each.row[name]).join(' ');
-    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
-  }
-  return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 
 function contentHash(names: readonly string[], row: Row<Columns>): string {
@@ -77,17 +100,29 @@ interface Described {
   readonly name: string;
   readonly key: readonly string[];
   readonly columns: Columns;
+  readonly settled: readonly string[];
+  readonly lasting: readonly string[];
 }
 
-const statements = new WeakMap<Columns, string>();
-
-function statementOf(table: Described): string {
-  const statement = statements.get(table.columns) ?? compile(table);
-  statements.set(table.columns, statement);
-  return statement;
+/** How rows of a table are written, and the columns that are their content. */
+interface Writing {
+  readonly statement: string;
+  readonly content: readonly string[];
 }
 
-function compile({ name, key, columns }: Described): string {
+const writings = new WeakMap<Columns, Writing>();
+
+function writingOf(table: Described): Writing {
+  const { columns, settled, lasting } = table;
+  const known = writings.get(columns);
+  if (known) return known;
+  const content = Object.keys(columns).filter((name) => !settled.includes(name) && !lasting.includes(name));
+  const writing = { statement: compile(table), content };
+  writings.set(columns, writing);
+  return writing;
+}
+
+function compile({ name, key, columns, settled, lasting }: Described): string {
   const own = Object.entries(columns);
   const all = [
     ...own,
@@ -97,21 +132,24 @@ function compile({ name, key, columns }: Described): string {
     ['fetched_at', 'timestamptz'],
   ];
   const names = all.map(([column]) => column).join(', ');
-  const arrays = all.map(([, type], at) => `$${at + 1}::${isCast(type) ? 'text' : type}[]`).join(', ');
-  const values = all.map(([column, type]) => (isCast(type) ? `i.${column}::${type}` : `i.${column}`)).join(', ');
+  const values = all
+    .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
+    .join(', ');
   const sets = all
     .filter(([column]) => column !== undefined && !key.includes(column))
-    .map(([column]) => `${column} = excluded.${column}`)
+    .map(([column = '']) => {
+      if (settled.includes(column)) return `${column} = coalesce(t.${column}, excluded.${column})`;
+      if (lasting.includes(column)) return `${column} = coalesce(excluded.${column}, t.${column})`;
+      return `${column} = excluded.${column}`;
+    })
     .join(', ');
   return `
     insert into ${name} as t (${names})
-    select ${values} from unnest(${arrays}) as i (${names})
+    select ${values} from (
+      select string_to_array(line, $2, $3) as line from unnest(string_to_array($4, $1)) as line offset 0
+    ) as lines
     on conflict (${key.join(', ')}) do update set ${sets},
       changed_at = case when t.content_hash = excluded.content_hash and t.deleted_at is null then t.changed_at else now() end,
       deleted_at = null, deleted_reason = null
     where t.fetch_seq <= excluded.fetch_seq`;
-}
-
-function isCast(type: string | undefined): boolean {
-  return type === 'text[]' || type === 'jsonb';
 }

@@ -1,8 +1,12 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../src/erasure/erase.ts';
 import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
+import { createErasedNumbers } from '../../src/inbox/erased.ts';
 import type { Service } from '../../src/service/client.ts';
 import { createReconciler } from '../../src/sync/coverage/reconcile.ts';
+import { compareUnread } from '../../src/sync/evidence/unread.ts';
+import { query } from '../../src/warehouse/database.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
 import { placesWith } from './everywhere.ts';
@@ -22,6 +26,11 @@ afterAll(async () => {
 /** Digits of the number as they stand in any format, and the person's name. */
 async function traces(world: World): Promise<string[]> {
   return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
+}
+
+/** The traces that only an erasure ends. A job is gone once it is done, whoever looks. */
+async function kept(world: World): Promise<string[]> {
+  return (await traces(world)).filter((place) => /^(warehouse|ops|secrets)\./.test(place));
 }
 
 /** Recorded, and transcribed at once. */
@@ -74,8 +83,21 @@ async function readAgain(world: World): Promise<void> {
   await world.settled();
 }
 
-const erase = (world: World, text = written): Promise<Erasure> =>
-  eraseNumber({ db: world.context.database.db, queues: world.context.queues }, text);
+const erase = (world: World, text = written, how: { knownAfterMs?: number } = {}): Promise<Erasure> =>
+  eraseNumber({ db: world.context.database.db, queues: world.context.queues, ...how }, text);
+/** Where no bell is under way, nothing is waited for. */
+const atOnce = { knownAfterMs: 0 };
+
+/** A delivery whose body names somebody. */
+const telling = (party: string): Delivery => ({
+  eventType: undefined,
+  claimedType: undefined,
+  contentType: undefined,
+  userAgent: undefined,
+  body: `{"from":"${party}"}`,
+  fingerprint: party,
+  targets: [],
+});
 
 describe.each(backends)('on %s', (backend) => {
   const world = worlds.get(backend) as World;
@@ -86,7 +108,7 @@ describe.each(backends)('on %s', (backend) => {
     await world.settled();
     await until(async () => Number(await value('select count(*) from warehouse.transcript_bodies')) >= 3);
     await world.settled();
-    const before = await traces(world);
+    const before = await kept(world);
     expect(before).toEqual(
       expect.arrayContaining([
         'ops.deliveries.body',
@@ -107,7 +129,7 @@ describe.each(backends)('on %s', (backend) => {
     });
     expect(removed['secrets.recording_urls']).toBeGreaterThanOrEqual(2);
     expect(removed['warehouse.transcript_bodies']).toBeGreaterThanOrEqual(2);
-    expect(await traces(world)).toEqual(before);
+    expect(await kept(world)).toEqual(before);
     expect(await value('select count(*)::integer from ops.erasures')).toBe(0);
   });
 
@@ -165,7 +187,7 @@ describe.each(backends)('on %s', (backend) => {
   });
 
   test('a repeated erasure finds nothing left', async () => {
-    expect((await erase(world, '1-555-777-0001')).removed).toEqual({});
+    expect((await erase(world, '1-555-777-0001', atOnce)).removed).toEqual({});
   });
 
   test('what the person does later is answered, and kept out', async () => {
@@ -195,6 +217,35 @@ describe.each(backends)('on %s', (backend) => {
     expect(kept.every(({ body }) => body === '')).toBe(true);
   });
 
+  test('unread texts that were erased, or come later, are no lost texts of their line', async () => {
+    const [{ line } = { line: '' }] = await query<{ line: string }>(
+      'select line from warehouse.sms_lines where deleted_at is null order by line limit 1',
+    );
+    const stranger = '15557770042';
+    const parts = {
+      db: world.context.database.db,
+      service: world.context.service as Service,
+      log: world.context.log,
+      pauses: world.context.pauses,
+      onAnswer: () => undefined,
+      onRings: world.context.ringer.ring,
+    };
+    const standing = async () => (await compareUnread(parts)).find((each) => each.line === line)?.state;
+    await sandbox.emit.sms({ line, number: stranger, text: 'Are you there?' });
+    await sandbox.emit.sms({ line, number: stranger, text: 'Hello?' });
+    await world.settled();
+    expect(await standing()).toBe('even');
+    await erase(world, stranger, atOnce);
+    expect(await standing()).toBe('even');
+    await sandbox.emit.sms({ line, number: stranger, text: 'And now?' });
+    await world.settled();
+    await until(async () => (await standing()) === 'even');
+    expect(await query('select from warehouse.sms_messages where number = $1', stranger)).toEqual([]);
+
+    await sandbox.emit.sms({ line, number: '15557770043', text: 'lost', announce: false });
+    expect(await standing()).toBe('behind');
+  });
+
   test('the log names nobody', () => {
     expect(world.logged()).not.toContain(number.slice(1));
     expect(world.logged()).not.toContain(name);
@@ -208,4 +259,50 @@ describe.each(backends)('on %s', (backend) => {
   test.each(['', '12', 'no number', '15557770001x', '1'.repeat(30)])('%j is no number to erase', async (text) => {
     await expect(erase(world, text)).rejects.toThrow(NotErasable);
   });
+});
+
+test('a receiver that was suspended since an erasure stores nothing of whom it does not know yet', async () => {
+  const { database, queues, log, pauses } = (worlds.get('redis') as World).context;
+  const { db, pool } = database;
+  const known = createErasedNumbers(db, log);
+  known.stop();
+  await known.refresh();
+  const inbox = createInbox(pool, pauses, () => undefined, known);
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770313');
+  await inbox.accept(telling('15557770313'));
+  await inbox.accept(telling('15557770314'));
+  const bodies = await query(
+    db,
+    `select body from ops.deliveries where received_at > now() - interval '5 seconds'`,
+    [],
+  );
+  expect(JSON.stringify(bodies)).not.toContain('15557770313');
+  expect(JSON.stringify(bodies)).toContain('15557770314');
+});
+
+test('of two erasures at once, a receiver misses neither', async () => {
+  const { database, queues, log } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  const [first, second] = ['15557770311', '15557770312'] as const;
+  const isThereOrWaits = async () => {
+    const rows = await query(
+      db,
+      `select where exists (select from ops.erasures where number_hash = ops.erasure_hash($1))
+         or exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`,
+      [second],
+    );
+    return rows.length > 0;
+  };
+  const { erasing } = await db.transaction().execute(async (tx) => {
+    await query(tx, 'insert into ops.erasures (number_hash) values (ops.erasure_hash($1))', [first]);
+    const erasing = eraseNumber({ db, queues, knownAfterMs: 0 }, second);
+    await until(isThereOrWaits);
+    await known.refresh();
+    return { erasing };
+  });
+  await erasing;
+  await known.refresh();
+  expect((await known.clear([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
 });

@@ -17,15 +17,25 @@ async function columnsWith({ query }: World, wanted: string): Promise<string[]> 
      where n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast') and c.relkind = 'r'
        and a.attnum > 0 and not a.attisdropped and format_type(a.atttypid, null) ~ 'text|json|char|tsvector|bigint|numeric'`,
   );
-  const found: string[] = [];
-  for (const { table, column } of columns) {
-    const rows = await query(
-      `select from ${table} where lower(regexp_replace(${column}::text, '[^0-9a-zA-Z]', '', 'g')) like '%' || $1 || '%' limit 1`,
-      wanted,
+  // Whole rows first, in one look: few tables hold anything, and their columns alone are looked at one by one.
+  const tables = [...new Set(columns.map(({ table }) => table))];
+  const suspects = new Set(await placesThatHold(tables.map((table) => [table, table, 'held::text'])));
+  return placesThatHold(
+    columns
+      .filter(({ table }) => suspects.has(table))
+      .map(({ table, column }) => [`${table}.${column}`, table, `held.${column}::text`]),
+  );
+
+  /** The names of those places, each a name, a table and a text of its rows, in which the words stand. */
+  async function placesThatHold(places: readonly (readonly [string, string, string])[]): Promise<string[]> {
+    if (places.length === 0) return [];
+    const looks = places.map(
+      ([name, table, text]) => `select '${name}' as name where exists (select from ${table} as held
+        where lower(regexp_replace(${text}, '[^0-9a-zA-Z]', '', 'g')) like '%' || $1 || '%')`,
     );
-    if (rows.length > 0) found.push(`${table}.${column}`);
+    const found = await query<{ name: string }>(looks.join(' union all '), wanted);
+    return found.map(({ name }) => name);
   }
-  return found;
 }
 
 async function keysWith({ context }: World, wanted: string): Promise<string[]> {

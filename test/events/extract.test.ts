@@ -44,6 +44,8 @@ const cases: [fact: string, file: string, pathType: EventType | undefined, hints
     'AccountSMS',
     [thread(ours, customer, '1'), thread(ours, customer, '2')],
   ],
+  ['a conversation as the API names it', 'sms-conversation.txt', 'AccountSMS', [thread(ours, customer)]],
+  ['the text that a receipt names', 'sms-receipt.txt', 'AccountSMS', [{ kind: 'message', messageId: '110167431' }]],
   ['an ended call', 'call-ended.txt', 'AccountEndedCalls', [call(ended, 'ended')]],
   ['an ended outgoing call', 'call-ended-outgoing.txt', 'AccountEndedCalls', [call('1783386669.2', 'ended')]],
   ["a user's ended call", 'call-ended.txt', 'UserEndedCalls', [call(ended, 'ended')]],
@@ -93,7 +95,6 @@ const cases: [fact: string, file: string, pathType: EventType | undefined, hints
 test.each(cases)('finds %s', (_fact, file, pathType, hints) => {
   const facts = received(fixture(file), pathType);
   expect(facts.hints).toEqual(hints);
-  expect(facts.isRecognized).toBe(hints.length > 0);
 });
 
 test.each(cases)('finds the same with the wrong content type: %s', (_fact, file, pathType, hints) => {
@@ -154,8 +155,14 @@ test('a body makes the query irrelevant', () => {
   expect(facts).toEqual(received(body, 'AccountSMS'));
 });
 
+test('the id of something else is no text, and one that no database can hold is none either', () => {
+  expect(received('{"id":110167431}', 'AccountEndedCalls').hints).toEqual([]);
+  expect(received('{"id":110167431}').hints).toEqual([]);
+  expect(received('{"id":"9999999999999999999","status":"sent"}', 'AccountSMS').hints).toEqual([]);
+});
+
 test('an empty request is kept as nothing', () => {
-  expect(received('', 'AccountSMS')).toMatchObject({ type: 'AccountSMS', hints: [], body: '', isRecognized: false });
+  expect(received('', 'AccountSMS')).toMatchObject({ type: 'AccountSMS', hints: [], body: '' });
 });
 
 test('the same event in another layout has the same fingerprint, another type or text has not', () => {

@@ -30,7 +30,6 @@ test('never throws and keeps storable text, whatever the bytes', () => {
       (body, pathType, query, contentType) => {
         const facts = extract({ pathType, contentType, query, body }, isOurLine);
         expect(facts.body.isWellFormed() && !facts.body.includes('\0')).toBe(true);
-        expect(facts.isRecognized).toBe(facts.hints.length > 0);
       },
     ),
     { numRuns: 2_000 },

@@ -69,6 +69,8 @@ describe.each(backends)('on %s, the log', (backend) => {
     await fetch(`${receiver.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}x` } });
     await brokenRequest(receiver.port);
 
+    // Else their reads would fail first, and the service be given a rest before this call is asked for.
+    await world.settled();
     sandbox.faults({ errorRate: 1, status: 500 });
     await world.deliver('AccountEndedCalls', { callId: id, callerNumber: said.number });
     await until(

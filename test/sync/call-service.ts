@@ -45,7 +45,8 @@ export function shownCall(id: string, more: object = {}): Record<string, unknown
 
 export function shownRecording(uniqueId: string, more: object = {}): Record<string, unknown> {
   const url = `https://media.example/${uniqueId}?signature=secret`;
-  return { uniqueId, callId: uniqueId, url, durationSeconds: 30, talkTimeSeconds: 20, from: '101', to: '102', ...more };
+  const times = { startTime: '2026-04-21T18:47:50Z', durationSeconds: 30, talkTimeSeconds: 20 };
+  return { uniqueId, callId: uniqueId, url, ...times, from: '101', to: '102', ...more };
 }
 
 export function shownTranscript(id: number, uniqueId: string, more: object = {}): Record<string, unknown> {

@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { queueSettings } from '../../config/queues.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording, shownTranscript } from './call-service.ts';
 import { type DeskOptions, openDesk } from './desk.ts';
 
@@ -59,6 +61,22 @@ test('a call that was not recorded settles without recordings and transcripts', 
   }));
   await readOnce();
   expect(await states(id)).toMatchObject({ recordings: 'none', transcripts: 'none' });
+});
+
+test('a call that turns out to be recorded has its recording read, also when a search saw it first', async () => {
+  const { id, desk, shows, readOnce } = await withCall((own) => ({
+    ...whole(own),
+    call: { data: shownCall(own, { recorded: false }) },
+  }));
+  await readOnce();
+  expect(await states(id)).toMatchObject({ recordings: 'none' });
+  await database.query('update warehouse.calls set is_recorded = true where call_id = $1', id);
+  shows({ call: { data: shownCall(id) } });
+  await readOnce();
+  expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
+  const asked = desk.service.asked.length;
+  await readOnce();
+  expect(desk.service.asked.length).toBe(asked + 1);
 });
 
 test('a missing recording is pending at first, and gone after the last look', async () => {
@@ -242,6 +260,27 @@ test('a leg that is no longer listed is marked deleted', async () => {
     { leg_key: id, is_deleted: false },
     { leg_key: '1700000000.5', is_deleted: true },
   ]);
+  expect(await database.value('select leg_count from warehouse.calls where call_id = $1', id)).toBe(1);
+});
+
+test('the API is asked for so many calls at a time, however many handlers have one to read', async () => {
+  const { handlers, reads } = queueSettings.calls;
+  const desk = await openDesk(database);
+  const gate = Promise.withResolvers<void>();
+  let asking = 0;
+  let most = 0;
+  desk.service.answer = async ({ path }) => {
+    asking += 1;
+    most = Math.max(most, asking);
+    await gate.promise;
+    asking -= 1;
+    return { data: shownCall(path.split('/').at(-1) ?? '') };
+  };
+  const turns = Promise.all(Array.from({ length: handlers }, () => desk.read('call', callId())));
+  await until(() => asking === reads);
+  gate.resolve();
+  expect(new Set(await turns)).toEqual(new Set(['mirrored']));
+  expect(most).toBe(reads);
 });
 
 test.each(['leg(1', 'a+b', 'x\0y'])('a leg whose uniqueId is %j keeps nothing else out', async (odd) => {

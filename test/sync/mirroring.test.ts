@@ -50,6 +50,29 @@ describe.each(backends)('on %s', (backend) => {
     ).toEqual([{ delivery_status: 'delivered' }]);
   });
 
+  test('a receipt that names nothing but its text has the thread read again', async () => {
+    const { id, number } = await sandbox.emit.sms({ direction: 'out', number: '15551115001', text: 'At nine' });
+    await world.settled();
+    await sandbox.emit.sms({ number, text: 'Nobody told of this', announce: false });
+    const answer = await world.deliver('AccountSMS', { messageId: id, status: 'delivered', timestamp: 1 });
+    expect(await answer.json()).toEqual({ received: 1 });
+    await world.settled();
+    expect(
+      await query('select body from warehouse.sms_messages where number = $1 order by message_id', number),
+    ).toEqual([{ body: 'At nine' }, { body: 'Nobody told of this' }]);
+  });
+
+  test('a receipt that is here before the text that it names is no less read', async () => {
+    const { id, number, line } = await sandbox.emit.sms({ direction: 'out', number: '15551115002', announce: false });
+    expect(await (await world.deliver('AccountSMS', { messageId: id, status: 'sent' })).json()).toEqual({
+      received: 0,
+    });
+    await world.deliver('AccountSMS', { id, direction: 'sent', fromNumber: line, toNumber: number });
+    await world.settled();
+    const body = JSON.stringify({ messageId: id, status: 'sent' });
+    await until(async () => (await value('select is_recognized from ops.deliveries where body = $1', body)) === true);
+  });
+
   test('a group has a thread of its own', async () => {
     const own = await line(world);
     const participants = ['15551120001', '15551120002'];
@@ -93,9 +116,9 @@ describe.each(backends)('on %s', (backend) => {
       transcriptAfterMs: 200,
     });
     expect(recordings.length).toBeGreaterThan(0);
-    await until(
-      async () => (await value(`select transcripts_state from warehouse.calls where call_id = $1`, id)) === 'complete',
-    );
+    const isWhole = `select transcripts_state = 'complete' and recordings_state = 'complete' and leg_count > 0
+      from warehouse.calls where call_id = $1`;
+    await until(async () => (await value(isWhole, id)) === true);
     expect(
       await query(
         'select recordings_state, recording_count, transcript_count, leg_count from warehouse.calls where call_id = $1',

@@ -45,6 +45,22 @@ describe('a failed read', () => {
     );
   });
 
+  test.each([0, 1])('that is told to wait %i ms again and again waits longer from try to try', (retryAfterMs) => {
+    const waits = [0, 1, 2, 3, 50].map((attempts) => {
+      const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts, misses: 0 }, half);
+      return outcome.kind === 'retry' ? outcome.afterMs : 0;
+    });
+    expect(waits).toEqual([750, 2_250, 7_500, 22_500, 30_000]);
+  });
+
+  test('waits a quarter of an hour at most, and a little, whatever it is told', () => {
+    const year = 365 * 86_400_000;
+    expect(outcomeOf(error('rate_limited', { retryAfterMs: 73 * year }), first, () => 0)).toMatchObject({
+      kind: 'retry',
+      afterMs: 900_000,
+    });
+  });
+
   test.each(['circuit_open', 'aborted'] as const)('with %s burns nothing', (code) => {
     expect(outcomeOf(error(code), first, half)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
   });

@@ -22,8 +22,8 @@ const isDeleted = (id: string) =>
   database.value('select deleted_at is not null from warehouse.calls where call_id = $1', id);
 const endParking = () => database.query(`update ops.streams set parked_until = now()`);
 
-async function withCall(shown: ShownCall = {}) {
-  const id = callId();
+async function withCall(shown: ShownCall = {}, secondsAgo = 30) {
+  const id = callId(secondsAgo);
   const calls = new Map<string, ShownCall>([[id, { call: { data: shownCall(id) }, ...shown }]]);
   const desk = await openDesk(database);
   const usual = callService(calls);
@@ -132,6 +132,19 @@ describe('recordings that the role may not hear', () => {
     expect(await database.query('select kind from ops.streams')).toEqual([]);
   });
 
+  test('are asked for again when the role may have been given, ever more seldom', async () => {
+    for (const days of [0, 30]) {
+      const { id, desk } = await withCall({ recordings: denied }, days * 86_400);
+      await desk.read('recordings', id);
+      const [target] = await database.query<{ days: number }>(
+        `select extract(epoch from due_at - now())::float8 / 86400 as days from ops.sync_targets
+         where kind = 'recordings' and key = $1 and dirty_version > clean_version`,
+        id,
+      );
+      expect(target?.days).toBeCloseTo(Math.max(1, days), 1);
+    }
+  });
+
   test('keep what was heard before', async () => {
     const { id, desk, calls } = await withCall();
     calls.set(id, { call: { data: shownCall(id) }, recordings: { data: [shownRecording(id)] } });
@@ -182,6 +195,24 @@ test('a target that the service calls malformed settles refused until a new hint
   expect(await targetOf('call', id)).toMatchObject({ state: 'refused', is_owed: false });
   expect(await desk.read('call', id)).toBe('mirrored');
 });
+
+test.each(['users', 'lines'] as const)(
+  '%s that are refused once are read again, for no event ever tells of them',
+  async (kind) => {
+    for (const reply of [
+      { error: 'permission_denied', status: 403 },
+      { error: 'invalid_request', status: 400 },
+    ]) {
+      const desk = await openDesk(database);
+      desk.service.answer = () => reply;
+      await desk.read(kind, 'all');
+      expect(await targetOf(kind, 'all')).toMatchObject({ is_owed: true });
+      desk.service.answer = () => ({ data: [] });
+      await desk.pass({ kind, key: 'all' });
+      expect(await desk.turn(kind, 'all')).toBe('mirrored');
+    }
+  },
+);
 
 test('a hint during a read leaves its target owed, and causes another read', async () => {
   const { id, desk } = await withCall();

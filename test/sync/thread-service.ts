@@ -8,10 +8,12 @@ export interface ShownMessage {
 }
 
 export interface ThreadHabits {
-  readonly order?: 'newest first' | 'oldest first' | 'newest first, shuffled inside pages';
+  readonly order?: 'newest first' | 'oldest first' | 'newest first, shuffled inside pages' | 'another each time';
   /** A larger `limit` is refused with 400. */
   readonly limit?: number;
   readonly heedsOffset?: boolean;
+  /** An offset at which nothing stands is refused with 400. */
+  readonly refusesBeyond?: boolean;
   readonly beside?: Readonly<Record<string, unknown>>;
   /** What happens to the thread after a page was shown. */
   readonly afterPage?: (page: number) => void;
@@ -24,7 +26,8 @@ export function messages(count: number, first = 1, more: object = {}): ShownMess
 
 export function message(id: number, more: object = {}): ShownMessage {
   const sentAt = new Date(Date.UTC(2026, 3, 21) + id * 60_000).toISOString();
-  return { id, direction: 'in', from: '15550000002', to: '15550000001', text: `text ${id}`, sentAt, ...more };
+  const parties = { from: '15550000002', to: '15550000001' };
+  return { id, direction: 'in', ...parties, text: `text ${id}`, sentAt, read: false, ...more };
 }
 
 /** Answers thread reads out of `thread`, oldest first as kept, with one service's habits. */
@@ -38,7 +41,10 @@ export function threadService(
     const limit = Number(query.get('limit') ?? Math.min(50, largest));
     if (limit > largest) return { error: 'invalid_request', status: 400 };
     const offset = heedsOffset ? Number(query.get('offset') ?? 0) : 0;
+    if (habits.refusesBeyond && offset > 0 && offset >= thread().length)
+      return { error: 'invalid_request', status: 400 };
     const ordered = order === 'oldest first' ? [...thread()] : thread().toReversed();
+    if (order === 'another each time') ordered.sort(() => Math.random() - 0.5);
     const shown = ordered.slice(offset, offset + limit);
     const listed = order === 'newest first, shuffled inside pages' ? shuffled(shown) : shown;
     page += 1;

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
+import { notFound } from '../world/service.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { message, messages, type ShownMessage, type ThreadHabits, threadService } from './thread-service.ts';
 
@@ -159,6 +160,62 @@ test('a later message is found behind a page of messages of one moment, oldest f
   expect(await mirrored(key)).toEqual(ids(thread.messages));
 });
 
+test('messages that come in front while pages are read leave the read whole', async () => {
+  const { desk, key, thread } = await withThread(messages(130), {
+    limit: 25,
+    afterPage: (page) => void (page % 2 === 1 && page < 6 && thread.messages.push(message(200 + page))),
+  });
+  await desk.read('thread', key);
+  expect(await mirrored(key)).toEqual(ids(thread.messages));
+  const [, number] = key.split('/');
+  expect(
+    await database.value('select is_thread_complete from warehouse.sms_conversations where number = $1', number),
+  ).toBe(true);
+});
+
+test('a page in the middle that comes empty once deletes nothing', async () => {
+  const { desk, key, thread } = await withThread(messages(130));
+  await desk.read('thread', key);
+  thread.messages.push(...messages(130, 1_000));
+  await database.query('update warehouse.sms_conversations set is_reread_owed = true');
+  const whole = desk.service.answer;
+  let isFirst = true;
+  desk.service.answer = async (asked) => {
+    const answer = await whole(asked);
+    const isEmpty = isFirst && Number(asked.query.get('offset') ?? 0) > 0;
+    if (isEmpty) isFirst = false;
+    return isEmpty ? { data: { messages: [], markedRead: false } } : answer;
+  };
+  await desk.read('thread', key);
+  expect(await mirrored(key)).toEqual(ids(thread.messages));
+});
+
+test('a list in another order each time is never taken for whole, deletes nothing, and is asked for less and less', async () => {
+  const { desk, key, thread, behave } = await withThread(messages(150));
+  await desk.read('thread', key);
+  behave({ order: 'another each time' });
+  await database.query('update warehouse.sms_conversations set is_reread_owed = true');
+  for (let time = 0; time < 5; time += 1) {
+    await desk.read('thread', key);
+    expect(await mirrored(key)).toEqual(ids(thread.messages));
+  }
+  const dueIn = () =>
+    database.value('select extract(epoch from due_at - now())::float8 from ops.sync_targets where key = $1', key);
+  expect(await dueIn()).toBeGreaterThan(50);
+  await database.query(`update warehouse.sms_conversations set complete_read_at = now() - interval '1 hour'`);
+  await desk.read('thread', key);
+  expect(await dueIn()).toBeGreaterThan(800);
+});
+
+test('an offset beyond the end may be refused', async () => {
+  for (const count of [1, 2, 130]) {
+    const { desk, key, thread } = await withThread(messages(count), { refusesBeyond: true });
+    expect(await desk.read('thread', key)).toBe('mirrored');
+    expect(await mirrored(key)).toEqual(ids(thread.messages));
+    expect(desk.service.asked.length).toBeLessThan(5);
+  }
+});
+
 describe('an offset that is not heeded', () => {
   test('mirrors the first page and deletes nothing', async () => {
     const { desk, key } = await withThread(messages(60), { heedsOffset: false, limit: 25 });
@@ -200,11 +257,29 @@ test('a thread that was emptied keeps its row, marked deleted', async () => {
   await desk.read('thread', key);
   thread.messages = [];
   await desk.read('thread', key);
+  expect(await mirrored(key), 'one empty answer is no proof').toEqual([1, 2, 3]);
+  await desk.readAll('thread', key, 2);
   expect(await mirrored(key)).toEqual([]);
   const [, number] = key.split('/');
   expect(
     await database.value('select deleted_at is not null from warehouse.sms_conversations where number = $1', number),
   ).toBe(true);
+});
+
+test('a thread that is not found any more is marked deleted, and counts nothing', async () => {
+  const { desk, key } = await withThread(messages(3));
+  await desk.read('thread', key);
+  desk.service.answer = () => notFound;
+  expect((await desk.readAll('thread', key)).at(-1)).toBe('gone');
+  expect(await mirrored(key)).toEqual([]);
+  const [, number] = key.split('/');
+  expect(
+    await database.query(
+      `select deleted_at is not null as is_deleted, message_count, last_message_at, last_direction
+       from warehouse.sms_conversations where number = $1`,
+      number,
+    ),
+  ).toEqual([{ is_deleted: true, message_count: 0, last_message_at: null, last_direction: null }]);
 });
 
 test('an empty thread that was never seen leaves no row', async () => {
@@ -216,45 +291,25 @@ test('an empty thread that was never seen leaves no row', async () => {
   ).toBe(0);
 });
 
-test('asks for a group by its participants, and keeps it apart from the thread of two', async () => {
-  const group = ['15557770001', '15557770002'];
-  const desk = await openDesk(database);
-  desk.service.answer = ({ query }) => {
-    const isGroup = query.get('groupParticipants') !== null;
-    return {
-      data: { messages: isGroup ? [message(2, { groupParticipants: group })] : [message(1)], markedRead: false },
-    };
-  };
-  await desk.read('thread', `${line}/15557770001`);
-  await desk.read('thread', `${line}/15557770001/${group.join(',')}`);
-  expect(desk.service.asked.map(({ query }) => query.get('groupParticipants'))).toContain(group.join(','));
-  expect(
-    await database.query(
-      `select c.participants_key, m.message_id from warehouse.sms_conversations c
-       join warehouse.sms_messages m using (conversation_id) where c.number = $1 order by 1`,
-      group[0],
-    ),
-  ).toEqual([
-    { participants_key: '', message_id: '1' },
-    { participants_key: group.join(','), message_id: '2' },
-  ]);
-});
-
-test('a group message listed in a thread of two points at the group', async () => {
-  const group = ['15557780001', '15557780002'];
-  const desk = await openDesk(database);
-  desk.service.answer = () => ({
-    data: { messages: [message(5, { groupParticipants: [...group, line] }), message(6)] },
-  });
-  await desk.read('thread', `${line}/15557780001`);
-  expect(desk.rings.map(({ kind, key }) => `${kind} ${key}`)).toContain(
-    `thread ${line}/15557780001/${group.join(',')}`,
-  );
-  expect(await mirrored(`${line}/15557780001`)).toEqual([6]);
-});
-
 test('never marks what it reads as read', async () => {
   const { desk, key } = await withThread(messages(60), { limit: 25 });
   await desk.read('thread', key);
   expect(desk.service.asked.filter(({ query }) => query.has('markRead'))).toEqual([]);
+});
+
+test('ids beyond what a double holds are mirrored digit by digit, and read on from', async () => {
+  const desk = await openDesk(database);
+  const key = `${line}/15557800001`;
+  const ids = ['9007199254740993', '9007199254740995', '9007199254740997'];
+  const shown = ids.map((id, at) => JSON.stringify(message(at + 1)).replace(/"id":\d+/, `"id":${id}`));
+  desk.service.answer = ({ query }) =>
+    Number(query.get('offset') ?? 0) < shown.length
+      ? { body: `{"data":{"messages":[${shown.toReversed().join()}]}}` }
+      : { data: { messages: [] } };
+  expect(await desk.read('thread', key)).toBe('mirrored');
+  expect(await desk.read('thread', key)).toBe('mirrored');
+  const [, number] = key.split('/');
+  expect(
+    await database.query('select message_id from warehouse.sms_messages where number = $1 order by 1', number),
+  ).toEqual(ids.map((id) => ({ message_id: id })));
 });

@@ -91,6 +91,43 @@ describe('a call', () => {
   });
 });
 
+describe('the legs of a call', () => {
+  const writeCall = (id: string, fetchSeq: number, found: object) =>
+    write((tx) =>
+      writeCalls(
+        tx,
+        asRead(call, [{ id, ...found }]).map((each) => ({ call: each, read: readNumber(fetchSeq) })),
+      ),
+    );
+  const legsOf = async (id: string) => {
+    const rows = await database.query<{ leg_key: string }>(
+      'select leg_key from warehouse.call_legs where call_id = $1 and deleted_at is null order by ordinal',
+      id,
+    );
+    return rows.map(({ leg_key }) => leg_key);
+  };
+
+  test('are mirrored though a search that began later was written first, and shows none', async () => {
+    const id = '1700000011.1';
+    await writeCall(id, 2, { talkTimeSeconds: 7 });
+    await writeCall(id, 1, { talkTimeSeconds: 5, legs: [{ uniqueId: '1.1' }, { uniqueId: '1.2' }] });
+    expect(await legsOf(id)).toEqual(['1.1', '1.2']);
+    expect(
+      await database.query('select leg_count, talk_seconds, fetch_seq from warehouse.calls where call_id = $1', id),
+    ).toEqual([{ leg_count: 2, talk_seconds: 7, fetch_seq: '2' }]);
+  });
+
+  test('stay those of their newest read', async () => {
+    const id = '1700000011.2';
+    await writeCall(id, 5, { legs: [{ uniqueId: '1.1' }] });
+    await writeCall(id, 7, { talkTimeSeconds: 7 });
+    await writeCall(id, 4, { legs: [{ uniqueId: '1.1' }, { uniqueId: '1.2' }] });
+    expect(await legsOf(id)).toEqual(['1.1']);
+    await writeCall(id, 6, { legs: [{ uniqueId: '1.2' }] });
+    expect(await legsOf(id)).toEqual(['1.2']);
+  });
+});
+
 test('a recording that a newer read no longer listed stays deleted', async () => {
   const callId = '1700000002.1';
   const writeOnes = (fetchSeq: number, rows: object[]) =>

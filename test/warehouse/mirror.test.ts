@@ -113,11 +113,54 @@ test('what is not reported stays NULL, and zero, false and empty text stay what 
   ]);
 });
 
+test('a settled column keeps the value that it has, and is no change of the content', async () => {
+  const write = (fetchSeq: number, recordings_state: string | undefined) =>
+    database.db
+      .transaction()
+      .execute((tx) =>
+        upsert(tx, calls, [{ read: readNumber(fetchSeq), row: { call_id: '1700000003.1', recordings_state } }]),
+      );
+  const held = async () => {
+    const [row] = await database.query(
+      `select recordings_state, changed_at from warehouse.calls where call_id = '1700000003.1'`,
+    );
+    return row;
+  };
+  await write(1, undefined);
+  const before = await held();
+  await write(2, 'none');
+  expect(await held()).toEqual({ recordings_state: 'none', changed_at: before?.changed_at });
+  await write(3, undefined);
+  expect(await held()).toMatchObject({ recordings_state: 'none' });
+  await write(4, 'complete');
+  expect(await held()).toMatchObject({ recordings_state: 'none' });
+});
+
 test('NUL and half characters in a text are replaced, and the rest of the text is kept', async () => {
   const id = freshKey();
   await write(1, { user_id: id, title: 'a\0b', company: 'half \ud83d, whole \u{1f600}' });
   expect(await user(id)).toMatchObject({ title: 'a\ufffdb', company: 'half \ufffd, whole \u{1f600}' });
 });
+
+test.each([['\u001d'], ['\u001e'], ['\u001f'], ['a\u001eb\u001f'], [''], ['\u001e\u001e'], ['\u001d\u001e\u001d']])(
+  'the text %j is kept as it is, beside any other',
+  async (title) => {
+    const [id, other, none] = [freshKey(), freshKey(), freshKey()];
+    await database.db.transaction().execute((tx) =>
+      upsert(tx, users, [
+        { read: readNumber(1), row: { user_id: id, title } },
+        { read: readNumber(1), row: { user_id: other, title: 'plain' } },
+        { read: readNumber(1), row: { user_id: none } },
+      ]),
+    );
+    await write(1, { user_id: freshKey(), title });
+    expect(await Promise.all([id, other, none].map(async (each) => (await user(each))?.title))).toEqual([
+      title,
+      'plain',
+      null,
+    ]);
+  },
+);
 
 test('a number beyond its column reads as not reported', async () => {
   await database.db.transaction().execute((tx) =>
@@ -206,6 +249,10 @@ test('a receipt is appended when it first comes and whenever it changes', async 
   expect(await statuses()).toEqual(['queued']);
   await write(5, 'delivered');
   await write(4, 'queued');
+  expect(await statuses()).toEqual(['queued', 'delivered']);
+  // One answer lacks it, and the next has it again.
+  await write(6);
+  await write(7, 'delivered');
   expect(await statuses()).toEqual(['queued', 'delivered']);
 });
 

@@ -40,13 +40,13 @@ test('every file is one view, named as the file, with its comments', async () =>
 test('a view whose text changed is made anew, one that is gone is dropped, and the others are left alone', async () => {
   await using database = openDatabase(url);
   const identity = (name: string) => database.value('select $1::regclass::oid::integer', `reporting.${name}`);
-  const before = { daily: await identity('call_daily'), dates: await identity('dim_date') };
-  await database.query(`create view reporting.of_yesterday as select * from reporting.call_interval`);
+  const before = { agents: await identity('agent_daily'), dates: await identity('dim_date') };
+  await database.query(`create view reporting.of_yesterday as select * from reporting.dim_user`);
   await database.query(`insert into ops.views (view_name, text_hash) values ('of_yesterday', 'x')`);
-  await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_interval'`);
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'dim_user'`);
   await migrate(url, log);
   expect(await database.value(`select to_regclass('reporting.of_yesterday')`)).toBeNull();
-  expect(await identity('call_daily')).not.toBe(before.daily);
+  expect(await identity('agent_daily')).not.toBe(before.agents);
   expect(await identity('dim_date')).toBe(before.dates);
   expect(await database.value(`select count(*)::integer from ops.views where text_hash in ('another', 'x')`)).toBe(0);
 });

@@ -9,6 +9,8 @@ export interface Content<T> {
   drift: readonly Drift[];
   /** Rows left out because nothing identified them. */
   omitted: number;
+  /** Where a value could not be had that the specification always gives. */
+  lacking: readonly string[];
   /** Whether absence from this answer means anything: no row was left out and nothing hints at more pages. */
   isComplete: boolean;
 }
@@ -46,8 +48,9 @@ export function readAnswer<T>(body: string, read: Read<T>): Content<T> {
   const reading = createReading();
   for (const key of siblings) reading.note('unknown_key', '', shownKey(key), jsonType(envelope[key]));
   const data = read(envelope.data, reading);
-  const { drift, omitted } = reading;
-  return { data, siblings: siblings.map(shownKey), drift, omitted, isComplete: omitted === 0 && siblings.length === 0 };
+  const { drift, omitted, lacking } = reading;
+  const isComplete = omitted === 0 && siblings.length === 0;
+  return { data, siblings: siblings.map(shownKey), drift, omitted, lacking, isComplete };
 }
 
 /** The error envelope, or `undefined` for anything else: a proxy's page proves nothing about the service. */

@@ -24,13 +24,14 @@ const none: readonly string[] = Object.freeze([]);
 /**
  * A reader of one kind of object. It fails only for what is no object or lacks its identity; every other surprise costs
  * one field and is noted. Keys of an object that the specification leaves open (`isOpen`) are collected without a note.
+ * What the specification `always` gives and this object does not is kept as lacking.
  */
 export function fields<const S extends Shape, const Id extends keyof S & string = never>(
   shape: S,
-  options: { identity?: readonly Id[]; isOpen?: boolean } = {},
+  options: { identity?: readonly Id[]; always?: readonly (keyof S & string)[]; isOpen?: boolean } = {},
 ): Field<Entity<S, Id>> {
   const readers = new Map<string, Field<unknown>>(Object.entries(shape));
-  const identity = options.identity ?? [];
+  const { identity = [], always = [] } = options;
   // Copied for every row, so that all rows share one layout, whatever keys came and in whatever order.
   const blank = {
     ...Object.fromEntries(Object.keys(shape).map((key) => [key, undefined])),
@@ -62,6 +63,7 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
       reading.note('missing_key', path, name, jsonType(value[name]));
       return undefined;
     }
+    for (const name of always) if (entity[name] === undefined) reading.lack(path, name);
     entity.raw = value;
     entity.unknownKeys = unknownKeys ?? none;
     return entity as Entity<S, Id>;
@@ -93,9 +95,17 @@ export function rows<T>(entity: Field<T>): Field<readonly T[]> {
   };
 }
 
-/** The rows of an answer that is nothing without its list; throws `UnreadableData` when it is no list. */
+/**
+ * The rows of an answer that is nothing without its list; throws `UnreadableData` when it is no list. `null` is how some
+ * write an empty one: it is read so, and proves no absence.
+ */
 export function requiredRows<T>(value: unknown, entity: Field<T>, reading: Reading, where: string): readonly T[] {
   if (Array.isArray(value)) return readRows(value, entity, reading, `${where}[]`);
+  if (value === null) {
+    reading.note('null', '', where, 'null');
+    reading.omit();
+    return [];
+  }
   throw new UnreadableData(`\`${where}\` should be an array, and ${jsonType(value)} came`);
 }
 

@@ -19,8 +19,12 @@ export interface Reading {
   note(what: Drift['what'], parent: string, key: string, sample: string): void;
   /** Counts a row that was left out because nothing identifies it. */
   omit(): void;
+  /** Keeps where a value could not be had that the specification always gives. */
+  lack(parent: string, key: string): void;
   readonly drift: readonly Drift[];
   readonly omitted: number;
+  /** Places, as in {@link Drift.path}. */
+  readonly lacking: readonly string[];
 }
 
 // An answer whose keys are data must not become as many drifts.
@@ -28,10 +32,11 @@ const mostDrifts = 200;
 
 export function createReading(): Reading {
   const found = new Map<string, Drift>();
+  const lacking = new Set<string>();
   let omitted = 0;
   return {
     note(what, parent, key, sample) {
-      const path = parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
+      const path = pathOf(parent, key);
       const same = `${what} ${path} ${sample}`;
       const known = found.get(same);
       if (known) known.count += 1;
@@ -40,13 +45,23 @@ export function createReading(): Reading {
     omit() {
       omitted += 1;
     },
+    lack(parent, key) {
+      lacking.add(pathOf(parent, key));
+    },
     get drift() {
       return [...found.values()];
     },
     get omitted() {
       return omitted;
     },
+    get lacking() {
+      return [...lacking];
+    },
   };
+}
+
+function pathOf(parent: string, key: string): string {
+  return parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
 }
 
 /** The JSON type of a value, for drift and error messages. */

@@ -45,6 +45,16 @@ export const integer: Field<number> = (value, reading, parent, key) => {
   return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
 };
 
+const largestId = 2n ** 63n - 1n;
+
+/** An id: an integer, and beyond what a double holds exactly its digits as text, up to 64 bits. Never another number. */
+export const id: Field<number | string> = (value, reading, parent, key) => {
+  const isLong = typeof value === 'string' && /^[1-9]\d{15,18}$/.test(value) && BigInt(value) <= largestId;
+  if (!isLong) return integer(value, reading, parent, key);
+  reading.note('unknown_value', parent, key, 'long');
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+};
+
 const largestCount = 2 ** 31 - 1;
 
 /** An integer that a four-byte column holds: counts, seconds, scores. */

@@ -35,6 +35,13 @@ export type CallSummary = Entity<typeof summaryShape, 'id'>;
 
 export const callSummary = fields(summaryShape, { identity: ['id'] });
 
+/** A call that has not ended says as much as one that has, but for its end; who called whom is empty text, not nothing. */
+const always = [
+  ...(['direction', 'status', 'statusCode', 'startTime', 'durationSeconds', 'talkTimeSeconds'] as const),
+  ...(['callerType', 'callerNumber', 'calledType', 'calledNumber', 'dialledNumber'] as const),
+  ...(['transferred', 'abandoned', 'recorded', 'repeated', 'legs'] as const),
+];
+
 // The specification names `bridgedFromCallId` alone. The rest are a call's own names, read where a leg has them; its
 // words for direction and status are open.
 const legShape = {
@@ -55,4 +62,4 @@ const callShape = { ...summaryShape, legs: rows(fields(legShape, { isOpen: true 
 /** One call with its legs (section 4.6); `legs` is undefined when the answer had none to read. */
 export type Call = Entity<typeof callShape, 'id'>;
 
-export const call = fields(callShape, { identity: ['id'] });
+export const call = fields(callShape, { identity: ['id'], always });

@@ -1,11 +1,11 @@
 import { type Entity, fields } from '../answers/fields.ts';
-import { flag, instant, integer, list, messageDirection, text } from '../answers/values.ts';
+import { flag, id, instant, integer, list, messageDirection, text } from '../answers/values.ts';
 
 /** A carrier's receipt (section 2.6): its words are the carrier's own. */
 const deliveryShape = { status: text, error: text, at: instant };
 
 const shape = {
-  id: integer,
+  id,
   direction: messageDirection,
   from: text,
   to: text,
@@ -26,4 +26,7 @@ const shape = {
 /** A message of a thread (section 2.6). `media` are secrets. */
 export type Message = Entity<typeof shape, 'id'>;
 
-export const message = fields(shape, { identity: ['id'] });
+export const message = fields(shape, {
+  identity: ['id'],
+  always: ['direction', 'from', 'to', 'text', 'sentAt', 'read'],
+});

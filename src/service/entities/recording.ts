@@ -15,4 +15,7 @@ const shape = {
 /** A recorded leg (section 2.10). `url` is a secret: whoever holds it can play the audio. */
 export type Recording = Entity<typeof shape, 'uniqueId'>;
 
-export const recording = fields(shape, { identity: ['uniqueId'] });
+export const recording = fields(shape, {
+  identity: ['uniqueId'],
+  always: ['callId', 'url', 'startTime', 'durationSeconds', 'talkTimeSeconds', 'from', 'to'],
+});

@@ -1,5 +1,5 @@
 import { type Entity, fields, rows } from '../answers/fields.ts';
-import { count, decimal, flag, integer, list, text, word } from '../answers/values.ts';
+import { count, decimal, flag, id, list, text, word } from '../answers/values.ts';
 
 const kind = word('sms', 'mms');
 
@@ -15,7 +15,7 @@ const billingShape = {
 };
 
 const messageShape = {
-  id: integer,
+  id,
   to: list(text),
   type: kind,
   status: text,

@@ -1,5 +1,5 @@
 import { type Entity, fields, rows } from '../answers/fields.ts';
-import { callId, count, decimal, flag, integer, list, text } from '../answers/values.ts';
+import { callId, count, decimal, flag, id, list, text } from '../answers/values.ts';
 
 const segmentShape = { start: decimal, end: decimal, speaker: count, text };
 const kpiShape = { name: text, value: count, note: text };
@@ -8,7 +8,7 @@ const kpiShape = { name: text, value: count, note: text };
 export type Segment = Entity<typeof segmentShape>;
 
 const shape = {
-  id: integer,
+  id,
   callId,
   recording: text,
   segments: rows(fields(segmentShape)),
@@ -32,4 +32,4 @@ const shape = {
 /** The transcript of one recorded leg (section 2.11). A score that is undefined was not given: it is not zero. */
 export type Transcript = Entity<typeof shape, 'id'>;
 
-export const transcript = fields(shape, { identity: ['id'] });
+export const transcript = fields(shape, { identity: ['id'], always: ['callId', 'recording', 'segments'] });

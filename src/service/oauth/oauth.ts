@@ -60,8 +60,10 @@ export interface OAuth {
   /**
    * Trades the refresh token for new tokens; the old one is worthless afterwards. `unauthenticated` with `effect: 'none'`
    * is a refusal: log in again. `effect: 'unknown'` is a lost answer: the token may be used up, and only another try tells.
+   * `beforeItLeaves` is awaited when the addresses are known and the token is shown to nobody yet; it rejects with whatever
+   * that rejects with, and nothing is sent then.
    */
-  refresh(client: Pick<Client, 'clientId'>, before: Refreshable): Promise<Tokens>;
+  refresh(client: Pick<Client, 'clientId'>, before: Refreshable, beforeItLeaves?: () => Promise<void>): Promise<Tokens>;
   close(): Promise<void>;
 }
 
@@ -169,11 +171,14 @@ export function createOAuth({ baseUrl, log, limits, now = Date.now }: OAuthOptio
       }
     },
 
-    async refresh({ clientId }, before) {
+    async refresh({ clientId }, before, beforeItLeaves) {
       const sent = errand('oauth.refresh');
+      const configuration = await configure(sent, clientId).catch((error: unknown) => {
+        throw sent.explain(error);
+      });
+      await beforeItLeaves?.();
       try {
         const library = await loadLibrary();
-        const configuration = await configure(sent, clientId);
         const askedAt = now();
         const answer = await library.refreshTokenGrant(configuration, before.refreshToken);
         const tokens = requireTokens('oauth.refresh', answer, before, askedAt);

@@ -29,7 +29,8 @@ export interface CircuitState {
 /** Leave for one try. Exactly one of its endings is to be called; those of an older era change nothing. */
 export interface Permit {
   succeeded(): void;
-  failed(): void;
+  /** The service may have asked to be left alone for so many milliseconds. */
+  failed(retryAfterMs?: number): void;
   /** The caller gave up: this says nothing about the service. */
   abandoned(): void;
 }
@@ -73,27 +74,29 @@ export function createCircuit(
     onChange(current());
   }
 
-  function open(forMs: number): void {
+  function open(forMs: number, askedMs = 0): void {
     openMs = Math.min(forMs, policy.maxOpenMs);
-    openUntil = now() + openMs;
+    openUntil = now() + Math.max(openMs, Math.min(askedMs, policy.maxOpenMs));
     change('open');
   }
 
   function permit(): Permit {
     const mine = era;
-    const inMyEra = (act: () => void) => () => {
-      if (mine === era) act();
-    };
+    const inMyEra =
+      <A extends unknown[]>(act: (...given: A) => void) =>
+      (...given: A) => {
+        if (mine === era) act(...given);
+      };
     return {
       succeeded: inMyEra(() => {
         failures = [];
         if (state === 'half_open') change('closed');
       }),
-      failed: inMyEra(() => {
+      failed: inMyEra((retryAfterMs?: number) => {
         failures = [...failures, now()].slice(-policy.failures);
-        if (state === 'half_open') open(openMs * 2);
+        if (state === 'half_open') open(openMs * 2, retryAfterMs);
         else if (failures.length === policy.failures && now() - (failures[0] ?? 0) <= policy.windowMs) {
-          open(policy.openMs);
+          open(policy.openMs, retryAfterMs);
         }
       }),
       abandoned: inMyEra(() => {

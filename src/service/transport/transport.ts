@@ -171,7 +171,7 @@ export function createTransport(parts: TransportParts): Transport {
       }
       status ??= error.status;
       if (error.code === 'aborted') permit.abandoned();
-      else if (isHostFailure(error)) permit.failed();
+      else if (isHostFailure(error)) permit.failed(error.retryAfterMs);
       else permit.succeeded();
       tell(error.code);
       throw error;

@@ -1,6 +1,6 @@
 import { bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { priorities } from '../../inbox/target.ts';
-import { type Database, query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { recordHours } from './coverage.ts';
 import { createCallLister, type ListerParts, type Listing, type OnPage } from './listing.ts';
 import { mirrorPage } from './mirroring.ts';
@@ -48,7 +48,12 @@ export async function backfillCalls(
   const asked = wholeHours(span);
   const { id, doneUntil, isResumed } = await openBackfill(db, asked, withArtefacts);
   const lister = createCallLister(parts);
-  const consequences = { readWith: withArtefacts ? priorities.history : undefined, isWatched: false, pauses };
+  const consequences = {
+    readWith: withArtefacts ? priorities.history : undefined,
+    readsUnread: withArtefacts,
+    isWatched: false,
+    pauses,
+  };
   const doubts: string[] = [];
   let mirrored = 0;
   let hours = 24;
@@ -79,17 +84,15 @@ export async function backfillCalls(
     const listing = signal.aborted ? undefined : await list(part);
     if (!listing) break;
     const { calls, doubt } = listing;
-    await retryDeadlock(() =>
-      db.transaction().execute(async (tx) => {
-        const unlisted = await recordHours(tx, { hours: hoursOf(part), calls, doubt });
-        await bumpTargets(
-          tx,
-          unlisted.map((key) => ({ kind: 'call', key, priority: priorities.history })),
-          pauses,
-        );
-        await saveCursor(tx, id, part.to, calls.size);
-      }),
-    );
+    await inTransaction(db, async (tx) => {
+      const unlisted = await recordHours(tx, { hours: hoursOf(part), calls, doubt });
+      await bumpTargets(
+        tx,
+        unlisted.map((key) => ({ kind: 'call', key, priority: priorities.history })),
+        pauses,
+      );
+      await saveCursor(tx, id, part.to, calls.size);
+    });
     if (doubt !== undefined) doubts.push(`${new Date(part.from * 1_000).toISOString()}: ${doubt}`);
     at = part.to;
     onProgress(progress());
@@ -113,20 +116,33 @@ function wholeHours({ from, to }: Span): Span {
   return { from: begin, to: Math.max(begin, Math.min(Math.ceil(to / hour) * hour, lastEnd)) };
 }
 
+/** Goes on with an unfinished run of the same begin: asked for again without an end, it ends later than it did. */
 async function openBackfill(
   db: Database,
   { from, to }: Span,
   withArtefacts: boolean,
 ): Promise<{ id: string; doneUntil: number; isResumed: boolean }> {
-  const [opened] = await query<{ backfill_id: string; done_until: number; is_resumed: boolean }>(
-    db,
-    `insert into ops.backfills as b (stream, asked_from, asked_to, has_artefacts, done_until)
-     values ('calls', to_timestamp($1), to_timestamp($2), $3, to_timestamp($1))
-     on conflict (stream, asked_from, asked_to, has_artefacts) where finished_at is null
-       do update set done_until = b.done_until
-     returning backfill_id, extract(epoch from done_until)::integer as done_until, done_until > asked_from as is_resumed`,
-    [from, to, withArtefacts],
+  const returned = `backfill_id, extract(epoch from done_until)::integer as done_until, done_until > asked_from as is_resumed`;
+  const ask = (text: string) =>
+    query<{ backfill_id: string; done_until: number; is_resumed: boolean }>(db, text, [from, to, withArtefacts]);
+  const unfinished = await ask(
+    `update ops.backfills set asked_to = to_timestamp($2) where backfill_id = (
+       select backfill_id from ops.backfills
+       where stream = 'calls' and asked_from = to_timestamp($1) and asked_to <= to_timestamp($2) and has_artefacts = $3
+         and finished_at is null
+       order by asked_to desc limit 1)
+     returning ${returned}`,
   );
+  const [opened] =
+    unfinished.length > 0
+      ? unfinished
+      : await ask(
+          `insert into ops.backfills as b (stream, asked_from, asked_to, has_artefacts, done_until)
+           values ('calls', to_timestamp($1), to_timestamp($2), $3, to_timestamp($1))
+           on conflict (stream, asked_from, asked_to, has_artefacts) where finished_at is null
+             do update set done_until = b.done_until
+           returning ${returned}`,
+        );
   if (!opened) throw new Error('an upsert gave no row');
   return { id: opened.backfill_id, doneUntil: opened.done_until, isResumed: opened.is_resumed };
 }

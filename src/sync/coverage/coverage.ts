@@ -49,6 +49,8 @@ export interface DueHour {
   /** Unix seconds. */
   readonly begin: number;
   readonly isWatched: boolean;
+  /** Comparisons in a row that proved nothing. */
+  readonly attempts: number;
 }
 
 /** Takes up to so many due hours, oldest first; nobody else gets them for some minutes. */
@@ -62,7 +64,7 @@ export async function claimHours(db: Database, most: number): Promise<DueHour[]>
      )
      update ops.coverage c set claimed_until = now() + interval '${claimMinutes} minutes' from due
      where c.stream = due.stream and c.from_at = due.from_at
-     returning extract(epoch from c.from_at)::integer as begin, c.is_watched as "isWatched"`,
+     returning extract(epoch from c.from_at)::integer as begin, c.is_watched as "isWatched", c.attempts`,
     [most],
   );
 }
@@ -80,6 +82,17 @@ export async function askForHours(db: Database, span: Span): Promise<number> {
     [span.from, span.to],
   );
   return rows.length;
+}
+
+/** How many hours that a span touches were compared, and could not be proven complete. */
+export async function countUnproven(db: Database, span: Span): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    `select count(*)::integer as count from ops.coverage
+     where stream = 'calls' and state = 'differs' and to_at > to_timestamp($1) and from_at < to_timestamp($2)`,
+    [span.from, span.to],
+  );
+  return row?.count ?? 0;
 }
 
 /** What a listing showed, by the second that each call began in. */
@@ -104,6 +117,14 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
        and not (call_id = any($2))`,
     [hours, [...calls.keys()]],
   );
+  // Another process may have marked one gone since it was listed.
+  const unheld = await query<{ call_id: string }>(
+    tx,
+    `select l.call_id from unnest($1::text[]) as l (call_id)
+       left join warehouse.calls c on c.call_id = l.call_id and c.deleted_at is null
+     where c.call_id is null`,
+    [[...calls.keys()]],
+  );
   // History that is compared for the first time was never planned.
   await query(
     tx,
@@ -116,13 +137,17 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
     tx,
     `with listed as (select floor(s / 3600)::bigint * 3600 as begin, count(*) as calls from unnest($2::bigint[]) s group by 1),
      unlisted as (select u as begin, count(*) as calls from unnest($3::bigint[]) u group by 1),
+     unheld as (select floor(s / 3600)::bigint * 3600 as begin, count(*) as calls from unnest($5::bigint[]) s group by 1),
      compared as (
-       select h as begin, coalesce(l.calls, 0) as reported, coalesce(u.calls, 0) as unlisted,
-         coalesce($4::text, case when u.calls > 0 then u.calls || ' held calls are no longer listed; they are read one by one' end) as doubt
+       select h as begin, coalesce(l.calls, 0) as reported, coalesce(l.calls, 0) + coalesce(u.calls, 0) - coalesce(n.calls, 0) as held,
+         coalesce($4::text,
+           case when u.calls > 0 then u.calls || ' held calls are no longer listed; they are read one by one' end,
+           case when n.calls > 0 then n.calls || ' listed calls are not held' end) as doubt
        from unnest($1::bigint[]) h left join listed l on l.begin = h left join unlisted u on u.begin = h
+         left join unheld n on n.begin = h
      )
      update ops.coverage c set
-       reported_count = compared.reported, held_count = compared.reported + compared.unlisted,
+       reported_count = compared.reported, held_count = compared.held,
        state = case when doubt is null then 'proven' else 'differs' end,
        attempts = case when doubt is null then 0 else c.attempts + 1 end,
        due_at = case when doubt is null then ${nextPass} else ${nextTry} end,
@@ -130,9 +155,33 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
        checked_at = now(), claimed_until = '-infinity', last_error = doubt
      from compared
      where c.stream = 'calls' and c.from_at = to_timestamp(compared.begin)`,
-    [hours, [...calls.values()], unlisted.map(({ begin }) => begin), doubt ?? null],
+    [
+      hours,
+      [...calls.values()],
+      unlisted.map(({ begin }) => begin),
+      doubt ?? null,
+      unheld.map(({ call_id }) => calls.get(call_id)),
+    ],
   );
   return unlisted.map(({ call_id }) => call_id);
+}
+
+/**
+ * Calls that were marked gone leave their hours one short: they are compared again, soon, and no more often than that
+ * where the service goes on listing what it does not show.
+ */
+export async function doubtHoursOf(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  await query(
+    tx,
+    `update ops.coverage c set due_at = least(c.due_at, now() + interval '15 minutes'), state = 'differs',
+       held_count = greatest(0, c.held_count - gone.calls), last_error = gone.calls || ' listed calls were not found by three spaced reads'
+     from (
+       select date_trunc('hour', coalesce(started_at, to_timestamp(call_epoch)), 'UTC') as begin, count(*) as calls
+       from warehouse.calls where call_id = any($1) and deleted_at = now() group by 1
+     ) gone
+     where c.stream = 'calls' and c.from_at = gone.begin and c.state = 'proven'`,
+    [callIds],
+  );
 }
 
 /** Records that hours could not be compared. What was proven before stays so. */

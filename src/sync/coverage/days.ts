@@ -1,6 +1,14 @@
 import { type Database, query } from '../../warehouse/database.ts';
+import { type MissingTexts, missingTexts } from '../evidence/missing.ts';
 
-/** What can be said of a day's calls. */
+/** A time in which webhooks may have been lost, as long as what they would have told is looked for. */
+export interface GapOfDay {
+  readonly stream: 'calls' | 'texts';
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** What can be said of a day: of its calls for certain, of its texts what gives cause for doubt. */
 export interface DayOfCoverage {
   /** UTC, such as 2026-11-01. */
   readonly date: string;
@@ -11,8 +19,13 @@ export interface DayOfCoverage {
   readonly reported: number | undefined;
   readonly held: number | undefined;
   readonly unannounced: number | undefined;
+  /** Whether its calls are proven to be held. */
   readonly isComplete: boolean;
   readonly difference: string | undefined;
+  /** Texts that are missed since that day; since before, on the first of the days. */
+  readonly missingTexts: readonly MissingTexts[];
+  /** Those that begin on that day, or went on into the first of the days. */
+  readonly openGaps: readonly GapOfDay[];
 }
 
 /** Every day of a range, those that were never compared included: a gap is shown, never hidden. */
@@ -38,6 +51,12 @@ export async function daysOfCoverage(db: Database, from: Date, to: Date): Promis
      order by day`,
     [from.toISOString(), to.toISOString()],
   );
+  const [missing, gaps] = await Promise.all([missingTexts(db), openGaps(db, from, to)]);
+  const first = rows[0]?.date ?? '';
+  const isOf = (date: string, moment: Date) => {
+    const day = moment.toISOString().slice(0, 10);
+    return day === date || (date === first && day < first);
+  };
   return rows.map((row) => ({
     date: row.date,
     hours: row.hours,
@@ -47,5 +66,16 @@ export async function daysOfCoverage(db: Database, from: Date, to: Date): Promis
     unannounced: row.unannounced ?? undefined,
     isComplete: row.is_complete ?? row.hours === 0,
     difference: row.difference ?? undefined,
+    missingTexts: missing.filter(({ since }) => isOf(row.date, since)),
+    openGaps: gaps.filter((gap) => isOf(row.date, gap.from)),
   }));
+}
+
+function openGaps(db: Database, from: Date, to: Date): Promise<GapOfDay[]> {
+  return query<GapOfDay>(
+    db,
+    `select stream, from_at as "from", to_at as "to" from ops.gaps
+     where filled_at is null and from_at < $2 and to_at > $1 order by from_at, stream`,
+    [from.toISOString(), to.toISOString()],
+  );
 }

@@ -29,6 +29,16 @@ export async function closeGap(db: Database, { id }: OpenGap): Promise<void> {
   await query(db, 'update ops.gaps set filled_at = now(), last_error = null where gap_id = $1', [id]);
 }
 
+/** Whether calls of a time are still looked for. */
+export async function hasOpenCallGap(db: Database, { span }: OpenGap): Promise<boolean> {
+  const rows = await query(
+    db,
+    `select from ops.gaps where stream = 'calls' and filled_at is null and from_at < to_timestamp($2) and to_at > to_timestamp($1)`,
+    [span.from, span.to],
+  );
+  return rows.length > 0;
+}
+
 /** Looks into the gap again a minute from now. */
 export async function failGap(db: Database, { id }: OpenGap, reason: string): Promise<void> {
   await query(db, `update ops.gaps set next_try_at = now() + interval '1 minute', last_error = $2 where gap_id = $1`, [

@@ -40,6 +40,8 @@ const pageSize = 500;
 /** More than this is listed in parts, so that memory stays flat and a listing that shifted costs little. */
 const mostAtOnce = 10_000;
 const triesOfOneSpan = 3;
+/** Pages that are written while the next one is on its way. */
+const pagesInFlight = 2;
 /** Whether the ends of a window belong to it is not specified: a second more on either side leaves nothing out. */
 const margin = 1;
 
@@ -74,28 +76,33 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
 
   async function passOver(span: Span, onPage: OnPage, signal: AbortSignal | undefined): Promise<Pass | 'too_many'> {
     const calls = new Map<string, number>();
+    const writing: Promise<void>[] = [];
     let total: number | undefined;
     let isWhole = true;
-    let writing = Promise.resolve();
     let pageCount = 0;
-    for (let offset = 0; ; ) {
-      const read = await beginRead(db, 'calls.search');
-      const answer = await search(span, offset, signal);
-      onAnswer('calls.search', answer);
-      const page = answer.data;
-      total = page.total;
-      if (offset === 0 && (total ?? 0) > mostAtOnce) return 'too_many';
-      if (page.calls.length > 0) pageCount += 1;
-      isWhole &&= answer.isComplete;
-      for (const call of page.calls) calls.set(call.id, secondOf(call));
-      // One page is written while the next is on its way.
-      await writing;
-      writing = page.calls.length > 0 ? onPage(page.calls, read) : Promise.resolve();
-      writing.catch(() => undefined);
-      offset += page.calls.length;
-      if (page.calls.length === 0 || (total !== undefined && offset >= total)) break;
+    try {
+      for (let offset = 0; ; ) {
+        const read = await beginRead(db, 'calls.search');
+        const answer = await search(span, offset, signal);
+        onAnswer('calls.search', answer);
+        const page = answer.data;
+        total = page.total;
+        if (offset === 0 && (total ?? 0) > mostAtOnce) return 'too_many';
+        // Nothing at all is whole, however it is written.
+        isWhole &&= answer.isComplete || (total === 0 && page.calls.length === 0);
+        for (const call of page.calls) calls.set(call.id, secondOf(call));
+        if (page.calls.length > 0) {
+          pageCount += 1;
+          if (writing.length === pagesInFlight) await writing.shift();
+          writing.push(quiet(onPage(page.calls, read)));
+        }
+        offset += page.calls.length;
+        if (page.calls.length === 0 || (total !== undefined && offset >= total)) break;
+      }
+      await Promise.all(writing);
+    } finally {
+      await Promise.allSettled(writing);
     }
-    await writing;
     return { calls, total, pageCount, isWhole };
   }
 
@@ -132,4 +139,10 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
       return { calls: new Map(within), doubt };
     },
   };
+}
+
+/** The same promise, whose failure is met when it is awaited, and not before. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

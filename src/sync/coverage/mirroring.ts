@@ -2,7 +2,7 @@ import { type Bump, bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import type { Priority, Ring } from '../../inbox/target.ts';
 import type { CallSummary } from '../../service/entities/call.ts';
 import type { Provenance } from '../../warehouse/columns.ts';
-import { type Database, query, retryDeadlock, type Transaction } from '../../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { writeCalls } from '../../warehouse/entities/calls/calls.ts';
 import { beginHistory } from '../../warehouse/history.ts';
 import { countUnannounced } from './coverage.ts';
@@ -13,31 +13,32 @@ import { type Span, secondOf } from './spans.ts';
 export interface Consequences {
   /** Reads their legs, recordings and transcripts too, with this priority; undefined leaves it at the row. */
   readonly readWith: Priority | undefined;
+  /** Reads those too that are neither new nor changed, and whose legs were never read. */
+  readonly readsUnread?: boolean;
   /** Counts those that no webhook announced. */
   readonly isWatched: boolean;
 }
 
-/** Mirrors a page of call history and commits; answers with the bells to ring and how many calls were new or changed. */
+/** Mirrors a page of call history and commits; answers with the bells to ring and how many of the calls to read were new or changed. */
 export function mirrorPage(
   db: Database,
   calls: readonly CallSummary[],
   read: Provenance,
-  { readWith, isWatched, pauses }: Consequences & { readonly pauses: Pauses },
+  { readWith, readsUnread = false, isWatched, pauses }: Consequences & { readonly pauses: Pauses },
 ): Promise<{ rings: Ring[]; changed: number }> {
-  return retryDeadlock(() =>
-    db.transaction().execute(async (tx) => {
-      if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
-      else await beginHistory(tx);
-      await writeCalls(
-        tx,
-        calls.map((call) => ({ call, read })),
-      );
-      const changed = await changedNow(tx, calls);
-      const bumps =
-        readWith === undefined ? [] : changed.map((key): Bump => ({ kind: 'call', key, priority: readWith }));
-      return { rings: await bumpTargets(tx, bumps, pauses), changed: changed.length };
-    }),
-  );
+  return inTransaction(db, async (tx) => {
+    if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
+    else await beginHistory(tx);
+    await writeCalls(
+      tx,
+      calls.map((call) => ({ call, read })),
+    );
+    if (readWith === undefined) return { rings: [], changed: 0 };
+    const changed = await changedNow(tx, calls);
+    const toRead = readsUnread ? [...new Set([...changed, ...(await withoutLegs(tx, calls))])] : changed;
+    const bumps = toRead.map((key): Bump => ({ kind: 'call', key, priority: readWith }));
+    return { rings: await bumpTargets(tx, bumps, pauses), changed: changed.length };
+  });
 }
 
 /** Lists a span and mirrors each page as it comes; answers with the listing and how many calls were new or changed. */
@@ -78,6 +79,15 @@ async function changedNow(tx: Transaction, calls: readonly CallSummary[]): Promi
   const rows = await query<{ call_id: string }>(
     tx,
     'select call_id from warehouse.calls where call_id = any($1) and changed_at = now()',
+    [calls.map(({ id }) => id)],
+  );
+  return rows.map(({ call_id }) => call_id);
+}
+
+async function withoutLegs(tx: Transaction, calls: readonly CallSummary[]): Promise<string[]> {
+  const rows = await query<{ call_id: string }>(
+    tx,
+    'select call_id from warehouse.calls where call_id = any($1) and legs_fetched_at is null and not is_erased',
     [calls.map(({ id }) => id)],
   );
   return rows.map(({ call_id }) => call_id);

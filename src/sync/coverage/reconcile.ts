@@ -2,7 +2,7 @@ import { bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { priorities, type Ring } from '../../inbox/target.ts';
 import type { Log } from '../../log.ts';
 import { ServiceError } from '../../service/client.ts';
-import { retryDeadlock } from '../../warehouse/database.ts';
+import { inTransaction } from '../../warehouse/database.ts';
 import { claimHours, type DueHour, failHours, planHours, recordHours, releaseHours } from './coverage.ts';
 import { fillCallGaps } from './gaps.ts';
 import { type CallLister, createCallLister, type ListerParts } from './listing.ts';
@@ -59,7 +59,7 @@ export function createReconciler(parts: ReconcileParts): Reconciler {
       const due = await claimHours(db, mostInRound);
       let compared = 0;
       for (const isWatched of [true, false]) {
-        for (const span of joinHours(beginsOf(due, isWatched), mostJoined)) {
+        for (const span of spansOf(due.filter((each) => each.isWatched === isWatched))) {
           if (await compare(span, isWatched, signal)) compared += hoursOf(span).length;
         }
       }
@@ -79,22 +79,25 @@ async function compareSpan(
   const consequences = { readWith: isWatched ? priorities.live : priorities.history, isWatched };
   const { calls, doubt, mended } = await mirrorSpan(parts, lister, span, consequences, signal);
   const hours = hoursOf(span);
-  const rings = await retryDeadlock(() =>
-    db.transaction().execute(async (tx) => {
-      const unlisted = await recordHours(tx, { hours, calls, doubt });
-      return bumpTargets(
-        tx,
-        unlisted.map((key) => ({ kind: 'call', key })),
-        pauses,
-      );
-    }),
-  );
+  const rings = await inTransaction(db, async (tx) => {
+    const unlisted = await recordHours(tx, { hours, calls, doubt });
+    return bumpTargets(
+      tx,
+      unlisted.map((key) => ({ kind: 'call', key })),
+      pauses,
+    );
+  });
   onRings(rings);
   if (mended > 0 || doubt !== undefined) {
     log.info({ from: new Date(span.from * 1_000), hours: hours.length, mended, doubt }, 'Call history was compared');
   }
 }
 
-function beginsOf(due: readonly DueHour[], isWatched: boolean): number[] {
-  return due.filter((each) => each.isWatched === isWatched).map(({ begin }) => begin);
+/** Neighbours together; an hour that was not proven when it was last compared goes alone, so that it holds up no other. */
+function spansOf(due: readonly DueHour[]): Span[] {
+  const begins = (hours: readonly DueHour[]) => hours.map(({ begin }) => begin);
+  return [
+    ...joinHours(begins(due.filter(({ attempts }) => attempts === 0)), mostJoined),
+    ...joinHours(begins(due.filter(({ attempts }) => attempts > 0)), 1),
+  ];
 }

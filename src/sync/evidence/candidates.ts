@@ -1,6 +1,7 @@
 import { type Bump, bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { type Priority, priorities, type Ring } from '../../inbox/target.ts';
 import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import type { Span } from '../coverage/spans.ts';
 
 /*
  * Conversations cannot be listed (section 4.2), so those that no webhook announced are found by asking: a pair of a line
@@ -158,4 +159,24 @@ export async function rereadNewest(
     [line, most],
   );
   return bumpTargets(tx, bumpsOf(rows, priority), pauses);
+}
+
+/**
+ * The threads that were alive in the days before a span and that nobody has read since its end, newest texts first: any of
+ * them may have lost a text in it. Answers with how many are owed a read now, at most so many.
+ */
+export async function rereadAlive(
+  tx: Transaction,
+  span: Span,
+  { aliveDays, most, pauses }: { readonly aliveDays: number; readonly most: number; readonly pauses: Pauses },
+): Promise<{ count: number; rings: Ring[] }> {
+  const rows = await query<{ line: string; number: string; participants_key: string }>(
+    tx,
+    `select line, number, participants_key from warehouse.sms_conversations
+     where deleted_at is null and last_message_at > to_timestamp($1) - $3 * interval '1 day'
+       and coalesce(thread_fetched_at, '-infinity') < to_timestamp($2)
+     order by last_message_at desc limit $4`,
+    [span.from, span.to, aliveDays, most],
+  );
+  return { count: rows.length, rings: await bumpTargets(tx, bumpsOf(rows, priorities.history), pauses) };
 }

@@ -1,9 +1,10 @@
 import type { Ring } from '../../inbox/target.ts';
 import { priorities } from '../../inbox/target.ts';
 import { ServiceError } from '../../service/client.ts';
-import { query } from '../../warehouse/database.ts';
-import { claimGaps, closeGap } from '../coverage/gaps.ts';
-import { addCallers, probe, rereadNewest } from './candidates.ts';
+import { inTransaction, retryDeadlock } from '../../warehouse/database.ts';
+import { ourLines } from '../../warehouse/entities/directory/lines.ts';
+import { claimGaps, closeGap, hasOpenCallGap } from '../coverage/gaps.ts';
+import { addCallers, probe, rereadAlive, rereadNewest } from './candidates.ts';
 import { rereadSettled } from './rereads.ts';
 import { compareUnread, type UnreadParts } from './unread.ts';
 
@@ -18,38 +19,38 @@ export interface EvidenceRounds {
 /** Probes of one round: at one round a minute, some thousands an hour, behind everything else. */
 const probesOfRound = 100;
 const threadsOfGap = 50;
+/** All others that were alive so lately are read after them, behind everything else, so many a time. */
+const aliveDays = 90;
+const restOfGap = 5_000;
 
 export function createEvidenceRounds(parts: UnreadParts): EvidenceRounds {
   const { db, log, pauses, onRings } = parts;
   let isForbidden = false;
 
   async function lookIntoGaps(): Promise<void> {
-    for (const gap of await claimGaps(db, 'texts')) {
+    for (const gap of await retryDeadlock(() => claimGaps(db, 'texts'))) {
       const period = { from: new Date(gap.span.from * 1_000 - 86_400_000), to: new Date(gap.span.to * 1_000) };
       const added = await addCallers(db, period, { evidence: 'gap' });
-      const lines = await query<{ line: string }>(
-        db,
-        'select line from warehouse.sms_lines where deleted_at is null',
-        [],
-      );
       const rings: Ring[] = [];
-      for (const { line } of lines) {
-        const reread = await db
-          .transaction()
-          .execute((tx) => rereadNewest(tx, line, threadsOfGap, { priority: priorities.live, pauses }));
+      for (const line of await ourLines(db)) {
+        const how = { priority: priorities.live, pauses };
+        const reread = await inTransaction(db, (tx) => rereadNewest(tx, line, threadsOfGap, how));
         rings.push(...reread);
       }
-      onRings(rings);
+      const rest = await inTransaction(db, (tx) => rereadAlive(tx, gap.span, { aliveDays, most: restOfGap, pauses }));
+      onRings([...rings, ...rest.rings]);
+      // Whoever called in it is a candidate too, and may not be known yet.
+      if (rest.count === restOfGap || (await hasOpenCallGap(db, gap))) continue;
       await closeGap(db, gap);
-      log.info({ added, reread: lines.length * threadsOfGap }, 'A gap in the announced texts is looked into');
+      log.info({ added, reread: rest.count }, 'A gap in the announced texts is looked into');
     }
   }
 
   return {
     async round() {
       await lookIntoGaps();
-      onRings(await rereadSettled(db, pauses));
-      onRings((await probe(db, probesOfRound, { pauses })).rings);
+      onRings(await retryDeadlock(() => rereadSettled(db, pauses)));
+      onRings((await retryDeadlock(() => probe(db, probesOfRound, { pauses }))).rings);
     },
     async compareUnread() {
       try {

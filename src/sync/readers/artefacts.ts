@@ -1,10 +1,9 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
-import type { Database } from '../../warehouse/database.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
-import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
+import { type HeldCall, type HeldCalls, momentOf } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { nextLook } from '../looks.ts';
+import { nextLook, soonest } from '../looks.ts';
 
 /** Where a call stands after a look, and when the next one is worth while. */
 interface Standing {
@@ -17,7 +16,8 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
   const answer = await room.service.calls.recordings(claim.key, { signal });
   room.onAnswer('calls.recordings', answer);
   const { data: recordings, isComplete } = answer;
-  const call = await heldCall(room.db, claim.key);
+  const call = await room.heldCall(claim.key);
+  const lack = room.doubts.weigh('calls.recordings', answer.lacking);
   const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
   const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
   return {
@@ -26,7 +26,7 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
       read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
     },
     followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
-    lookAgainSeconds,
+    lookAgainSeconds: soonest([lookAgainSeconds, room.doubts.lookAgain(lack, firstHad(claim, call))]),
   };
 };
 
@@ -35,7 +35,8 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   const answer = await room.service.calls.transcripts(claim.key, { signal });
   room.onAnswer('calls.transcripts', answer);
   const { data: transcripts, isComplete } = answer;
-  const call = await heldCall(room.db, claim.key);
+  const call = await room.heldCall(claim.key);
+  const lack = room.doubts.weigh('calls.transcripts', answer.lacking);
   const standing = transcriptsStanding(transcripts.length, call, looksAhead(claim, call, room));
   const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
   return {
@@ -44,13 +45,17 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
       read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
     },
     followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
-    lookAgainSeconds,
+    lookAgainSeconds: soonest([lookAgainSeconds, room.doubts.lookAgain(lack, firstHad(claim, call))]),
   };
 };
 
 /** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
-export async function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone', db: Database): Promise<Reading> {
-  const call = await heldCall(db, claim.key);
+export async function refusedArtefacts(
+  claim: Claim,
+  state: 'forbidden' | 'gone',
+  heldCall: HeldCalls,
+): Promise<Reading> {
+  const call = await heldCall(claim.key);
   const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
   return claim.kind === 'recordings'
@@ -73,6 +78,11 @@ interface LooksAhead {
 function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
   return { first: nextLook(looks.slice(0, 1), endedAt, now()), next: nextLook(looks, endedAt, now()) };
+}
+
+/** When a call's artefacts could first be had: after its end, and when the call was met, in a back-fill long after. */
+function firstHad(claim: Claim, call: HeldCall | undefined): Date {
+  return call === undefined ? momentOf(claim.key) : new Date(Math.max(Number(call.endedAt), Number(call.firstSeenAt)));
 }
 
 /** An answer that may be partial proves no absence: what was held is still there. */
@@ -115,8 +125,10 @@ function transcriptsOwed(claim: Claim, call: HeldCall | undefined, state: Artefa
   return state === 'pending' || (isSettled && !isShort) ? [] : [{ kind: 'transcripts', key: claim.key }];
 }
 
-/** A transcript proves a recording: one that is still looked for is worth a look now. */
+/** Each transcript proves a recording: one that is not held, and not known to be gone, is worth a look now. */
 function recordingsOwed(claim: Claim, call: HeldCall | undefined, listed: number): Bump[] {
-  const isHeld = call?.recordingsState === 'complete' || call?.recordingsState === 'forbidden';
+  const isHeld =
+    call?.recordingsState === 'forbidden' ||
+    (call?.recordingsState === 'complete' && (listed <= call.recordingCount || listed <= call.transcriptCount));
   return listed > 0 && call && !isHeld ? [{ kind: 'recordings', key: claim.key }] : [];
 }

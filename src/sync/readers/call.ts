@@ -1,35 +1,38 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Call } from '../../service/entities/call.ts';
-import { type HeldCall, heldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
+import { type HeldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type TargetReader } from '../finding.ts';
-import { nextLook } from '../looks.ts';
+import { nextLook, soonest } from '../looks.ts';
 
 /** Reads one call with its legs (section 4.6), and asks for the recordings and transcripts that it should have. */
 export const readCall: TargetReader = async (claim, room, signal) => {
   const answer = await room.service.calls.get(claim.key, { signal });
   room.onAnswer('calls.get', answer);
   const call = answer.data;
-  const held = await heldCall(room.db, claim.key);
+  const held = await room.heldCall(claim.key);
+  const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
+  const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
+  const lack = room.doubts.weigh('calls.get', answer.lacking);
   return {
     finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
     followUps: artefactsOf(call, held, claim.key),
-    lookAgainSeconds: lookAgain(call, claim.key, room.looks, room.now()),
+    lookAgainSeconds: soonest([lookAgain(call, startedAt, room.looks, room.now()), room.doubts.lookAgain(lack, since)]),
   };
 };
 
 /**
  * Recordings come first: what they show says whether transcripts can be expected. A call that says it was not recorded
- * has neither, until it says otherwise or a transcript is announced.
+ * has neither, until it says otherwise, to whichever read, or a transcript is announced.
  */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string): Bump[] {
   const state = held?.recordingsState ?? null;
-  const isOwed = call.recorded !== false && (state === null || (state === 'none' && held?.isRecorded === false));
+  const saysOtherwise = state === 'none' && (call.recorded === true || held?.isRecorded === false);
+  const isOwed = call.recorded !== false && (state === null || saysOtherwise);
   return isOwed ? [{ kind: 'recordings', key: callId }] : [];
 }
 
 // A call is listed while it lasts, and `recorded` can turn true just after its end; both are worth another look.
-function lookAgain(call: Call, callId: string, looks: readonly number[], now: Date): number | undefined {
-  const startedAt = call.startTime === undefined ? momentOf(callId) : new Date(call.startTime);
+function lookAgain(call: Call, startedAt: Date, looks: readonly number[], now: Date): number | undefined {
   if (call.endTime === undefined) return nextLook(looks, startedAt, now);
   if (call.recorded === true || call.status === 'missed') return undefined;
   return nextLook(looks.slice(0, 1), new Date(call.endTime), now);

@@ -1,26 +1,43 @@
 import type { Bump } from '../../inbox/bumps.ts';
+import type { Claim } from '../../inbox/claims.ts';
 import { priorities } from '../../inbox/target.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { ServiceError } from '../../service/client.ts';
 import type { Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
-import { heldThread } from '../../warehouse/entities/texts/held-thread.ts';
-import { provenance, type TargetReader } from '../finding.ts';
+import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
+import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
+import { soonest } from '../looks.ts';
+import { createNamedMessages } from '../named-messages.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
-/** A thread that could not be listed whole is tried again after so many seconds. */
-const retryPartialSeconds = 60;
+/**
+ * A thread that could not be listed whole is tried again after a quarter of the time that it has been so, within these
+ * seconds: some services may never list it in one order.
+ */
+const retryUnsettled = { least: 60, most: 3_600 };
+
+/** A {@link TargetReader} that needs less than the others do. */
+type ThreadReader = (
+  claim: Claim,
+  room: Pick<ReadingRoom, 'service' | 'db' | 'now' | 'doubts' | 'onAnswer'>,
+  signal: AbortSignal,
+) => Promise<Reading>;
 
 /** Reads a thread's messages (section 4.2): all of them, or the newest down to what the mirror holds. */
-export function createThreadReader(pages: ThreadPages): TargetReader {
+export function createThreadReader(pages: ThreadPages): ThreadReader {
+  const named = createNamedMessages();
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
     const held = heldThread(room.db, thread);
+    let isLacking = false;
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
         const answer = await room.service.conversations.read(addressOf(thread), page, { signal });
         room.onAnswer('conversations.read', answer);
+        // What no message ever has is not looked for: a settled thread is read to its end once more in any case.
+        if (room.doubts.weigh('conversations.read', answer.lacking) === 'unusual') isLacking = true;
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
       holdsAll: held.holdsAll,
@@ -31,38 +48,70 @@ export function createThreadReader(pages: ThreadPages): TargetReader {
       if (!isAnswer || claim.priority === priorities.live || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
+    // One empty answer is no proof that all was deleted: like a thread that is not found, it takes three.
+    if (messages.length === 0 && end === 'complete' && (await held.holdsAny())) {
+      const what = { operation: 'conversations.read', effect: 'none' } as const;
+      throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
+    }
     const { own, others } = splitGroups(thread, messages);
+    const isLive = claim.priority === priorities.live;
     return {
       finding: {
         kind: 'thread',
         read: {
           thread,
           messages: own,
-          isComplete: end === 'complete',
-          hasGap: end === 'unsettled',
+          isComplete: end === 'complete' && !isLacking,
+          // What is lacking may stand behind the newest messages that a usual read looks at.
+          hasGap: end === 'unsettled' || isLacking,
           read: provenance(claim, 'conversations.read'),
         },
       },
-      followUps: await newGroups(room.db, others),
-      lookAgainSeconds: end === 'unsettled' ? retryPartialSeconds : undefined,
+      followUps: await groupsBehind(room.db, others),
+      lookAgainSeconds: soonest([
+        end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
+        isLacking ? room.doubts.lookAgain('unusual', await newestNews(held, messages, room.now())) : undefined,
+        isLive ? await named.lookAgain(room.db, claim.key, idsOf(messages), room.now()) : undefined,
+      ]),
     };
   };
+}
+
+/** When a thread last had something new, by what is held and what was just read. */
+async function newestNews(held: HeldThread, messages: readonly Message[], now: Date): Promise<Date> {
+  const changedAt = await held.changedAt();
+  const sent = messages.map(({ sentAt }) => (sentAt === undefined ? 0 : Date.parse(sentAt)));
+  return changedAt === undefined ? now : new Date(Math.min(Number(now), Math.max(Number(changedAt), ...sent)));
+}
+
+function idsOf(messages: readonly Message[]): Message['id'][] {
+  return messages.map(({ id }) => id);
+}
+
+function retryIn(secondsIncomplete: number): number {
+  return Math.min(Math.max(retryUnsettled.least, secondsIncomplete / 4), retryUnsettled.most);
 }
 
 function addressOf({ line, number, participants }: Thread) {
   return participants.length > 0 ? { line, number, groupParticipants: participants } : { line, number };
 }
 
+/** A message of a group, found in the thread of two. */
+interface Strayed {
+  readonly group: Thread;
+  readonly id: Message['id'];
+}
+
 /** Messages of a group belong to the group's thread, also where the thread of two parties lists them. */
-function splitGroups(thread: Thread, messages: readonly Message[]): { own: Message[]; others: Thread[] } {
+function splitGroups(thread: Thread, messages: readonly Message[]): { own: Message[]; others: Strayed[] } {
   if (thread.participants.length > 0) return { own: [...messages], others: [] };
-  const others = new Map<string, Thread>();
+  const others: Strayed[] = [];
   const own = messages.filter((message) => {
     const group = groupOf(thread.line, message);
-    if (group) others.set(threadKey(group), group);
+    if (group) others.push({ group, id: message.id });
     return group === undefined;
   });
-  return { own, others: [...others.values()] };
+  return { own, others };
 }
 
 function groupOf(line: string, message: Message): Thread | undefined {
@@ -72,19 +121,22 @@ function groupOf(line: string, message: Message): Thread | undefined {
   return first === undefined || participants.length < 2 ? undefined : { line, number: first, participants };
 }
 
-/** Groups that the mirror does not hold yet; for those that it holds, their own hints come. */
-async function newGroups(db: Database, groups: readonly Thread[]): Promise<Bump[]> {
-  if (groups.length === 0) return [];
-  const held = await query<{ line: string; number: string; participants: string[] }>(
+/** Groups of which the mirror lacks a message: an event may name the sender and the line alone, and so the thread of two. */
+async function groupsBehind(db: Database, strayed: readonly Strayed[]): Promise<Bump[]> {
+  if (strayed.length === 0) return [];
+  const behind = await query<{ line: string; number: string; participants: string[] }>(
     db,
-    `select c.line, c.number, c.participants from warehouse.sms_conversations c
-     join unnest($1::text[], $2::text[], $3::text[]) as g (line, number, participants_key) using (line, number, participants_key)`,
+    `select distinct s.line, s.number, string_to_array(s.participants_key, ',') as participants
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as s (line, number, participants_key, message_id)
+     left join warehouse.sms_conversations c using (line, number, participants_key)
+     left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = s.message_id
+     where m.message_id is null`,
     [
-      groups.map((group) => group.line),
-      groups.map((group) => group.number),
-      groups.map((group) => group.participants.join(',')),
+      strayed.map(({ group }) => group.line),
+      strayed.map(({ group }) => group.number),
+      strayed.map(({ group }) => group.participants.join(',')),
+      strayed.map(({ id }) => id),
     ],
   );
-  const known = new Set(held.map(threadKey));
-  return groups.map(threadKey).flatMap((key) => (known.has(key) ? [] : [{ kind: 'thread' as const, key }]));
+  return behind.map((group) => ({ kind: 'thread', key: threadKey(group) }));
 }

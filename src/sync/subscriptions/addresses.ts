@@ -2,11 +2,12 @@ import type { EventType } from '../../event-types.ts';
 
 /** The address of one event type. */
 export function hookUrl(publicUrl: string, secret: string, type: EventType): string {
-  return `${publicUrl}/hooks/${secret}/${type}`;
+  return `${publicUrl.replace(/\/+$/, '')}/hooks/${secret}/${type}`;
 }
 
+/** Whether two addresses lead to the same place: a service may write the host, a port or the end in another way. */
 export function sameAddress(a: string, b: string): boolean {
-  return a.replace(/\/+$/, '') === b.replace(/\/+$/, '');
+  return plain(a) === plain(b);
 }
 
 /** Whether an address is one of this receiver's, under its present or its previous secret. */
@@ -16,5 +17,11 @@ export function isOurAddress(
 ): boolean {
   const { publicUrl, secret, previousSecret } = receiver;
   if (publicUrl === undefined) return false;
-  return [secret, previousSecret].some((each) => each !== undefined && url.startsWith(`${publicUrl}/hooks/${each}/`));
+  return [secret, previousSecret].some(
+    (each) => each !== undefined && plain(url).startsWith(`${plain(publicUrl)}/hooks/${each}/`),
+  );
+}
+
+function plain(url: string): string {
+  return (URL.canParse(url) ? new URL(url).href : url).replace(/\/+$/, '');
 }

@@ -6,7 +6,8 @@ import { type Database, query } from '../../warehouse/database.ts';
 import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
 import { beginRead } from '../../warehouse/reads.ts';
 import { hookUrl, isOurAddress, sameAddress } from './addresses.ts';
-import { knownSubscriptions, recordSubscriptions, type WatchedSubscription } from './watched.ts';
+import { listSubscriptions, readSpellings } from './listing.ts';
+import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
 
 /** The events that the daemon lives on. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
@@ -56,13 +57,14 @@ export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]
 async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const { service, db, publicUrl, secret } = parts;
   const known = await knownSubscriptions(db);
-  const { data: listed } = await service.webhooks.list();
-  const spelling = await spellings(service);
+  const knownIds = [...known.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
+  const listed = await listSubscriptions(service, wantedTypes, knownIds);
+  const spelling = await readSpellings(service);
   const ensured: Ensured[] = [];
   try {
     for (const type of wantedTypes) {
       const url = hookUrl(publicUrl, secret, type);
-      ensured.push(await ensureOne(service, listed, known.get(type), spelling(type), url));
+      ensured.push(await ensureOne(parts, listed, known.get(type), { type, spelled: spelling(type), url }));
     }
   } finally {
     // What was repaired lost deliveries, whether or not the next one can be looked at.
@@ -80,13 +82,20 @@ function changedOf(ensured: readonly Ensured[]): Ensured[] {
   return ensured.filter(({ outcome }) => outcome !== 'in_place');
 }
 
+/** What is wanted of one type, which the service may spell in its own way. */
+interface Wish {
+  readonly type: EventType;
+  readonly spelled: EventType;
+  readonly url: string;
+}
+
 async function ensureOne(
-  service: Service,
+  { service, db }: SubscriptionParts,
   listed: readonly Subscription[],
   known: WatchedSubscription | undefined,
-  type: EventType,
-  url: string,
+  wish: Wish,
 ): Promise<Ensured> {
+  const { type, spelled, url } = wish;
   const at = listed.filter((each) => each.url !== undefined && sameAddress(each.url, url));
   const [adopted, ...spare] = at.sort((a, b) => rank(a, type) - rank(b, type));
   const isStrayed = ({ id, name }: Subscription) =>
@@ -101,19 +110,26 @@ async function ensureOne(
     const ours = adopted ?? strayed;
     if (ours === undefined) {
       if (known?.subscriptionId !== undefined) faults.push('deleted');
-      const subscriptionId = await create(service, type, url);
+      await markBroken(db, type);
+      const subscriptionId = await create(service, wish);
       return { type, url, outcome: 'created', faults, subscriptionId };
     }
     if (strayed) faults.push('redirected');
-    if (ours.enabled !== true) faults.push('disabled');
+    if (ours.enabled === false) faults.push('disabled');
     if (!isOfType(ours, type)) faults.push('retyped');
     if (faults.length === 0) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
     const changes = {
       ...(strayed && { url }),
-      ...(ours.enabled !== true && { enabled: true }),
-      ...(!isOfType(ours, type) && { type }),
+      ...(ours.enabled === false && { enabled: true }),
+      ...(!isOfType(ours, type) && { type: spelled }),
     };
-    if (Object.keys(changes).length > 0) await service.webhooks.update(ours.id, changes);
+    if (Object.keys(changes).length > 0) {
+      await markBroken(db, type);
+      const { data: left } = await service.webhooks.update(ours.id, changes);
+      const isTaken = left.enabled !== false && (left.type === undefined || isOfType(left, type));
+      if (!isTaken)
+        return { type, url, outcome: 'to_create_by_hand', faults, reason: 'the service did not take the change' };
+    }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
     if (!(error instanceof ServiceError) || isPassing(error)) throw error;
@@ -122,9 +138,9 @@ async function ensureOne(
 }
 
 /** The answer to a create is not specified: one that cannot be read is looked up by its address. */
-async function create(service: Service, type: EventType, url: string): Promise<number> {
+async function create(service: Service, { type, spelled, url }: Wish): Promise<number> {
   try {
-    const { data } = await service.webhooks.create({ name: nameOf(type), url, type, enabled: true });
+    const { data } = await service.webhooks.create({ name: nameOf(type), url, type: spelled, enabled: true });
     return data.id;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
@@ -139,23 +155,14 @@ function nameOf(type: EventType): string {
   return `Trunkline ${type}`;
 }
 
-/** Section 4.7 refers to a live list of types without showing it; where there is one, it tells how types are spelled. */
-async function spellings(service: Service): Promise<(type: EventType) => EventType> {
-  const live = await service.webhooks.types().then(
-    ({ data }) => data,
-    () => [],
-  );
-  return (type) => (live.find((word) => eventTypeOf(word) === type) as EventType | undefined) ?? type;
-}
-
-/** A failure that says nothing about what the service allows. A path that is not there is no passing one. */
-function isPassing({ advice, code }: ServiceError): boolean {
-  return advice === 'retry' && code !== 'unexpected_status';
+/** A failure that says nothing about what the service allows. A path or a method that is not there is no passing one. */
+function isPassing({ advice, code, status }: ServiceError): boolean {
+  return advice === 'credential' || (advice === 'retry' && code !== 'unexpected_status' && status !== 501);
 }
 
 /** The one to keep: of the right type first, enabled before disabled. */
 function rank(subscription: Subscription, type: EventType): number {
-  return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === true ? 0 : 1);
+  return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === false ? 1 : 0);
 }
 
 function isOfType(subscription: Subscription, type: EventType): boolean {

@@ -39,6 +39,14 @@ const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 const unwatchedSeconds = 150;
 
 /**
+ * Notes that a subscription loses deliveries, before it is repaired: whoever finds it in place again notes the gap, also
+ * when this process does not live to do so.
+ */
+export async function markBroken(db: Database, type: string): Promise<void> {
+  await query(db, `update ops.subscription_watch set state = 'broken' where event_type = $1`, [type]);
+}
+
+/**
  * Keeps how a look left the subscriptions, and notes a gap for each that is in place again after it lost deliveries,
  * or after nobody looked: from a little before it was last in place until now.
  */
@@ -57,7 +65,7 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
            else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
        from unnest($1::text[], $2::text[], $3::text[]) as e (event_type, stream, faults)
        join ops.subscription_watch w using (event_type)
-       where w.in_place_at is not null and (e.faults <> '' or w.state = 'to_create_by_hand'
+       where w.in_place_at is not null and (e.faults <> '' or w.state <> 'in_place'
          or w.in_place_at < now() - $6::integer * interval '1 second')`,
       [
         inPlace.map(({ type }) => type),

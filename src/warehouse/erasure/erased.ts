@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../database.ts';
+import { hotQuery, type Transaction } from '../database.ts';
 import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
 /** One question per transaction, whoever asks it. */
@@ -8,7 +8,9 @@ const asked = new WeakMap<Transaction, Promise<boolean>>();
 export function hasErasures(tx: Transaction): Promise<boolean> {
   const answer =
     asked.get(tx) ??
-    query<{ has_any: boolean }>(tx, 'select ops.hold_erasures() as has_any', []).then(([row]) => row?.has_any === true);
+    hotQuery<{ has_any: boolean }>(tx, 'select ops.hold_erasures() as has_any', []).then(
+      ([row]) => row?.has_any === true,
+    );
   asked.set(tx, answer);
   return answer;
 }
@@ -23,7 +25,7 @@ export async function erasedAmong(
   if (!(await hasErasures(tx))) return nobody;
   const distinct = [...new Set(numbers())].filter((number) => number !== undefined && number !== '');
   if (distinct.length === 0) return nobody;
-  const rows = await query<{ number: string }>(tx, 'select ops.erased_among($1::text[]) as number', [distinct]);
+  const rows = await hotQuery<{ number: string }>(tx, 'select ops.erased_among($1::text[]) as number', [distinct]);
   return new Set(rows.map(({ number }) => number));
 }
 

@@ -38,10 +38,22 @@ export function withoutNumbers(text: string, isErased: (number: string) => boole
  * other.
  */
 export function mentionPattern(number: string): string {
-  const written = (digits: string) => [...digits].join('[\\s().+/-]{0,3}');
-  const isNational = number.length === 11 && number.startsWith('1');
-  const forms = isNational ? `(?:${written(number)}|${written(number.slice(1))})` : written(number);
+  const national = nationalOf(number);
+  const forms = national === number ? written(number) : `(?:${written(number)}|${written(national)})`;
   return `[+(]{0,2}(?<![0-9])${forms}(?![0-9])`;
+}
+
+/** Matches every text that {@link mentionPattern} matches and a few more, in less than half the time. */
+export function roughMentionPattern(number: string): string {
+  return written(nationalOf(number));
+}
+
+function written(digits: string): string {
+  return [...digits].join('[\\s().+/-]{0,3}');
+}
+
+function nationalOf(number: string): string {
+  return number.length === 11 && number.startsWith('1') ? number.slice(1) : number;
 }
 
 // Runs of digits belong together in every way that their distances allow: the longest mention that begins at a place

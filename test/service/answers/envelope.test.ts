@@ -18,7 +18,7 @@ test.each([
   ['plain text', 'OK 18455008085', /something that is not JSON/],
   ['an array', '["18455008085"]', /array instead of \{ data \}/],
   ['JSON without data', '{"lines":["18455008085"]}', /without its `data`/],
-  ['null for a list', '{"data":null}', /`lines` should be an array, and null came/],
+  ['text for a list', '{"data":"none"}', /`lines` should be an array, and text came/],
   ['an object for a list', '{"data":{"number":"18455008085"}}', /`lines` should be an array, and object came/],
 ])('%s with status 200 is unreadable, and the error says what came without quoting it', async (_, body, expected) => {
   const { url, seen } = await listen((response) => response.end(body));
@@ -27,6 +27,13 @@ test.each([
   expect(error.message).toMatch(expected);
   expect(inspect(error, { showHidden: true })).not.toContain('18455008085');
   expect(seen).toHaveLength(1);
+});
+
+test('null for a list is an empty one that proves no absence', async () => {
+  const { url } = await listen((response) => json(response, 200, { data: null }));
+  const { data, drift, isComplete } = await open(url).lines.list();
+  expect([data, isComplete]).toEqual([[], false]);
+  expect(drift).toMatchObject([{ what: 'null', path: 'lines' }]);
 });
 
 test('a call, a page of calls or a thread without its inner list or id is unreadable', async () => {
@@ -54,7 +61,10 @@ test.each([
 ])('%i with the body %j is the success of an operation that answers nothing', async (status, body) => {
   const { url } = await listen((response) => response.writeHead(status).end(body));
   const answer = await open(url).drafts.delete('key');
-  expect(answer).toEqual({ status, data: undefined, siblings: [], drift: [], omitted: 0, isComplete: true });
+  expect(answer).toEqual({
+    ...{ status, data: undefined, siblings: [], drift: [], omitted: 0 },
+    ...{ lacking: [], isComplete: true },
+  });
 });
 
 test.each([
@@ -102,8 +112,25 @@ test('keys beside data make an answer possibly partial', () => {
     siblings: ['nextPage'],
     drift: [{ path: 'nextPage', what: 'unknown_key', sample: 'text', count: 1 }],
     omitted: 0,
+    lacking: [],
     isComplete: false,
   });
+});
+
+test('what the specification always gives and an answer does not is lacking, however it fails to come', () => {
+  const whole = { id: 1, direction: 'in', from: '1', to: '2', text: '', sentAt: '2026-04-21T18:47:50Z', read: false };
+  const { read: _, ...unread } = whole;
+  const rows = [
+    whole,
+    unread,
+    { ...whole, direction: null },
+    { ...whole, sentAt: 'yesterday' },
+    { ...whole, from: '3' },
+  ];
+  const { lacking } = readAnswer(JSON.stringify({ data: rows }), (data, reading) =>
+    requiredRows(data, message, reading, 'messages'),
+  );
+  expect(lacking).toEqual(['messages[].read', 'messages[].direction', 'messages[].sentAt']);
 });
 
 test('whatever JSON comes, it is called unreadable or read, and its raw rows read the same again', () => {

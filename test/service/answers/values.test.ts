@@ -32,6 +32,22 @@ test('a bare call id keeps every digit', () => {
 });
 
 test.each([
+  ['9007199254740991', 9007199254740991],
+  ['9007199254740993', '9007199254740993'],
+  ['9223372036854775807', '9223372036854775807'],
+  ['"1234567890123456"', 1234567890123456],
+])('the message id %s keeps every digit', (written, expected) => {
+  const { data } = readAnswer(`{"data":[{"id":${written}}]}`, (rows, reading) =>
+    requiredRows(rows, message, reading, 'messages'),
+  );
+  expect(data.map(({ id }) => id)).toEqual([expected]);
+});
+
+test('a message id that no column holds is none', () => {
+  expect(readRow(message, { id: '9223372036854775808' }).row).toBeUndefined();
+});
+
+test.each([
   ['in', 'in'],
   ['out', 'out'],
   ['inbound', 'in'],

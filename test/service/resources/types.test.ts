@@ -30,6 +30,6 @@ test('a call id is text, and an assignment names somebody or nobody', () => {
 
 test('what answers 204 has no data, and what may be absent says so', () => {
   expectTypeOf<ReturnType<Conversations['delete']>>().toEqualTypeOf<Promise<Answer<void>>>();
-  expectTypeOf<SentMessage['id']>().toEqualTypeOf<number | undefined>();
+  expectTypeOf<SentMessage['id']>().toEqualTypeOf<number | string | undefined>();
   expectTypeOf<SentMessage['type']>().toExtend<string | undefined>();
 });

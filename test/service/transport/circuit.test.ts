@@ -33,6 +33,20 @@ test('repeated failure lets calls rest, one probe at a time finds out, and the r
   expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
 });
 
+test.each([
+  ['as long as the service asked', 9, 9_000],
+  ['no longer than its cap, whatever the service asked', 3_600, 12_000],
+  ['as long as ever when less was asked', 1, 5_000],
+])('it rests %s', async (_, askedSeconds, expectedMs) => {
+  const { url } = await listen((response) =>
+    refuse(response, 503, 'unavailable', {}, { 'retry-after': String(askedSeconds) }),
+  );
+  const { clock } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+  for (let i = 0; i < 3; i += 1) await refusalOf(lines.list());
+  expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: expectedMs });
+});
+
 test('the tries of one call stop when the circuit opens', async () => {
   const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
   const { lines } = open(url, { circuit: { failures: 2 }, retry: { tries: 9 } });

@@ -60,6 +60,31 @@ describe.each(backends)('on %s', async (backend) => {
     expect(await world.value('select count(*)::integer from ops.backfills')).toBe(1);
   });
 
+  test('a run that is asked for again in a later hour is the same run', async () => {
+    const stopping = new AbortController();
+    const earlier = { from: span.from, to: span.to - 2 * 3_600 };
+    const ask = (part: typeof span, signal: AbortSignal, onProgress = () => {}) =>
+      backfillCalls(parts, { span: part, withArtefacts: false }, onProgress, signal);
+    const cut = await ask(earlier, stopping.signal, () => stopping.abort());
+    expect(await ask(span, never)).toMatchObject({ isFinished: true, share: 1, resumedFrom: cut.doneUntil });
+    expect(await held()).toBe(200);
+    expect(await world.query('select finished_at is not null as is_finished from ops.backfills')).toEqual([
+      { is_finished: true },
+    ]);
+  });
+
+  test('artefacts follow for calls that were filled in without', async () => {
+    await fill();
+    await fill({ withArtefacts: true });
+    const owed = () =>
+      world.value(`select count(*)::integer from ops.sync_targets where kind = 'call' and priority = 1`);
+    expect(await owed()).toBe(200);
+    await world.settled();
+    await world.query(`delete from ops.sync_targets where kind = 'call'`);
+    await fill({ withArtefacts: true });
+    expect(await owed(), 'what was read is not read again').toBe(0);
+  }, 120_000);
+
   test('artefacts follow behind live work', async () => {
     await fill({ withArtefacts: true });
     expect(
@@ -70,5 +95,5 @@ describe.each(backends)('on %s', async (backend) => {
     expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
     expect(await world.value(`select count(*)::integer from warehouse.calls where leg_count is null`)).toBe(0);
     expect(await world.value('select count(*) > 30 from warehouse.transcripts')).toBe(true);
-  }, 60_000);
+  }, 120_000);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { createCallLister, type Listing } from '../../../src/sync/coverage/listing.ts';
+import { isCampaign, report, sized } from '../../faults/figures.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { callAt, createHistory, type History, type Search, serveHistory } from './history.ts';
 
@@ -48,6 +49,13 @@ test.each([true, false])(
     expect(listing.doubt).toBeUndefined();
   },
 );
+
+test('an hour without calls is whole, however the service writes that there are none', async () => {
+  const history = createHistory();
+  history.bend = () => ({ data: { total: 0, calls: null } });
+  const { listing } = await listed(history);
+  expect([listing.calls.size, listing.doubt]).toEqual([0, undefined]);
+});
 
 test('goes on without an order where none is taken', async () => {
   const history = filled(700);
@@ -120,7 +128,11 @@ test.each([
   expect(listing.calls.size).toBe(3);
 });
 
-test('a thousand seeds of paging under churn: proven means that everything old is there', async () => {
+/** `npm run faults -- paging` draws a thousand. */
+const seeds = isCampaign ? sized(1_000) : 60;
+
+test(`${seeds} seeds of paging under churn: proven means that everything old is there`, async () => {
+  const began = performance.now();
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -149,6 +161,7 @@ test('a thousand seeds of paging under churn: proven means that everything old i
         expect(listing.doubt === undefined || arrivals.length > 0).toBe(true);
       },
     ),
-    { numRuns: Number(process.env.FAULTS === 'all' ? 1_000 : 60) },
+    { numRuns: seeds },
   );
+  if (isCampaign) report('paging', 'neither', `${seeds} seeds of paging under churn`, began);
 });

@@ -1,10 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import type { Service } from '../../../src/service/client.ts';
-import { askForHours } from '../../../src/sync/coverage/coverage.ts';
+import { type Service, ServiceError } from '../../../src/service/client.ts';
+import { askForHours, doubtHoursOf } from '../../../src/sync/coverage/coverage.ts';
 import { daysOfCoverage } from '../../../src/sync/coverage/days.ts';
 import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
-import { retryDeadlock } from '../../../src/warehouse/database.ts';
+import { query, retryDeadlock } from '../../../src/warehouse/database.ts';
+import { markCallsGone } from '../../../src/warehouse/entities/calls/calls.ts';
 import { backends } from '../../stores/backends.ts';
 import { createWorld } from '../../world.ts';
 
@@ -90,6 +91,64 @@ describe.each(backends)('on %s', async (backend) => {
     expect(target).toEqual({ kind: 'call' });
   });
 
+  test('a call that was listed and then not found leaves its hour in doubt, until both agree', async () => {
+    const { id } = await unannounced(4);
+    await reconciler.round();
+    await world.settled();
+    const { db } = context.database;
+    const hourOfIt = () =>
+      world.query(
+        `select state, held_count, due_at <= now() + interval '15 minutes' as is_soon from ops.coverage where reported_count > 0`,
+      );
+    await world.query('update ops.coverage set due_at = $1 where reported_count > 0', 'infinity');
+    await db.transaction().execute(async (tx) => {
+      const [row] = await query<{ seq: string }>(tx, `select nextval('ops.fetch_seq') as seq`, []);
+      const read = { fetchSeq: row?.seq ?? '', fetchedAt: new Date().toISOString(), source: 'calls.get' };
+      await markCallsGone(tx, [{ callId: id, read }]);
+      await doubtHoursOf(tx, [id]);
+    });
+    expect(await hourOfIt()).toEqual([{ state: 'differs', held_count: 0, is_soon: true }]);
+    await world.query('update ops.coverage set due_at = now() where reported_count > 0');
+    await reconciler.round();
+    expect(await hourOfIt()).toMatchObject([{ state: 'proven', held_count: 1 }]);
+    expect(await held()).toBe(1);
+  });
+
+  test('an hour that cannot be proven holds up no other', async () => {
+    await reconciler.round();
+    const [bad] = await world.query<{ begin: number }>(
+      `update ops.coverage set due_at = now(), attempts = 0, state = 'waiting' where to_at <= now()
+       returning extract(epoch from from_at)::integer as begin`,
+    );
+    const service = context.service as Service;
+    const search: Service['calls']['search'] = async (filter, ...rest) => {
+      const begin = bad?.begin ?? 0;
+      if (filter.start !== undefined && Number(filter.start) <= begin && Number(filter.end) > begin) {
+        throw new ServiceError('unreadable', 'a page that nobody can read', {
+          operation: 'calls.search',
+          effect: 'none',
+        });
+      }
+      return service.calls.search(filter, ...rest);
+    };
+    const hampered = createReconciler({
+      service: { ...service, calls: { ...service.calls, search } },
+      db: context.database.db,
+      log: createLog('silent'),
+      pauses: context.pauses,
+      onAnswer: () => undefined,
+      onRings: context.ringer.ring,
+    });
+    await hampered.round();
+    await world.query(`update ops.coverage set due_at = now() where to_at <= now() and state <> 'proven'`);
+    await hampered.round();
+    expect(
+      await world.query(
+        `select extract(epoch from from_at)::integer as begin from ops.coverage where to_at <= now() and state <> 'proven'`,
+      ),
+    ).toEqual([{ begin: bad?.begin }]);
+  });
+
   test('a service that fails leaves the hours due, later each time', async () => {
     sandbox.faults({ errorRate: 1, status: 403 });
     const round = await reconciler.round();
@@ -120,6 +179,9 @@ describe.each(backends)('on %s', async (backend) => {
 
   test('each day is complete, or says why not', async () => {
     await unannounced(1);
+    await reconciler.round();
+    // An hour that is just over is not compared before calls of it can have been listed.
+    await world.query(`update ops.coverage set due_at = now() where state = 'waiting' and to_at <= now()`);
     await reconciler.round();
     const today = new Date();
     const before = new Date(today.getTime() - 3 * 24 * hourMs);

@@ -1,10 +1,11 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../../src/service/client.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
 import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
+import { type Change, openDoor } from './door.ts';
 
 const database = await migratedDatabase();
 const sandbox = await createSandbox({ calls: 0, threads: 0 });
@@ -110,6 +111,123 @@ test('a repair is remembered with its gap, though the service fails on the next 
   await expect(ensure()).rejects.toThrow();
   sandbox.faults({});
   expect(await database.value('select reason from ops.gaps')).toContain('AccountSMS was disabled');
+});
+
+test('a repair whose process dies before it is noted leaves its gap to the next look', async () => {
+  await ensure();
+  await database.query('truncate ops.gaps');
+  const [ours] = (await service.webhooks.list()).data.filter(({ type }) => type === 'AccountSMS');
+  await service.webhooks.disable(ours?.id ?? 0);
+  // What is told comes between the repair and its note.
+  const dying = {
+    ...log,
+    warn: () => {
+      throw new Error('killed');
+    },
+  } as typeof log;
+  await expect(ensureSubscriptions({ service, db: database.db, log: dying, publicUrl, secret })).rejects.toThrow(
+    'killed',
+  );
+  expect(await listed()).toContainEqual({ id: ours?.id, type: 'AccountSMS', enabled: true });
+  expect(await database.value('select count(*)::integer from ops.gaps')).toBe(0);
+  expect(await outcomes()).toMatchObject({ AccountSMS: 'in_place' });
+  expect(await database.query('select stream, reason from ops.gaps')).toEqual([
+    { stream: 'texts', reason: 'the webhook subscription of AccountSMS was not there' },
+  ]);
+});
+
+describe('a service in other words', () => {
+  /** The sandbox behind a door that changes what it answers. */
+  async function behind(change: Change) {
+    const door = await openDoor(sandbox.url, change);
+    const asked = createService({ baseUrl: door.url, credential: apiKey(sandbox.apiKey), log });
+    onTestFinished(async () => {
+      await asked.close();
+      await door.close();
+    });
+    return asked;
+  }
+
+  test('that shows one page of its list has ours found beyond it', async () => {
+    await ensure();
+    for (const each of ['a', 'b']) await create(`http://127.0.0.1:9/${each}`);
+    const asked = await behind({
+      answers: ({ method, path }, answer) =>
+        method === 'GET' && path === '/webhooks'
+          ? { ...answer, data: (answer.data as unknown[]).slice(-1), nextCursor: 'more' }
+          : answer,
+    });
+    expect(Object.values(await outcomes(asked))).toEqual(['in_place', 'in_place', 'in_place']);
+    expect(await listed()).toHaveLength(5);
+  });
+
+  test.each([
+    ['in lower case', ({ type }: { type: string }) => type.toLowerCase()],
+    ['with hyphens', ({ type }: { type: string }) => ({ id: 1, name: type.replace(/(?<=[a-z])(?=[A-Z])/g, '-') })],
+  ])('that lists its types %s keeps what it knows of ours', async (_how, spell) => {
+    const types = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'].map((type) => spell({ type }));
+    const asked = await behind({
+      answers: ({ path }, answer) => (path === '/webhooks/types' ? { data: types } : answer),
+    });
+    await ensure();
+    await database.query('truncate ops.gaps');
+    const [first] = await listed();
+    await service.webhooks.disable(first?.id ?? 0);
+    expect(Object.values(await outcomes(asked)).toSorted()).toEqual(['in_place', 'in_place', 'repaired']);
+    expect(await database.value('select count(*)::integer from ops.gaps')).toBe(1);
+    expect(
+      await database.value(`select string_agg(event_type, ' ' order by event_type) from ops.subscription_watch`),
+    ).toBe('AccountAITranscription AccountEndedCalls AccountSMS');
+  });
+
+  test('that writes an address in its own way has the same one', async () => {
+    await create('HTTP://127.0.0.1:9/in/hooks/a-secret-of-hooks/AccountSMS/');
+    expect(await outcomes()).toMatchObject({ AccountSMS: 'in_place' });
+  });
+
+  test('that does not say whether one is enabled has it in place', async () => {
+    await ensure();
+    const asked = await behind({
+      answers: ({ method, path }, answer) =>
+        method === 'GET' && path === '/webhooks'
+          ? { data: (answer.data as object[]).map((row) => ({ ...row, enabled: undefined })) }
+          : answer,
+    });
+    expect(Object.values(await outcomes(asked))).toEqual(['in_place', 'in_place', 'in_place']);
+  });
+
+  test('that answers a repair and does not make it says what to mend by hand', async () => {
+    const { id } = await create(url);
+    await service.webhooks.disable(id);
+    const asked = await behind({
+      answers: ({ method }, answer) =>
+        method === 'PUT' ? { data: { ...(answer.data as object), enabled: false } } : answer,
+    });
+    const [texts] = await ensure(asked);
+    expect(texts).toMatchObject({
+      type: 'AccountSMS',
+      outcome: 'to_create_by_hand',
+      reason: 'the service did not take the change',
+    });
+  });
+
+  test.each([405, 501])('that answers a create with %d says what to create by hand', async (status) => {
+    const asked = await behind({ refuses: ({ method }) => (method === 'POST' ? status : undefined) });
+    expect(Object.values(await outcomes(asked))).toEqual(Array(3).fill('to_create_by_hand'));
+  });
+});
+
+test('a credential that may not even look is told which scope it needs, and nothing is changed', async () => {
+  const key = 'a-key-of-another-purpose';
+  await fetch(`${sandbox.url}/_sandbox/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'other', key, scopes: ['reports:read'] }),
+  });
+  const other = createService({ baseUrl: sandbox.url, credential: apiKey(key), log });
+  await expect(ensure(other)).rejects.toMatchObject({ advice: 'scope', scope: 'webhooks:read' });
+  await other.close();
+  expect(await listed()).toEqual([]);
 });
 
 test('no address of a hook is logged', () => {

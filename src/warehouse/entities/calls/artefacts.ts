@@ -1,5 +1,5 @@
 import type { Provenance } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 
 /** Where the daemon stands with what belongs to a call but is read, and may appear, on its own. */
 export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';
@@ -22,7 +22,7 @@ export async function currentArtefactReads<R extends ArtefactRead>(
   kind: 'recordings' | 'transcripts',
   reads: readonly R[],
 ): Promise<R[]> {
-  const rows = await query<{ call_id: string; fetched_at: Date | null }>(
+  const rows = await hotQuery<{ call_id: string; fetched_at: Date | null }>(
     tx,
     `select call_id, ${kind}_fetched_at as fetched_at from warehouse.calls
      where call_id = any($1) order by call_id for update`,
@@ -45,7 +45,7 @@ export async function recordArtefactReads(
   reads: readonly ArtefactRead[],
 ): Promise<void> {
   const count = kind === 'recordings' ? 'recording_count' : 'transcript_count';
-  await query(
+  await hotQuery(
     tx,
     `update warehouse.${kind} x
      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
@@ -57,7 +57,7 @@ export async function recordArtefactReads(
       reads.map(({ isComplete }) => isComplete),
     ],
   );
-  await query(
+  await hotQuery(
     tx,
     `update warehouse.calls c set
        ${kind}_fetched_at = r.fetched_at, ${kind}_state = r.state,

@@ -7,34 +7,47 @@ import { clearCalls, eraseCalls } from '../../erasure/calls.ts';
 import { upsert } from '../../mirror.ts';
 import { writeLegs } from './legs.ts';
 
-export const calls = mirrorTable('warehouse.calls', ['call_id'], {
-  call_id: 'text',
-  started_at: 'timestamptz',
-  ended_at: 'timestamptz',
-  direction: 'text',
-  status: 'text',
-  status_code: 'smallint',
-  caller_type: 'text',
-  caller_name: 'text',
-  caller_number: 'text',
-  called_type: 'text',
-  called_name: 'text',
-  called_number: 'text',
-  dialled_number: 'text',
-  caller_id_internal: 'text',
-  caller_id_external: 'text',
-  duration_seconds: 'integer',
-  talk_seconds: 'integer',
-  transferred_count: 'smallint',
-  is_abandoned: 'boolean',
-  is_recorded: 'boolean',
-  called_back_call_id: 'text',
-  repeated_count: 'smallint',
-  external_number: 'text',
-  account_number: 'text',
-  is_internal: 'boolean',
-  reached_person: 'boolean',
-});
+export const calls = mirrorTable(
+  'warehouse.calls',
+  ['call_id'],
+  {
+    call_id: 'text',
+    started_at: 'timestamptz',
+    ended_at: 'timestamptz',
+    direction: 'text',
+    status: 'text',
+    status_code: 'smallint',
+    caller_type: 'text',
+    caller_name: 'text',
+    caller_number: 'text',
+    called_type: 'text',
+    called_name: 'text',
+    called_number: 'text',
+    dialled_number: 'text',
+    caller_id_internal: 'text',
+    caller_id_external: 'text',
+    duration_seconds: 'integer',
+    talk_seconds: 'integer',
+    transferred_count: 'smallint',
+    is_abandoned: 'boolean',
+    is_recorded: 'boolean',
+    called_back_call_id: 'text',
+    repeated_count: 'smallint',
+    external_number: 'text',
+    account_number: 'text',
+    is_internal: 'boolean',
+    reached_person: 'boolean',
+    recordings_state: 'text',
+    transcripts_state: 'text',
+    leg_count: 'smallint',
+    legs_fetched_at: 'timestamptz',
+    legs_fetch_seq: 'bigint',
+  },
+  {
+    settled: ['recordings_state', 'transcripts_state'],
+    lasting: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
+  },
+);
 
 /** What a read found of one call: a row of a search, or the whole call with its legs. */
 export interface CallRead {
@@ -48,11 +61,7 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
   await upsert(
     tx,
     calls,
-    reads.map(({ call, read }) => ({ row: callRow(call), read })),
-  );
-  await settleUnrecorded(
-    tx,
-    reads.flatMap(({ call }) => (call.recorded === false ? [call.id] : [])),
+    reads.map(({ call, read }) => ({ row: { ...callRow(call), ...legsRead(call, read) }, read })),
   );
   await writeLegs(
     tx,
@@ -69,18 +78,6 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
     ),
   );
   if (erased.size > 0) await eraseCalls(tx, [...erased]);
-}
-
-/** A call that was not recorded has nothing to look for: neither recordings nor transcripts. */
-async function settleUnrecorded(tx: Transaction, callIds: readonly string[]): Promise<void> {
-  if (callIds.length === 0) return;
-  await query(
-    tx,
-    `update warehouse.calls set recordings_state = coalesce(recordings_state, 'none'),
-       transcripts_state = coalesce(transcripts_state, 'none')
-     where call_id = any($1) and (recordings_state is null or transcripts_state is null)`,
-    [callIds],
-  );
 }
 
 /** A call that three spaced reads did not find (not found and not yours are the same answer). */
@@ -127,8 +124,18 @@ export function callRow(call: CallSummary | Call): Row<typeof calls.columns> {
     repeated_count: call.repeated,
     ...sides(call),
     reached_person: reachedPerson(call),
+    ...(call.recorded === false && nothingToLookFor),
   };
 }
+
+/** That a read showed the legs; searches show none. */
+function legsRead(call: CallSummary | Call, read: Provenance): Row<typeof calls.columns> | undefined {
+  if (!('legs' in call) || !call.legs) return undefined;
+  return { leg_count: call.legs.length, legs_fetched_at: read.fetchedAt, legs_fetch_seq: read.fetchSeq };
+}
+
+/** A call that was not recorded has neither recordings nor transcripts. */
+const nothingToLookFor = { recordings_state: 'none', transcripts_state: 'none' };
 
 /** Which side of the call is the account's (section 2.9): extensions stand in the number fields of internal legs. */
 function sides(

@@ -1,4 +1,5 @@
-import { type Database, query } from '../../database.ts';
+import { createBatch, oneAtATime } from '../../../batch.ts';
+import { type Database, hotQuery } from '../../database.ts';
 import type { ArtefactState } from './artefacts.ts';
 
 /** What the mirror holds of a call that decides what else to read of it. */
@@ -6,6 +7,7 @@ export interface HeldCall {
   readonly isRecorded: boolean | null;
   /** The end, else the start, else the second in the call id. */
   readonly endedAt: Date;
+  readonly firstSeenAt: Date;
   readonly transferredCount: number | null;
   readonly recordingsState: ArtefactState | null;
   readonly recordingCount: number;
@@ -13,17 +15,30 @@ export interface HeldCall {
   readonly transcriptCount: number;
 }
 
-export async function heldCall(db: Database, callId: string): Promise<HeldCall | undefined> {
-  const [held] = await query<HeldCall>(
+/** Looks a call up; undefined when it is not held. */
+export type HeldCalls = (callId: string) => Promise<HeldCall | undefined>;
+
+/** Readers that ask while another question is under way share the next one. */
+export function createHeldCalls(db: Database): HeldCalls {
+  const batch = createBatch<string, HeldCall | undefined>(async (callIds) => {
+    const held = await heldCalls(db, callIds);
+    return callIds.map((callId) => held.get(callId));
+  }, oneAtATime);
+  return (callId) => batch.add(callId);
+}
+
+async function heldCalls(db: Database, callIds: readonly string[]): Promise<Map<string, HeldCall>> {
+  const rows = await hotQuery<HeldCall & { callId: string }>(
     db,
-    `select is_recorded as "isRecorded", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
+    `select call_id as "callId", is_recorded as "isRecorded", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
+       first_seen_at as "firstSeenAt",
        transferred_count as "transferredCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
        coalesce(transcript_count, 0) as "transcriptCount"
-     from warehouse.calls where call_id = $1`,
-    [callId],
+     from warehouse.calls where call_id = any($1)`,
+    [callIds],
   );
-  return held;
+  return new Map(rows.map((row) => [row.callId, row]));
 }
 
 /** The moment that a call id names: Unix seconds before its dot (section 2.9). */

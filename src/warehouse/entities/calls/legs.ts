@@ -1,6 +1,6 @@
 import type { Leg } from '../../../service/entities/call.ts';
-import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { mirrorTable, newestOfEach, type Provenance, type Row } from '../../columns.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 import { upsert } from '../../mirror.ts';
 
 export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
@@ -33,45 +33,91 @@ export interface LegsRead {
 }
 
 /**
- * Mirrors the legs of calls whose row is this read's own, and what they attribute the calls to; a leg that is no longer
- * listed is marked deleted.
+ * Mirrors the legs of calls, and what they attribute the calls to; a leg that is no longer listed is marked deleted. Newer
+ * wins among the reads of a call's legs: its row is also written by searches, which may begin later and show none.
  */
 export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
   if (reads.length === 0) return;
-  const current = await currentReads(tx, reads);
+  const newest = newestOfEach(reads, ({ callId }) => callId);
+  const held = await heldLegs(
+    tx,
+    newest.map(({ callId }) => callId),
+  );
+  const current = newest.flatMap(({ callId, legs, read }) => {
+    const before = held.get(callId);
+    const isCurrent = before !== undefined && before.fetchSeq <= BigInt(read.fetchSeq);
+    return isCurrent ? [{ callId, read, legs: legs.length, rows: legRows(callId, legs), before }] : [];
+  });
   await upsert(
     tx,
     callLegs,
-    current.flatMap(({ callId, legs, read }) => legRows(callId, legs).map((row) => ({ row, read }))),
+    current.flatMap(({ rows, read }) => rows.map((row) => ({ row, read }))),
   );
-  const keys = [current.map(({ callId }) => callId), current.map(({ read }) => read.fetchSeq)];
-  await query(
+  await markUnlisted(
+    tx,
+    current.flatMap(({ callId, read, rows, before }) => {
+      const listed = new Set(rows.map((row) => row.leg_key));
+      return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
+    }),
+  );
+  // A search that began later wrote the call's row, which therefore does not tell of this read.
+  await noteRead(
+    tx,
+    current.filter(({ read, before }) => before.fetchSeq !== BigInt(read.fetchSeq)),
+  );
+  await hotQuery(tx, 'select warehouse.attribute_calls($1::text[])', [current.map(({ callId }) => callId)]);
+}
+
+/** The legs that are held of a call, and the read that its row says they are of; 0 = none yet. */
+interface HeldLegs {
+  readonly fetchSeq: bigint;
+  readonly keys: readonly string[];
+}
+
+/** Of calls that are held. Their rows are locked: they were just written. */
+async function heldLegs(tx: Transaction, callIds: readonly string[]): Promise<Map<string, HeldLegs>> {
+  const rows = await hotQuery<{ call_id: string; legs_fetch_seq: string | null; leg_keys: string[] }>(
+    tx,
+    `select call_id, legs_fetch_seq,
+       array(select leg_key from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null) as leg_keys
+     from warehouse.calls c where call_id = any($1)`,
+    [callIds],
+  );
+  return new Map(rows.map((row) => [row.call_id, { fetchSeq: BigInt(row.legs_fetch_seq ?? 0), keys: row.leg_keys }]));
+}
+
+async function markUnlisted(
+  tx: Transaction,
+  legs: readonly { readonly callId: string; readonly key: string; readonly read: Provenance }[],
+): Promise<void> {
+  if (legs.length === 0) return;
+  await hotQuery(
     tx,
     `update warehouse.call_legs l
      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
-     from unnest($1::text[], $2::bigint[]) as r (call_id, fetch_seq)
-     where l.call_id = r.call_id and l.fetch_seq < r.fetch_seq and l.deleted_at is null`,
-    keys,
+     from unnest($1::text[], $2::text[], $3::bigint[]) as r (call_id, leg_key, fetch_seq)
+     where l.call_id = r.call_id and l.leg_key = r.leg_key and l.fetch_seq < r.fetch_seq`,
+    [legs.map(({ callId }) => callId), legs.map(({ key }) => key), legs.map(({ read }) => read.fetchSeq)],
   );
-  await query(
-    tx,
-    `update warehouse.calls c set legs_fetched_at = c.fetched_at,
-       leg_count = (select count(*) from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null)
-     from unnest($1::text[], $2::bigint[]) as r (call_id, fetch_seq) where c.call_id = r.call_id`,
-    keys,
-  );
-  await query(tx, 'select warehouse.attribute_calls($1::text[])', [current.map(({ callId }) => callId)]);
 }
 
-/** The reads that their call's row was written by: a newer one knows the legs better. */
-async function currentReads(tx: Transaction, reads: readonly LegsRead[]): Promise<LegsRead[]> {
-  const rows = await query<{ call_id: string; fetch_seq: string }>(
+async function noteRead(
+  tx: Transaction,
+  reads: readonly { readonly callId: string; readonly legs: number; readonly read: Provenance }[],
+): Promise<void> {
+  if (reads.length === 0) return;
+  await hotQuery(
     tx,
-    'select call_id, fetch_seq from warehouse.calls where call_id = any($1)',
-    [reads.map(({ callId }) => callId)],
+    `update warehouse.calls c set legs_fetched_at = r.fetched_at, legs_fetch_seq = r.fetch_seq, leg_count = r.leg_count
+     from unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::integer[]) as r (call_id, fetch_seq, fetched_at, leg_count)
+     where c.call_id = r.call_id`,
+    [
+      reads.map(({ callId }) => callId),
+      reads.map(({ read }) => read.fetchSeq),
+      reads.map(({ read }) => read.fetchedAt),
+      reads.map(({ legs }) => legs),
+    ],
   );
-  const newest = new Map(rows.map((row) => [row.call_id, row.fetch_seq]));
-  return reads.filter(({ callId, read }) => newest.get(callId) === read.fetchSeq);
 }
 
 /** A leg is keyed by its uniqueId; one without, or with one that stands twice, by its position. */

@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 
 export type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
 
@@ -11,8 +11,8 @@ export interface Paired {
 /**
  * Finds the recorded leg of a transcript (section 2.11): its file name holds the leg's uniqueId without the dot. One
  * match between other characters than digits is exact; one that only follows digits is a substring, while one that goes
- * on with digits is another leg's. A name that holds no id at all belongs to the only recording of the only transcript.
- * Never a guess.
+ * on with digits is another leg's. A name that holds none of them belongs to the only recording of the only transcript,
+ * which `single_leg` says: where a recording is missing, that may be another leg's.
  */
 export function pairTranscript(file: string | null, uniqueIds: readonly string[], transcriptCount: number): Paired {
   const places = uniqueIds.map((id) => ({ id, place: placeOf(file ?? '', id.replace('.', '')) }));
@@ -50,7 +50,7 @@ function isDigit(character: string | undefined): boolean {
 /** Pairs all transcripts of these calls with what recordings are held now; a leg that arrives later pairs them again. */
 export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return;
-  const rows = await query<{
+  const rows = await hotQuery<{
     transcript_id: string;
     recording_file: string | null;
     unique_ids: string[];
@@ -66,7 +66,7 @@ export async function pairTranscripts(tx: Transaction, callIds: readonly string[
   );
   if (rows.length === 0) return;
   const paired = rows.map((row) => pairTranscript(row.recording_file, row.unique_ids, row.siblings));
-  await query(
+  await hotQuery(
     tx,
     `update warehouse.transcripts t set leg_unique_id = p.unique_id, leg_pairing = p.pairing
      from unnest($1::bigint[], $2::text[], $3::text[]) as p (transcript_id, unique_id, pairing)

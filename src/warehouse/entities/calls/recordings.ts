@@ -1,6 +1,6 @@
 import type { Recording } from '../../../service/entities/recording.ts';
 import { mirrorTable } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
 import { eraseCalls, erasedCalls } from '../../erasure/calls.ts';
 import { erasedAmong } from '../../erasure/erased.ts';
@@ -89,7 +89,7 @@ async function keepLinks(tx: Transaction, listed: readonly { callId: string; eac
     each.url ? [{ callId, uniqueId: each.uniqueId, url: each.url }] : [],
   );
   if (links.length === 0) return;
-  await query(
+  await hotQuery(
     tx,
     `insert into secrets.recording_urls as t (call_id, unique_id, url)
      select distinct on (1, 2) * from unnest($1::text[], $2::text[], $3::text[]) order by 1, 2

@@ -1,7 +1,7 @@
 import type { Segment, Transcript } from '../../../service/entities/transcript.ts';
 import { storableJson } from '../../../storable.ts';
 import { mirrorTable, type Provenance, type Row } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
 import { erasedCalls } from '../../erasure/calls.ts';
 import { withoutMentions } from '../../erasure/erased.ts';
@@ -131,7 +131,7 @@ function spoken({ start, end, speaker, text }: Segment): object {
 async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const bodies = listed.filter(({ each }) => each.segments !== undefined);
   if (bodies.length === 0) return;
-  await query(
+  await hotQuery(
     tx,
     `insert into warehouse.transcript_bodies as t (transcript_id, segments, full_text, fetch_seq)
      select distinct on (1) transcript_id, segments::jsonb, full_text, fetch_seq
@@ -153,7 +153,7 @@ async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<v
 async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
   if (scored.length === 0) return;
-  const replaced = await query<{ transcript_id: string; fetch_seq: string }>(
+  const replaced = await hotQuery<{ transcript_id: string; fetch_seq: string }>(
     tx,
     `with newest as (
        select t.transcript_id, t.fetch_seq from warehouse.transcripts t
@@ -168,7 +168,7 @@ async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<voi
   const kpis = scored
     .filter(({ each, read }) => newest.get(String(each.id)) === read.fetchSeq)
     .flatMap(({ each }) => (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })));
-  await query(
+  await hotQuery(
     tx,
     `insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
      select distinct on (1, 2) * from unnest($1::bigint[], $2::smallint[], $3::text[], $4::integer[], $5::text[]) order by 1, 2`,

@@ -1,6 +1,6 @@
 import type { Message } from '../../../service/entities/message.ts';
 import type { Provenance } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, query, type Transaction } from '../../database.ts';
 import { erasedAmong, withoutMentions } from '../../erasure/erased.ts';
 import { writeMessages } from './messages.ts';
 
@@ -78,11 +78,16 @@ export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone
     const conversation = conversations.get(threadKey(thread));
     return conversation ? [{ id: conversation.id, fetchSeq: read.fetchSeq }] : [];
   });
-  for (const table of ['sms_messages', 'sms_conversations']) {
+  const emptied = `, message_count = 0, first_message_at = null, last_message_at = null, last_inbound_at = null,
+    last_outbound_at = null, last_direction = null`;
+  for (const [table, summary] of [
+    ['sms_messages', ''],
+    ['sms_conversations', emptied],
+  ]) {
     await query(
       tx,
       `update warehouse.${table} t set deleted_at = now(), deleted_reason = 'not found by three spaced reads',
-         changed_at = now(), fetch_seq = g.fetch_seq
+         changed_at = now(), fetch_seq = g.fetch_seq${summary}
        from unnest($1::bigint[], $2::bigint[]) as g (conversation_id, fetch_seq)
        where t.conversation_id = g.conversation_id and t.fetch_seq <= g.fetch_seq and t.deleted_at is null`,
       [held.map(({ id }) => id), held.map(({ fetchSeq }) => fetchSeq)],
@@ -102,30 +107,39 @@ async function conversationsOf(tx: Transaction, reads: readonly ThreadRead[]): P
   const held = await lockConversations(tx, threads);
   const missing = reads.filter(({ thread, messages }) => messages.length > 0 && !held.has(threadKey(thread)));
   if (missing.length === 0) return held;
-  const added = [...new Map(missing.map(({ thread }) => [threadKey(thread), thread])).entries()].sort();
-  await query(
+  const wanted = [...new Map(missing.map(({ thread }) => [threadKey(thread), thread])).entries()].sort();
+  const added = await hotQuery<ConversationRow>(
     tx,
-    `insert into warehouse.sms_conversations (line, number, participants_key, participants, discovered_via)
+    `insert into warehouse.sms_conversations as c (line, number, participants_key, participants, discovered_via)
      select line, number, participants_key, string_to_array(participants_key, ','),
        case when p.probed_at is null then 'webhook' when p.evidence = 'import' then 'import' else 'probe' end
      from unnest($1::text[], $2::text[], $3::text[]) as a (line, number, participants_key)
      left join ops.thread_candidates p using (line, number)
-     on conflict (line, number, participants_key) do nothing`,
-    keyColumns(added.map(([, thread]) => thread)),
+     on conflict (line, number, participants_key) do nothing
+     returning ${conversationColumns}`,
+    keyColumns(wanted.map(([, thread]) => thread)),
   );
-  return lockConversations(tx, threads);
+  // Where another transaction was quicker, its row is there now.
+  return added.length < wanted.length ? lockConversations(tx, threads) : new Map([...held, ...conversationsIn(added)]);
 }
 
+const conversationColumns = 'c.conversation_id, c.line, c.number, c.participants, c.fetch_seq';
+type ConversationRow = Thread & { readonly conversation_id: string; readonly fetch_seq: string };
+
 async function lockConversations(tx: Transaction, threads: readonly Thread[]): Promise<Map<string, Conversation>> {
-  const rows = await query<Thread & { conversation_id: string; fetch_seq: string }>(
+  const rows = await hotQuery<ConversationRow>(
     tx,
-    `select c.conversation_id, c.line, c.number, c.participants, c.fetch_seq
+    `select ${conversationColumns}
      from warehouse.sms_conversations c
      join (select distinct * from unnest($1::text[], $2::text[], $3::text[]) as l (line, number, participants_key)) l
        using (line, number, participants_key)
      order by c.line, c.number, c.participants_key for update of c`,
     keyColumns(threads),
   );
+  return conversationsIn(rows);
+}
+
+function conversationsIn(rows: readonly ConversationRow[]): Map<string, Conversation> {
   return new Map(rows.map((row) => [threadKey(row), { id: row.conversation_id, fetchSeq: row.fetch_seq }]));
 }
 
@@ -138,7 +152,7 @@ function keyColumns(threads: readonly Thread[]): string[][] {
 }
 
 async function summarize(tx: Transaction, held: readonly (ThreadRead & { conversationId: string })[]): Promise<void> {
-  await query(
+  await hotQuery(
     tx,
     `update warehouse.sms_conversations c set
        first_message_at = m.first_at, last_message_at = m.last_at,

@@ -1,10 +1,16 @@
-import { type Database, query } from '../../database.ts';
+import { type Database, hotQuery } from '../../database.ts';
 import type { Thread } from './conversations.ts';
 
 /** What the mirror holds of a thread decides how far back it is read. */
 export interface HeldThread {
   /** Whether anything of it is held. */
   isHeld(): Promise<boolean>;
+  /** Whether any message of it is held that was not deleted. */
+  holdsAny(): Promise<boolean>;
+  /** Seconds since it was last held whole, else since it was first seen; undefined when it is not held. */
+  secondsIncomplete(): Promise<number | undefined>;
+  /** When a message of it last changed; undefined when it is not held. */
+  changedAt(): Promise<Date | undefined>;
   /** Whether it holds the whole thread, these messages among it. */
   holdsAll(ids: readonly (number | string)[]): Promise<boolean>;
   /** Whether it holds the whole thread, and nothing, but deleted messages, besides these. */
@@ -12,19 +18,23 @@ export interface HeldThread {
 }
 
 export function heldThread(db: Database, { line, number, participants }: Thread): HeldThread {
-  const isSo = async (what: string, ids: readonly (number | string)[]) => {
-    const [row] = await query<{ is_so: boolean }>(
+  const ask = async <T>(what: string, ids: readonly (number | string)[] = []): Promise<T | undefined> => {
+    const [row] = await hotQuery<{ answer: T }>(
       db,
-      `select ${what} as is_so from warehouse.sms_conversations c
-       where line = $1 and number = $2 and participants_key = $3`,
+      `select ${what} as answer from warehouse.sms_conversations c
+       where line = $1 and number = $2 and participants_key = $3 and $4::bigint[] is not null`,
       [line, number, participants.join(','), ids],
     );
-    return row?.is_so === true;
+    return row?.answer;
   };
+  const isSo = async (what: string, ids?: readonly (number | string)[]) => (await ask<boolean>(what, ids)) === true;
   const isWhole = 'is_thread_complete and not is_reread_owed';
   const messages = 'from warehouse.sms_messages m where m.conversation_id = c.conversation_id and deleted_at is null';
   return {
-    isHeld: () => isSo('$4::bigint[] is not null', []),
+    isHeld: () => isSo('true'),
+    holdsAny: () => isSo(`exists (select ${messages})`),
+    secondsIncomplete: () => ask('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
+    changedAt: () => ask('coalesce(changed_at, first_seen_at)'),
     holdsAll: (ids) =>
       isSo(
         `${isWhole} and (select count(*) ${messages} and message_id = any($4::bigint[])) = cardinality($4::bigint[])`,

@@ -1,6 +1,6 @@
 import type { Message } from '../../../service/entities/message.ts';
 import { mirrorTable, type Row } from '../../columns.ts';
-import { query, type Transaction } from '../../database.ts';
+import { hotQuery, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
 import { upsert } from '../../mirror.ts';
 import type { Thread, ThreadRead } from './conversations.ts';
@@ -80,7 +80,7 @@ function messageRow(conversationId: string, thread: Thread, message: Message): R
 // Every listed message now carries the read's number, so what is older was not listed.
 async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[]): Promise<void> {
   if (complete.length === 0) return;
-  await query(
+  await hotQuery(
     tx,
     `update warehouse.sms_messages m
      set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now(),
@@ -101,7 +101,7 @@ async function keepMedia(tx: Transaction, listed: readonly Listed[]): Promise<vo
     (message.media ?? []).map((url, at) => ({ conversationId, messageId: message.id, ordinal: at + 1, url })),
   );
   if (media.length === 0) return;
-  await query(
+  await hotQuery(
     tx,
     `insert into secrets.message_media as t (conversation_id, message_id, ordinal, url)
      select distinct on (1, 2, 3) * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[]) order by 1, 2, 3
@@ -120,7 +120,7 @@ async function keepReaders(tx: Transaction, listed: readonly Listed[]): Promise<
     (message.readBy ?? []).map((userId) => ({ conversationId, messageId: message.id, userId })),
   );
   if (readers.length === 0) return;
-  await query(
+  await hotQuery(
     tx,
     `insert into warehouse.sms_message_reads (conversation_id, message_id, user_id)
      select distinct * from unnest($1::bigint[], $2::bigint[], $3::bigint[]) order by 1, 2, 3

@@ -1,0 +1,69 @@
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+
+/** What a body says once its encodings are taken off. */
+export type Opened =
+  | { readonly outcome: 'opened'; readonly body: Buffer }
+  /** It would open to more than was allowed. */
+  | { readonly outcome: 'too_large' };
+
+type Opener = (body: Buffer, mostBytes: number) => Buffer;
+
+// What stands before a cut is worth having: the flush mode makes an end that is missing no error.
+const zlib = (mostBytes: number) => ({ maxOutputLength: mostBytes, finishFlush: constants.Z_SYNC_FLUSH });
+const gunzip: Opener = (body, most) => gunzipSync(body, zlib(most));
+
+const openers: Readonly<Record<string, Opener>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  // Many senders leave out the header that RFC 9110 asks for.
+  deflate: (body, most) =>
+    ((body[0] ?? 0) & 0x0f) === 8 ? inflateSync(body, zlib(most)) : inflateRawSync(body, zlib(most)),
+  br: (body, most) =>
+    brotliDecompressSync(body, { maxOutputLength: most, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+  zstd: (body, most) => zstdDecompressSync(body, { maxOutputLength: most, finishFlush: constants.ZSTD_e_flush }),
+  identity: (body) => body,
+};
+
+/** Nobody encodes more often; a longer list is made up. */
+const mostEncodings = 3;
+
+/**
+ * Takes the encodings of a `Content-Encoding` off a body, and UTF-16 too, the last one applied first. What cannot be
+ * opened is answered as it came, so that it can be kept. At work it holds up the event loop for some milliseconds, and
+ * never holds more than `mostBytes` of one body: many small bodies that open to much cannot add up.
+ */
+export function openBody(body: Buffer, contentEncoding: string | undefined, mostBytes: number): Opened {
+  const encodings = (contentEncoding ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean);
+  if (encodings.length > mostEncodings) return { outcome: 'opened', body };
+  let opened = body;
+  for (const encoding of encodings.toReversed()) {
+    const open = Object.hasOwn(openers, encoding) ? openers[encoding] : undefined;
+    if (open === undefined) return { outcome: 'opened', body };
+    try {
+      const inner = open(opened, mostBytes);
+      if (inner.length === 0 && opened.length > 0) return { outcome: 'opened', body };
+      opened = inner;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return { outcome: 'too_large' };
+      return { outcome: 'opened', body };
+    }
+  }
+  return { outcome: 'opened', body: inUtf8(opened) };
+}
+
+function inUtf8(body: Buffer): Buffer {
+  const mark = body.length < 2 ? 0 : body.readUInt16BE(0);
+  if (mark !== 0xfffe && mark !== 0xfeff) return body;
+  return Buffer.from(new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(body));
+}

@@ -1,0 +1,122 @@
+import type { Service } from '../../service/client.ts';
+import type { CallFilters } from '../../service/resources/calls.ts';
+import { type Database, query, retryDeadlock } from '../../warehouse/database.ts';
+import type { OnAnswer } from '../finding.ts';
+import type { Kind, Window } from './windows.ts';
+
+/** The names that a window is searched by after the one that it has reached, in the order of their names. */
+export async function namesOf(db: Database, { kind, from, to, reached }: Window): Promise<string[]> {
+  const known: Readonly<Record<Kind, string>> = {
+    // Those that calls of about that time are known to have entered; the account's groups cannot be listed.
+    queue: groupsOf,
+    huntgroup: groupsOf,
+    user: `select user_id::text as name from warehouse.users where deleted_at is null and $1 <> ''`,
+    extension: `select endpoint as name from warehouse.user_endpoints where kind = $1 and valid_from < to_timestamp($3) and valid_to > to_timestamp($2)`,
+  };
+  const rows = await query<{ name: string }>(
+    db,
+    `select distinct name collate "C" as name from (${known[kind]}) known
+     where name <> '' and to_timestamp($2) < to_timestamp($3) and ($4::text is null or name collate "C" > $4) order by 1`,
+    [kind, from, to, reached],
+  );
+  return rows.map(({ name }) => name);
+}
+
+const groupsOf = `select endpoint as name from reporting.call_endpoint_rollup
+  where kind = $1 and local_date between to_timestamp($2)::date - 90 and to_timestamp($3)::date + 1`;
+
+/** Section 4.6: how a filter names them is not specified; a user is named by the id that is "used everywhere else" (2.8). */
+const filterOf: Readonly<Record<Kind, (name: string) => CallFilters>> = {
+  queue: (name) => ({ queues: [name] }),
+  huntgroup: (name) => ({ huntgroups: [name] }),
+  user: (name) => ({ users: [name] }),
+  extension: (name) => ({ extensions: [name] }),
+};
+
+/** What a search listed. */
+export interface Listed {
+  readonly callIds: readonly string[];
+  /** Requests that it took. */
+  readonly requests: number;
+}
+
+/** The service caps what is asked for (section 8). */
+const pageSize = 500;
+
+/** Lists the calls of a window that something touched. Rejects with `ServiceError`. */
+export async function listTouched(
+  { service, onAnswer }: { service: Service; onAnswer: OnAnswer },
+  { kind, from, to }: Window,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Listed> {
+  const callIds = new Set<string>();
+  let requests = 0;
+  for (let offset = 0; ; ) {
+    // Whether the ends of a window belong to it is not specified; what lies outside was touched as well.
+    const search = { start: from - 1, end: to, limit: pageSize, offset, filters: filterOf[kind](name) };
+    const answer = await service.calls.search(search, signal && { signal });
+    requests += 1;
+    onAnswer('calls.search', answer);
+    const { calls, total } = answer.data;
+    for (const { id } of calls) callIds.add(id);
+    offset += calls.length;
+    if (calls.length === 0 || total === undefined || offset >= total) break;
+  }
+  return { callIds: [...callIds], requests };
+}
+
+/** A name that nothing has: a service that lists calls for it does not heed the filter. */
+export const nobody = 'trunkline-nobody';
+
+const ownEnds: Readonly<Record<Kind, string>> = {
+  queue: `c.called_type = $2 and left(coalesce(nullif(c.called_number, ''), c.called_name), 200) = $3`,
+  huntgroup: `c.called_type = $2 and left(coalesce(nullif(c.called_number, ''), c.called_name), 200) = $3`,
+  extension: `c.caller_type = 'user' and c.caller_number = $3 or c.called_type = 'user' and c.called_number = $3`,
+  user: `exists (
+    select from warehouse.user_endpoints e
+    where e.user_id = $3::text::bigint and e.kind in ('extension', 'dial_extension', 'sip_line')
+      and e.valid_from <= c.started_at and c.started_at < e.valid_to
+      and (c.caller_type = 'user' and c.caller_number = e.endpoint or c.called_type = 'user' and c.called_number = e.endpoint))`,
+};
+
+/**
+ * Attributes the calls that are held to what touched them, unless their legs or ends tell of it already. A group was
+ * entered; what part a user or an extension had is not told. Answers with how many.
+ */
+export async function attribute(db: Database, kind: Kind, name: string, callIds: readonly string[]): Promise<number> {
+  if (callIds.length === 0) return 0;
+  const rows = await retryDeadlock(() =>
+    query(
+      db,
+      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
+       select c.call_id, $2::text, $3::text, case when $2::text in ('queue', 'huntgroup') then 'entered' else 'touched' end, c.started_at,
+         ${kind === 'user' ? '$3::text::bigint' : kind === 'extension' ? 'ops.user_at($3, c.started_at)' : 'null'}, 'search_filter'
+       from warehouse.calls c
+       where c.call_id = any($1) and c.started_at is not null and c.deleted_at is null and not c.is_erased
+         and not exists (
+           select from warehouse.call_attributions a
+           where a.call_id = c.call_id and (${kind === 'user' ? 'a.user_id = $3::text::bigint' : 'a.kind = $2 and a.endpoint = $3'}))
+         and not (c.legs_fetched_at is null and coalesce(${ownEnds[kind]}, false))
+       on conflict do nothing returning 1`,
+      [callIds, kind, name],
+    ),
+  );
+  return rows.length;
+}
+
+/** Drops what only said "touched" where legs that came later say how. */
+export async function dropOvertaken(db: Database): Promise<void> {
+  await retryDeadlock(() =>
+    query(
+      db,
+      `delete from warehouse.call_attributions t
+       where t.role = 'touched' and t.started_at > now() - interval '8 days'
+         and exists (
+           select from warehouse.call_attributions a
+           where a.call_id = t.call_id and a.role <> 'touched'
+             and ((a.kind, a.endpoint) = (t.kind, t.endpoint) or t.kind = 'user' and a.user_id = t.user_id))`,
+      [],
+    ),
+  );
+}

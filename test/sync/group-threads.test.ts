@@ -1,0 +1,68 @@
+import { afterAll, expect, test } from 'vitest';
+import { migratedDatabase } from '../world/database.ts';
+import { openDesk } from './desk.ts';
+import { message } from './thread-service.ts';
+
+const database = await migratedDatabase();
+const line = '15550000001';
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function messagesWith(number: string): Promise<string[]> {
+  const rows = await database.query<{ message_id: string }>(
+    'select message_id from warehouse.sms_messages where number = $1 and deleted_at is null order by message_id',
+    number,
+  );
+  return rows.map((row) => row.message_id);
+}
+
+test('asks for a group by its participants, and keeps it apart from the thread of two', async () => {
+  const group = ['15557770001', '15557770002'];
+  const desk = await openDesk(database);
+  desk.service.answer = ({ query }) => {
+    const isGroup = query.get('groupParticipants') !== null;
+    return {
+      data: { messages: isGroup ? [message(2, { groupParticipants: group })] : [message(1)], markedRead: false },
+    };
+  };
+  await desk.read('thread', `${line}/15557770001`);
+  await desk.read('thread', `${line}/15557770001/${group.join(',')}`);
+  expect(desk.service.asked.map(({ query }) => query.get('groupParticipants'))).toContain(group.join(','));
+  expect(
+    await database.query(
+      `select c.participants_key, m.message_id from warehouse.sms_conversations c
+       join warehouse.sms_messages m using (conversation_id) where c.number = $1 order by 1`,
+      group[0],
+    ),
+  ).toEqual([
+    { participants_key: '', message_id: '1' },
+    { participants_key: group.join(','), message_id: '2' },
+  ]);
+});
+
+test('a group message listed in a thread of two points at the group', async () => {
+  const group = ['15557780001', '15557780002'];
+  const desk = await openDesk(database);
+  desk.service.answer = () => ({
+    data: { messages: [message(5, { groupParticipants: [...group, line] }), message(6)] },
+  });
+  await desk.read('thread', `${line}/15557780001`);
+  expect(desk.rings.map(({ kind, key }) => `${kind} ${key}`)).toContain(
+    `thread ${line}/15557780001/${group.join(',')}`,
+  );
+  expect(await messagesWith('15557780001')).toEqual(['6']);
+});
+
+test('a later message of a group that is held points at the group until it is held too', async () => {
+  const group = ['15557790001', '15557790002'];
+  const groupKey = `${line}/15557790001/${group.join(',')}`;
+  const desk = await openDesk(database);
+  const shown = [message(5, { groupParticipants: group })];
+  desk.service.answer = () => ({ data: { messages: shown, markedRead: false } });
+  await desk.read('thread', groupKey);
+  shown.push(message(6, { groupParticipants: group }));
+  await desk.read('thread', `${line}/15557790001`);
+  expect(await desk.turn('thread', groupKey)).toBe('mirrored');
+  expect(await messagesWith('15557790001')).toEqual(['5', '6']);
+  await desk.read('thread', `${line}/15557790001`);
+  expect(await desk.turn('thread', groupKey)).toBe('nothing_owed');
+});

@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { createInbox } from '../../src/inbox/deliveries.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openDesk } from './desk.ts';
+import { message, messages, type ShownMessage, threadService } from './thread-service.ts';
+
+const database = await migratedDatabase();
+const line = '15550000001';
+let parties = 2;
+
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** A desk whose service shows one thread that no other test reads. */
+async function withThread(start: readonly ShownMessage[]) {
+  parties += 1;
+  const key = `${line}/1555${String(parties).padStart(7, '0')}`;
+  const desk = await openDesk(database);
+  const thread = { messages: [...start] };
+  desk.service.answer = threadService(() => thread.messages);
+  return { desk, key, thread };
+}
+
+describe('a message that an event named', () => {
+  const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);
+  const owed = async (key: string) => {
+    const [row] = await database.query<{ is_owed: boolean; seconds: number }>(
+      `select dirty_version > clean_version as is_owed, extract(epoch from due_at - now())::float8 as seconds
+       from ops.sync_targets where key = $1`,
+      key,
+    );
+    return row?.is_owed ? row.seconds : undefined;
+  };
+  const told = (key: string, id: number) => {
+    const [, number = ''] = key.split('/');
+    const event = { id, direction: 'received', fromNumber: number, toNumber: line };
+    const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
+    const targets = [{ kind: 'thread' as const, key }];
+    return inbox.accept({ ...rest, eventType: 'AccountSMS', body: JSON.stringify(event), targets });
+  };
+
+  test('is looked for again while the thread does not show it, and then no more', async () => {
+    const { desk, key, thread } = await withThread(messages(3));
+    await told(key, 3);
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeUndefined();
+    await told(key, 4);
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeLessThanOrEqual(1);
+    thread.messages.push(message(4));
+    await desk.pass({ kind: 'thread', key });
+    expect(await desk.turn('thread', key)).toBe('mirrored');
+    expect(
+      await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', key.split('/')[1]),
+    ).toBe(4);
+    expect(await owed(key)).toBeUndefined();
+  });
+
+  test('is given up after some minutes', async () => {
+    const { desk, key } = await withThread(messages(3));
+    await told(key, 3);
+    await told(key, 9);
+    await desk.read('thread', key);
+    for (const [seconds, next] of [
+      [2, 1],
+      [20, 40],
+      [200, 100],
+      [301, undefined],
+    ] as const) {
+      await database.query(`update ops.deliveries set received_at = now() - $1 * interval '1 second'`, seconds);
+      await desk.read('thread', key);
+      const ahead = await owed(key);
+      if (next === undefined) expect(ahead).toBeUndefined();
+      else expect(Math.abs((ahead ?? 0) - next)).toBeLessThan(2);
+    }
+  });
+
+  test('is not looked for where the ids of events are never those of messages', async () => {
+    const { desk, key } = await withThread(messages(3));
+    for (let id = 1_000; id < 1_025; id += 1) await told(key, id);
+    await desk.read('thread', key);
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeUndefined();
+  });
+});
