@@ -83,7 +83,7 @@ async function drained(stores: DaemonStores, url: string, profileFolder: string 
       );
       if (owed.rowCount === 0) break;
       if (performance.now() - began > longestMs) throw new Error('The backlog was not drained in five minutes.');
-      await sleep(50);
+      await sleep(200);
     }
     const { rows } = await client.query<{ seconds: number }>(
       `select extract(epoch from clock_timestamp() - min(read_at))::float8 as seconds from ops.sync_targets where kind = 'call'`,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { backfill } from './backfill.ts';
 import { burst } from './burst.ts';
@@ -27,7 +28,7 @@ const benches: Readonly<Record<string, Bench>> = {
 };
 
 const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--rows N] [--json]
-       [--profile FOLDER] [--explain FILE]
+       [--profile FOLDER] [--explain FILE] [--keep FOLDER | --in FOLDER]
 
 Measures the goals against their baselines of the same run, round by round. Without a name, all of them.
   --rounds N        rounds of each bench (each has its own default)
@@ -35,7 +36,9 @@ Measures the goals against their baselines of the same run, round by round. With
   --rows N          calls that reporting invents (default 200,000)
   --json            the findings as JSON on standard output
   --profile FOLDER  CPU profiles of the daemon's processes, one file each
-  --explain FILE    plans of the slowest questions of reporting`;
+  --explain FILE    plans of the slowest questions of reporting
+  --keep FOLDER     leaves the databases in a new folder
+  --in FOLDER       asks reporting's questions of the database that --keep left there, migrated up to now`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -46,6 +49,8 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean' },
     profile: { type: 'string' },
     explain: { type: 'string' },
+    keep: { type: 'string' },
+    in: { type: 'string' },
     help: { type: 'boolean' },
   },
 });
@@ -58,6 +63,13 @@ const wrong = [
   ...(values.rows === undefined || /^[1-9]\d{3,7}$/.test(values.rows)
     ? []
     : [`"${values.rows}" is no number of rows from 1,000 to 99,999,999.`]),
+  ...(values.keep !== undefined && existsSync(values.keep)
+    ? [`${values.keep} is there already: name a new folder.`]
+    : []),
+  ...(values.in !== undefined && !existsSync(values.in) ? [`There is no folder ${values.in}.`] : []),
+  ...((values.keep ?? values.in) !== undefined && names.length > 1
+    ? ['Name the one bench whose databases are kept.']
+    : []),
 ];
 if (values.help || wrong.length > 0) {
   console.error([...wrong, usage].join('\n'));
@@ -71,7 +83,7 @@ async function measure(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const findings: Finding[] = [];
   for (const name of names) {
-    await using stores = await openStores();
+    await using stores = await openStores(values.in ?? values.keep);
     const found = await benches[name]?.({
       stores,
       rounds: values.rounds === undefined ? undefined : Number(values.rounds),
@@ -79,6 +91,7 @@ async function measure(): Promise<void> {
       rows: values.rows === undefined ? undefined : Number(values.rows),
       profileFolder: values.profile,
       explainFile: values.explain,
+      isKept: values.in !== undefined,
       progress: (text) => console.error(`${name}: ${text}`),
     });
     findings.push(...(found ?? []));

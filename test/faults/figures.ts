@@ -8,6 +8,9 @@ export interface Figures {
   readonly seconds: number;
 }
 
+/** Whether this run is one of `npm run faults`: in full size, with figures, and with draws of its own. */
+export const isCampaign = process.env.FAULTS === 'all';
+
 /** `FAULT_SHARE` makes every campaign smaller than it is in full, for trying. */
 const share = Number(process.env.FAULT_SHARE ?? 1);
 

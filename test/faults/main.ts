@@ -19,6 +19,7 @@ const campaigns: Readonly<Record<string, readonly string[]>> = {
   fuzz: ['test/faults/long/campaigns/fuzz.test.ts'],
   paging: ['test/sync/coverage/listing.test.ts'],
   refresh: ['test/credentials/processes.test.ts'],
+  ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
   week: ['test/faults/long/week.test.ts'],
   once: [...testsIn('test/faults'), ...testsIn('test/faults/long')],
 };

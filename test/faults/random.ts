@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { isCampaign } from './figures.ts';
 
 /** Chance that can be repeated: the same seed draws the same. */
 export interface Random {
@@ -13,7 +14,7 @@ export interface Random {
  * The seed of this run: `FAULT_SEED`, or one that is the same in each `npm test` and fresh in each `npm run faults`. A
  * test says which it used, so that its draws can be repeated.
  */
-export const seed = Number(process.env.FAULT_SEED ?? (process.env.FAULTS === 'all' ? randomInt(1, 1_000_000) : 1));
+export const seed = Number(process.env.FAULT_SEED ?? (isCampaign ? randomInt(1, 1_000_000) : 1));
 
 /** A stream of its own for each name, so that one test's draws do not move another's. */
 export function createRandom(name: string): Random {

@@ -2,7 +2,7 @@ import { provenance } from './directory.ts';
 
 const queues = `array['6001', '6002', '6003', '6004', '6005', '6006', '6007', '6008']`;
 
-/** The calls of one UTC day, `$1`; `$2` says whether they were read whole, with their legs. */
+/** The calls of one UTC day, `$1`; `$2` says whether they were read whole, with their legs. `offset 0`: each thing is drawn once. */
 export const callsOfDay = `
 insert into warehouse.calls (call_id, started_at, ended_at, direction, status, status_code, caller_type, caller_name, caller_number,
   called_type, called_name, called_number, dialled_number, duration_seconds, talk_seconds, queue_wait_seconds, transferred_count,
@@ -27,18 +27,21 @@ from bench.quarters q
     select q.bucket_at + make_interval(secs => floor(bench.draw(n, 1) * 900)) as started_at, bench.draw(n, 2) < 0.7 as is_inbound,
       bench.draw(n, 3) < 0.03 as is_internal, bench.customer(power(bench.draw(n, 4), 1.5)) as customer,
       (18455559000 + floor(power(bench.draw(n, 5), 2) * 40)::integer)::text as ours, bench.draw(n, 6) as course, bench.draw(n, 10) as way
+    offset 0
   ) drawn
   cross join lateral (
     select case when not is_inbound then case when course < 0.62 then 'answered' when course < 0.98 then 'missed' else 'unknown' end
         when course < 0.72 then 'answered' when course < 0.81 then 'voicemail' when course < 0.99 then 'missed' else 'unknown' end as status,
       is_inbound and course between 0.81 and 0.94 as is_abandoned,
       case when is_internal then 'user' when not is_inbound then 'external' when way < 0.45 then 'queue' when way < 0.55 then 'huntgroup' else 'user' end as goal
+    offset 0
   ) coursed
   cross join lateral (
     select case goal when 'queue' then bench.one_of(${queues}, power(bench.draw(n, 11), 1.3)) when 'huntgroup' then '7001'
         when 'external' then customer else bench.extension(bench.draw(n, 20)) end as number_called,
       floor(-ln(1 - bench.draw(n, 12)) * 19 + 1)::integer as wait,
       case when status in ('answered', 'voicemail') then floor(-ln(1 - bench.draw(n, 13)) * 170 + 5)::integer else 0 end as talk
+    offset 0
   ) ended
 where q.utc_date = $1::date`;
 
@@ -97,7 +100,7 @@ export const bodiesOfDay = `
 insert into warehouse.transcript_bodies (transcript_id, segments, full_text, fetch_seq)
 select n, '[]', (
   select string_agg(bench.one_of(${phrases}, bench.draw(n * 16 + line, 70)), chr(10)) from generate_series(1, 10) line
-), 1
+) || case when bench.draw(n, 71) < 0.01 then ' it is order A' || floor(bench.draw(n, 72) * 5000) when bench.draw(n, 71) < 0.012 then ' it is under warranty' else '' end, 1
 ${analysed}`;
 
 export const kpisOfDay = `

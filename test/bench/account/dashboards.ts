@@ -32,7 +32,14 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   agent_daily: {
     '30 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_daily where ${month} group by 1 order by 2 desc`,
     'one agent, 90 days': `select * from reporting.agent_daily where ${since(90)} and user_id = {agent} order by local_date`,
-    '365 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_daily where ${since(365)} group by 1 order by 2 desc`,
+    '90 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_daily where ${since(90)} group by 1 order by 2 desc`,
+  },
+  agent_monthly: {
+    'a year by month': `select month_start_date, sum(handled_count), sum(talk_seconds) from reporting.agent_monthly where month_start_date > current_date - 365 group by 1 order by 1`,
+    'one agent, a year': `select * from reporting.agent_monthly where month_start_date > current_date - 365 and user_id = {agent} order by 1`,
+  },
+  agent_totals: {
+    '365 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_totals(reporting.local_day(now()) - 364, reporting.local_day(now())) group by 1 order by 2 desc`,
   },
   fct_call: {
     'newest 100': 'select * from reporting.fct_call order by started_at desc limit 100',
@@ -46,6 +53,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   missed_calls: {
     'not returned, 7 days': `select * from reporting.missed_calls where started_at >= now() - interval '7 days' and is_unreturned order by started_at desc limit 200`,
     'not returned, 30 days, count': `select outcome, count(*) from reporting.missed_calls where started_at >= now() - interval '30 days' and is_unreturned group by 1`,
+    'percentiles, 30 days': `select percentile_cont(array[0.5, 0.9]) within group (order by minutes_to_return) from reporting.missed_calls where started_at >= now() - interval '30 days'`,
   },
   callbacks: {
     '7 days': `select * from reporting.callbacks where ${since(7)}`,
@@ -58,6 +66,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   voicemails: {
     'not returned, 7 days': `select * from reporting.voicemails where started_at >= now() - interval '7 days' and is_unreturned order by started_at desc limit 200`,
+    'percentiles, 30 days': `select count(*), percentile_cont(array[0.5, 0.9]) within group (order by minutes_to_return) from reporting.voicemails where started_at >= now() - interval '30 days'`,
   },
   fct_sms_message: {
     'newest 100': 'select * from reporting.fct_sms_message order by sent_at desc limit 100',
@@ -111,7 +120,12 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'open, 7 days, newest': `select * from reporting.action_backlog where call_started_at >= now() - interval '7 days' and followed_up_at is null order by call_started_at desc limit 100`,
   },
   kpi_scores: {
-    '7 days by measure': `select kpi_name, avg(kpi_value), count(kpi_value) from reporting.kpi_scores where call_started_at >= now() - interval '7 days' group by 1`,
+    'a day of one agent': `select * from reporting.kpi_scores where call_started_at >= now() - interval '1 day' and agent_user_id = {agent}`,
+    'a day by measure': `select kpi_name, avg(kpi_value), count(kpi_value) from reporting.kpi_scores where call_started_at >= now() - interval '1 day' group by 1`,
+  },
+  kpi_daily: {
+    '7 days by measure': `select kpi_name, sum(score_sum)::float8 / nullif(sum(score_count), 0), sum(score_count) from reporting.kpi_daily where ${since(7)} group by 1`,
+    '90 days by day': `select local_date, kpi_name, sum(score_sum)::float8 / nullif(sum(score_count), 0) from reporting.kpi_daily where ${since(90)} group by 1, 2`,
   },
   kpi_pivot: {
     'a day': `select * from reporting.kpi_pivot where call_started_at >= now() - interval '1 day' limit 200`,
@@ -120,6 +134,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'one number':
       'select * from reporting.customer_timeline where number = {number} order by happened_at desc limit 100',
   },
+  rule_blocks: { 'as it is': 'select * from reporting.rule_blocks limit 100' },
   rule_outcomes: { 'as it is': 'select * from reporting.rule_outcomes limit 100' },
   completeness: { '30 days': `select * from reporting.completeness where utc_date > current_date - 30` },
   dim_user: { all: 'select * from reporting.dim_user' },
@@ -130,7 +145,9 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   data_freshness: { 'as it is': 'select * from reporting.data_freshness' },
   data_quality: { 'as it is': 'select * from reporting.data_quality' },
   search: {
-    'a rare word': `select * from reporting.search('unreachable OR discount card', 50)`,
+    'a rare word': `select * from reporting.search('warranty', 50)`,
+    'an order number': `select * from reporting.search('order "A1718"', 50)`,
+    'words of every fifth call': `select * from reporting.search('unreachable OR discount card', 50)`,
     'a word in every tenth text': `select * from reporting.search('refund', 50)`,
   },
 };

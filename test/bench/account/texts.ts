@@ -10,7 +10,8 @@ insert into warehouse.sms_messages (conversation_id, message_id, line, number, d
   is_read, sent_by, delivery_status, delivery_error, delivery_at, is_scheduled, is_blocked, ${provenance})
 select conversation, id, line, number, case when is_in then 'in' else 'out' end, case when is_in then number else line end,
   case when is_in then line else number end,
-  case when is_in and bench.draw(id, 110) < 0.002 then bench.one_of(array['STOP', 'START', 'stop'], bench.draw(id, 111)) else bench.one_of(${phrases}, bench.draw(id, 112)) end,
+  case when is_in and bench.draw(id, 110) < 0.002 then bench.one_of(array['STOP', 'START', 'stop'], bench.draw(id, 111)) else bench.one_of(${phrases}, bench.draw(id, 112))
+    || case when bench.draw(id, 118) < 0.02 then ' It is order A' || floor(bench.draw(id, 119) * 5000) when bench.draw(id, 118) < 0.021 then ' Is it under warranty?' else '' end end,
   (bench.draw(id, 113) < 0.06)::integer, sent_at, true,
   case when not is_in and bench.draw(id, 114) < 0.75 then 1 + floor(power(bench.draw(conversation, 115), 1.4) * 60) end,
   case when not is_in then case when receipt < 0.88 then 'delivered' when receipt < 0.91 then 'undelivered' when receipt < 0.95 then 'sent' when receipt < 0.952 then 'gw-310' end end,
@@ -23,12 +24,14 @@ from bench.quarters q
     select 1 + floor(power(bench.draw(session, 100), 1.4) * $2::integer)::bigint as conversation, 1 + floor(bench.draw(session, 101) * 7)::integer as length,
       q.bucket_at + make_interval(secs => bench.draw(session, 102) * 900) as began_at, bench.draw(session, 103) < 0.8 as is_asked,
       30 + power(bench.draw(session, 104), 3) * 5000 as pace, 1 + (bench.draw(session, 105) < 0.3)::integer as run
+    offset 0
   ) drawn
   cross join lateral generate_series(0, length - 1) place
   cross join lateral (
     select session * 8 + place as id, (18455559000 + floor(power(bench.draw(conversation, 106), 1.6) * 12)::integer)::text as line,
       bench.customer(bench.draw(conversation, 107)) as number, began_at + make_interval(secs => place * pace) as sent_at,
       ((place / run) % 2 = 0) = is_asked as is_in, bench.draw(session * 8 + place, 116) as receipt
+    offset 0
   ) placed
 where q.utc_date = $1::date and sent_at < now()`;
 

@@ -17,11 +17,14 @@ export interface Stores extends AsyncDisposable {
   redisUrl(backend: Backend): string | undefined;
   /** A new migrated database; `settings` are server settings of its sessions. */
   database(name: string, settings?: Readonly<Record<string, string>>): Promise<string>;
+  /** A database that an earlier run left in the folder, migrated up to now. Throws when there is none. */
+  keptDatabase(name: string): Promise<string>;
 }
 
-export async function openStores(): Promise<Stores> {
+/** Without a folder the databases are gone with the stores; one that is given keeps them for the next run. */
+export async function openStores(kept?: string): Promise<Stores> {
   const log = createLog('warn');
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-bench-'));
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'trunkline-bench-')));
   const postgres = await startPostgres({ dataDir: folder, log });
   const redis = await startRedis().catch(async (error: unknown) => {
     await postgres.stop();
@@ -37,22 +40,32 @@ export async function openStores(): Promise<Stores> {
     postgresPid: postgres.pid,
     redisPid: redis.pid,
     redisUrl: (backend) => (backend === 'redis' ? redis.url : undefined),
+    async keptDatabase(name) {
+      const url = at(postgres.url, name);
+      await migrateAll(url, log);
+      return url;
+    },
     async database(name, settings = {}) {
-      const url = new URL(postgres.url);
-      url.pathname = `/${name}`;
+      const url = at(postgres.url, name);
       await run(postgres.url, [
         `create database ${name}`,
         ...Object.entries(settings).map(([setting, value]) => `alter database ${name} set ${setting} = ${value}`),
       ]);
-      await migrateAll(url.href, log);
-      return url.href;
+      await migrateAll(url, log);
+      return url;
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([postgres.stop(), redis.stop()]);
       stopped.resolve();
-      await rm(folder, { recursive: true, force: true });
+      if (kept === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function at(url: string, database: string): string {
+  const other = new URL(url);
+  other.pathname = `/${database}`;
+  return other.href;
 }
 
 async function run(url: string, statements: readonly string[]): Promise<void> {

@@ -8,7 +8,7 @@ import { callId } from './calls.ts';
 const [mode, text] = process.argv.slice(2);
 const count = Number(text);
 const log = createLog('warn');
-const { concurrency } = queueSettings.calls;
+const { reads } = queueSettings.calls;
 const began = performance.now();
 await (mode === 'reads' ? readAll() : answerAll());
 console.log(JSON.stringify({ seconds: (performance.now() - began) / 1_000 }));
@@ -23,7 +23,7 @@ async function readAll(): Promise<void> {
       await service.calls.get(callId(next - 1));
     }
   }
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: reads }, lane));
   await service.close();
 }
 

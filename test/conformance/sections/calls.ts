@@ -4,7 +4,7 @@ import type { OperationId } from '../operations.ts';
 import type { Stage } from '../stage/stage.ts';
 
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
-const patience = { timeout: 15_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 const gone = '1500000000.1';
 const ofCalls = ['getCall', 'listRecordings', 'listTranscripts'] as const;
 

@@ -27,7 +27,7 @@ const thread = (query: Record<string, string | number>) => async (stage: Stage) 
   query,
 });
 /** Receipts and artefacts come by themselves some seconds later. */
-const patience = { timeout: 15_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 
 const bare = { only: 'bare' } as const;
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);

@@ -11,6 +11,7 @@ export const faults = {
     'SIGKILL at upsert',
     'SIGKILL at mark clean',
     'SIGKILL at each ledger step',
+    'SIGKILL in a backlog',
     'SIGTERM twice with work in hand',
     'SIGSTOP for a while, then CONT',
     'a blocked event loop',

@@ -8,8 +8,8 @@ export interface Injection {
 
 const kills = at('faults/long/campaigns/kills.test.ts', 'loses nothing when a process is killed at each step');
 const release = at('faults/long/releases.test.ts', 'a release migrates under load');
-const redisKills = at('faults/queues.test.ts', 'goes on accepting while Redis is killed');
-const crashes = at('faults/crashes.test.ts', 'answers 503 while Postgres is gone');
+const redisKills = at('faults/long/queues.test.ts', 'goes on accepting while Redis is killed');
+const crashes = at('faults/long/crashes.test.ts', 'answers 503 while Postgres is gone');
 const stores = (test: string) => at('faults/long/stores.test.ts', test);
 const api = (test: string) => at('faults/long/api.test.ts', test);
 const events = (test: string) => at('faults/long/events.test.ts', test);
@@ -28,7 +28,14 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
     'SIGKILL at fetch': kills,
     'SIGKILL at upsert': kills,
     'SIGKILL at mark clean': kills,
-    'SIGKILL at each ledger step': at('ledger/reconcile.test.ts', 'a lease that is over takes a reservation back'),
+    'SIGKILL at each ledger step': at(
+      'faults/long/ledger.test.ts',
+      'sends nothing twice when a worker is killed at each step of a send',
+    ),
+    'SIGKILL in a backlog': at(
+      'faults/long/crashes.test.ts',
+      'loses nothing when a worker is killed again and again in a backlog',
+    ),
     'SIGTERM twice with work in hand': at('faults/long/signals.test.ts', 'ends in time with exit code 0 on SIGTERM'),
     'SIGSTOP for a while, then CONT': at('faults/long/signals.test.ts', 'goes on where it was after SIGSTOP'),
     'a blocked event loop': at('faults/long/process.test.ts', 'goes on where it was after its event loop was blocked'),
@@ -40,7 +47,7 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
   stores: {
     'Redis killed': redisKills,
     'Redis restarted': redisKills,
-    'Redis flushed': at('faults/queues.test.ts', 'loses nothing when Redis is flushed under load'),
+    'Redis flushed': at('faults/long/queues.test.ts', 'loses nothing when Redis is flushed under load'),
     'Redis out of memory': stores('goes on accepting while Redis is out of memory'),
     'Postgres killed (immediate)': crashes,
     'Postgres restarted': crashes,

@@ -47,6 +47,8 @@ export interface DeploymentShape {
   readonly isWired?: boolean;
   /** Options of Node for the daemon's processes. */
   readonly nodeOptions?: string;
+  /** Further variables of theirs. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** How a test, or a suite, is told what to close after it, whatever became of it. The last to open closes first. */
@@ -88,6 +90,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     : undefined;
   if (wires) addresses[0] = `http://127.0.0.1:${wires.toWeb.port}`;
   const env = {
+    ...shape.environment,
     DATABASE_URL: postgres.url,
     API_BASE_URL: service.url,
     API_KEY: secrets['API key'],
@@ -121,7 +124,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   );
   await Promise.all([...webs, ...workers].map((part) => part.start()));
   await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= 3, {
-    timeout: 15_000,
+    timeout: 60_000,
     interval: 50,
   });
   return {

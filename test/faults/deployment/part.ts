@@ -52,7 +52,12 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     const spawned = spawn(process.execPath, ['src/main.ts', ...shape.args], {
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, LOG_LEVEL: 'debug', ...shape.env },
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        LOG_LEVEL: 'debug',
+        ...shape.env,
+      },
     });
     for (const stream of [spawned.stdout, spawned.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {

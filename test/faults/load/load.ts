@@ -4,7 +4,7 @@ import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey, tally } from './keys.ts';
-import { createSender, isAccepted, type Sender } from './sender.ts';
+import { createSender, isAccepted, type Sender, type Sent } from './sender.ts';
 import { type Happening, happen, hintsOf, type Scene } from './traffic.ts';
 
 /** A thread as the service knows it. */
@@ -25,6 +25,8 @@ export interface Load {
   isAccepted(deliveries: number): Promise<void>;
   /** Resolves when so many more of our own deliveries were not. */
   isRefused(deliveries: number): Promise<void>;
+  /** Our own deliveries that began, and were answered or given up, while something lasted. */
+  sentDuring(lasts: () => Promise<void>): Promise<Sent[]>;
   /** Ends it, and repeats every delivery that did not get through until it does. */
   finish(): Promise<void>;
   /** Delivers everything once more that was ever told: for faults that make a mirror of what is not so. */
@@ -34,7 +36,14 @@ export interface Load {
 }
 
 /** Milliseconds between two happenings. */
-const pace = { from: 5, to: 30 };
+export interface Pace {
+  readonly from: number;
+  readonly to: number;
+}
+
+const busy: Pace = { from: 5, to: 30 };
+/** For campaigns of many minutes: all that happens in them is compared at their end, and fits into the service's history. */
+export const steady: Pace = { from: 60, to: 180 };
 const limit = { timeout: 60_000, interval: 20 };
 /** Longer than transcripts and receipts take. */
 const quietMs = 3_000;
@@ -44,6 +53,7 @@ export async function startLoad(
   deployment: Deployment,
   random: Random,
   onOpen: (end: () => Promise<void>) => void,
+  pace: Pace = busy,
 ): Promise<Load> {
   const { service } = deployment;
   const lines = await service.read<Resource[]>('/sms/lines');
@@ -88,16 +98,24 @@ export async function startLoad(
     const expected = tally(happenings.flatMap(({ announced }) => announced));
     let count = -1;
     let quietSince = performance.now();
-    await vi.waitUntil(async () => {
+    let untold: string[] = [];
+    const isOver = async () => {
       const deliveries = await service.deliveries();
       if (deliveries.length !== count || deliveries.some(({ outcome }) => outcome === 'pending')) {
         count = deliveries.length;
         quietSince = performance.now();
       }
       const told = tally(deliveries.map(({ type, body }) => deliveryKey(type, body)));
-      const isAllTold = [...expected].every(([key, times]) => (told.get(key) ?? 0) >= times);
-      return isAllTold || (deliveries.some(({ fault }) => fault) && performance.now() - quietSince > quietMs);
-    }, limit);
+      untold = [...expected].filter(([key, times]) => (told.get(key) ?? 0) < times).map(([key]) => key);
+      const isQuiet = performance.now() - quietSince > quietMs;
+      return untold.length === 0 || (isQuiet && deliveries.some(({ fault }) => fault));
+    };
+    await vi.waitUntil(isOver, limit).catch((cause: unknown) => {
+      const some = untold.slice(0, 5).join(', ');
+      throw new Error(`the service did not tell of ${untold.length} facts, among ${count} deliveries: ${some}`, {
+        cause,
+      });
+    });
   }
 
   async function repeatRefused(): Promise<void> {
@@ -118,6 +136,11 @@ export async function startLoad(
     goesOn: (events) => more(events, () => happenings.length),
     isAccepted: (deliveries) => more(deliveries, () => acceptedOnes().length),
     isRefused: (deliveries) => more(deliveries, () => sender.sent.length - acceptedOnes().length),
+    async sentDuring(lasts) {
+      const from = performance.now();
+      await lasts();
+      return sender.sent.filter(({ began }) => began >= from);
+    },
     async finish() {
       await stop();
       await everythingAnnounced();

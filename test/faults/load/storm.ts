@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey } from './keys.ts';
@@ -10,8 +11,8 @@ export interface Storm extends Pick<Load, 'threads' | 'callIds' | 'accepted'> {
   readonly sender: Sender;
   /** Deliveries that got through so far. */
   readonly delivered: number;
-  /** Sends so many deliveries, each as often as it takes. */
-  run(deliveries: number): Promise<void>;
+  /** Sends so many deliveries, each as often as it takes; waits while `mayGoOn` says no. */
+  run(deliveries: number, mayGoOn?: () => boolean): Promise<void>;
 }
 
 export interface StormShape {
@@ -61,10 +62,14 @@ export async function startStorm({ service, hooks }: Deployment, random: Random,
     get delivered() {
       return delivered;
     },
-    async run(deliveries) {
+    async run(deliveries, mayGoOn = () => true) {
       let left = deliveries;
       async function lane(): Promise<void> {
         while (left > 0) {
+          if (!mayGoOn()) {
+            await sleep(10);
+            continue;
+          }
           left -= 1;
           const first = everyCall.pop();
           const event = first ?? (random.next() < shareOfNews ? await news() : random.pick(told));

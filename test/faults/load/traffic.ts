@@ -113,7 +113,7 @@ export function hintsOf({ thread, callId, transcriptIds = [] }: Happening): Happ
 }
 
 function pointerTo({ line, number, participants }: ThreadName): object {
-  return { id: 1, direction: 'sent', fromNumber: line, toNumber: participants.length > 0 ? participants : number };
+  return { direction: 'sent', fromNumber: line, toNumber: participants.length > 0 ? participants : number };
 }
 
 /** A text as a delivery tells of it. */

@@ -10,7 +10,7 @@ export async function evaluateIn(part: Part, expression: string): Promise<void> 
   const from = part.output.length;
   part.signal('SIGUSR1');
   const address = await vi.waitUntil(() => /Debugger listening on (ws:\S+)/.exec(part.output.slice(from))?.[1], {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 20,
   });
   const socket = new WebSocket(address);

@@ -20,7 +20,11 @@ export type Step =
   | 'claim'
   | 'fetch'
   | 'upsert'
-  | 'mark clean';
+  | 'mark clean'
+  | LedgerStep;
+
+/** What a worker does of a send. */
+export type LedgerStep = 'planned' | 'reserved' | 'looked' | 'dispatched' | 'posted' | 'settled';
 
 /** Each step of a delivery's way, before, within and after its bytes: all the places where a death could lose or double. */
 export function killPoints(backend: Backend): readonly KillPoint[] {

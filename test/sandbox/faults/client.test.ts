@@ -9,26 +9,30 @@ type Fault = NonNullable<FaultInput['answers']>[number];
 
 let sandbox: Sandbox;
 let service: Service;
+/** A bomb takes the sandbox a while to make, and the machine may be busy. */
+let patient: Service;
 let from: string;
 
 beforeAll(async () => {
   sandbox = await createSandbox({ calls: 5, threads: 0 });
-  service = createService({
+  const client = {
     baseUrl: sandbox.url,
     credential: apiKey(sandbox.apiKey),
     log: createLog('silent'),
     retry: { tries: 1 },
-    limits: { headersMs: 300, answerMs: 600 },
     circuit: { failures: 1_000 },
-  });
+  };
+  service = createService({ ...client, limits: { headersMs: 300, answerMs: 600 } });
+  patient = createService(client);
   from = (await service.lines.list()).data[0]?.number ?? '';
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {
-  await service.close();
+  await Promise.all([service.close(), patient.close()]);
   await sandbox.close();
 });
 
+const clientFor = ({ kind }: Fault) => (kind === 'bomb' ? patient : service);
 const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
 
 async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
@@ -57,7 +61,7 @@ test.each<[string, Fault, Partial<ServiceError>, number]>([
   ['asked to wait', { kind: 'error', status: 429, retryAfterSeconds: 2 }, { code: 'rate_limited', effect: 'none' }, 0],
 ])('a send that is %s is charged as often as can be known', async (_, fault, expected, charged) => {
   sandbox.faults({ answers: [{ ...fault, operations: ['sendMessage'] } as AnswerFault] });
-  const error = await failureOf(service.messages.send({ from, to: ['12125550142'], message: 'hello' }));
+  const error = await failureOf(clientFor(fault).messages.send({ from, to: ['12125550142'], message: 'hello' }));
   expect(error).toMatchObject(expected);
   expect(charges()).toBe(charged);
   await expect.poll(() => sandbox.requests().map(({ fault }) => fault)).toEqual([fault.kind]);
@@ -72,7 +76,7 @@ test.each<[string, Fault, Partial<ServiceError>]>([
   ['a flapping 404', { kind: 'error', status: 404 }, { code: 'not_found' }],
 ])('a read that is answered with %s fails with its name', async (_, fault, expected) => {
   sandbox.faults({ answers: [fault] });
-  expect(await failureOf(service.users.list())).toMatchObject(expected);
+  expect(await failureOf(clientFor(fault).users.list())).toMatchObject(expected);
 });
 
 test('drift is no failure: rows come, and what is new is told', async () => {

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { courses, scriptNames } from '../../../src/sandbox/faults/courses.ts';
+import { createFaults } from '../../../src/sandbox/faults/faults.ts';
+import { createScripts } from '../../../src/sandbox/faults/scripts.ts';
 import { faultSpec } from '../../../src/sandbox/faults/spec.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { createStore } from '../../../src/sandbox/store/store.ts';
+import type { Timers } from '../../../src/sandbox/timers.ts';
 import { type Ask, caller } from '../client/caller.ts';
 
 let sandbox: Sandbox;
@@ -34,15 +38,34 @@ test.each(scriptNames)('each step of %s lets something go wrong', (name) => {
   for (const step of courses[name].steps) expect(faultSpec.parse(step.faults)).not.toEqual(faultSpec.parse({}));
 });
 
-test.each(scriptNames)('%s goes through its steps in their order and ends clean', async (name) => {
-  const right = await faults();
-  const started = await control('POST', '/scripts', { name, seconds: 1.2 });
-  expect(started.body.data).toMatchObject({ name, step: courses[name].steps[0].about });
-  const seen: string[] = [];
-  for (let script = await running(); script !== null; script = await running()) {
-    if (seen.at(-1) !== script.step) seen.push(script.step);
+test.each(scriptNames)('%s goes through its steps in their order and ends clean', (name) => {
+  const steps: { ms: number; act: () => void }[] = [];
+  const timers: Timers = { after: (ms, act) => void steps.push({ ms, act }), clear: () => undefined };
+  const plainFaults = createFaults(1);
+  for (const { operations = [] } of courses[name].steps.flatMap(({ faults }) => faultSpec.parse(faults).answers)) {
+    for (const operation of operations) plainFaults.know(operation);
   }
-  expect(seen).toEqual(courses[name].steps.map(({ about }) => about));
+  const scripts = createScripts({
+    faults: plainFaults,
+    store: createStore(() => undefined),
+    timers,
+    now: () => new Date(0),
+  });
+  const seen = [scripts.start(name, 60).step];
+  for (const { act } of steps.toSorted((one, other) => one.ms - other.ms)) {
+    act();
+    seen.push(scripts.running()?.step ?? 'over');
+  }
+  expect(seen).toEqual([...courses[name].steps.map(({ about }) => about), 'over']);
+  expect(Math.max(...steps.map(({ ms }) => ms))).toBe(60_000);
+  expect(plainFaults.current()).toEqual(createFaults(1).current());
+});
+
+test('a script that is started runs through by itself, and ends when it said', async () => {
+  const right = await faults();
+  const started = await control('POST', '/scripts', { name: 'late', seconds: 0.3 });
+  expect(started.body.data).toMatchObject({ name: 'late', step: courses.late.steps[0].about });
+  await expect.poll(running).toBeNull();
   expect(await faults()).toEqual(right);
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(started.body.data.endsAt) - 5);
 });

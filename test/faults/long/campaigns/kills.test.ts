@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { backends } from '../../../stores/backends.ts';
 import { deploy } from '../../deployment/deployment.ts';
 import { createProgress, report, sized } from '../../figures.ts';
-import { startLoad } from '../../load/load.ts';
+import { startLoad, steady } from '../../load/load.ts';
 import { killAt } from '../../nemesis/kill.ts';
 import { killPoints, nameOf } from '../../nemesis/kill-points.ts';
 import { expectNothingLost } from '../../oracle/oracle.ts';
@@ -15,7 +15,7 @@ describe.each(backends)('on %s', (backend) => {
     const began = performance.now();
     const progress = createProgress(`kills on ${backend}`);
     const deployment = await deploy({ backend, isWired: true }, onTestFinished);
-    const load = await startLoad(deployment, createRandom(`points ${backend}`), onTestFinished);
+    const load = await startLoad(deployment, createRandom(`points ${backend}`), onTestFinished, steady);
     const points = killPoints(backend);
     for (let time = 0; time < times; time += 1) {
       for (const point of points) {

@@ -21,14 +21,17 @@ describe.each(backends)('on %s', (backend) => {
       calls: sized(2_000),
     });
     let isOver = false;
-    const blowing = storm.run(deliveries).finally(() => {
-      isOver = true;
-    });
     let killed = 0;
+    // Neither runs ahead of the other, so that every kill meets a storm.
+    const deliveredBy = (kill: number) => (kill * deliveries) / kills;
+    const blowing = storm
+      .run(deliveries, () => storm.delivered < deliveredBy(killed + 1))
+      .finally(() => {
+        isOver = true;
+      });
     async function strike(): Promise<void> {
-      // Spread over the deliveries, so that both end at about the same time.
       for (; killed < kills; killed += 1) {
-        while (!isOver && storm.delivered < (killed * deliveries) / kills) await sleep(20);
+        while (!isOver && storm.delivered < deliveredBy(killed)) await sleep(20);
         const victim = random.pick([...deployment.webs, ...deployment.workers]);
         await sleep(random.between(0, 50));
         await victim.crash();

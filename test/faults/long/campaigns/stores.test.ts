@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { describe, test } from 'vitest';
 import { type Backend, backends } from '../../../stores/backends.ts';
 import { type Deployment, deploy, type OnOpen } from '../../deployment/deployment.ts';
 import { createProgress, report, sized } from '../../figures.ts';
 import { startLoad } from '../../load/load.ts';
+import { loseJobs } from '../../nemesis/jobs.ts';
 import { expectNothingLost } from '../../oracle/oracle.ts';
 import { createRandom } from '../../random.ts';
 
@@ -39,11 +39,7 @@ test(
 test(
   'loses nothing when Redis is flushed again and again',
   async ({ onTestFinished }) => {
-    await campaign('flushes', 'redis', sized(10), onTestFinished, async ({ redis }) => {
-      const client = new Redis(redis?.url ?? '');
-      await client.flushall();
-      client.disconnect();
-    });
+    await campaign('flushes', 'redis', sized(10), onTestFinished, loseJobs);
   },
   limit,
 );
