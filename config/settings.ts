@@ -112,9 +112,9 @@ const variables = z.object({
     })
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
-  EVENT_RETENTION_DAYS: integer(1, 3_650)
-    .prefault('30')
-    .register(documentation, { doc: 'How many days deliveries are kept in the inbox.' }),
+  EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
+    doc: 'How many days deliveries are kept in the inbox, and for how long that a rule did not match (at least 30).',
+  }),
 });
 
 export type Variable = keyof typeof variables.shape;
@@ -206,13 +206,35 @@ function grouped(read: z.output<typeof variables>): Settings {
   };
 }
 
+/** A variable as people read of it. */
+export interface SettingRow {
+  readonly name: Variable;
+  /** Its default; null when there is none. */
+  readonly fallback: unknown;
+  /** What happens without it. */
+  readonly without: string;
+  readonly meaning: string;
+  readonly isSecret: boolean;
+}
+
+/** Every variable, in the order of the README. */
+export function settingsRows(): SettingRow[] {
+  return (Object.keys(variables.shape) as Variable[]).map((name) => {
+    const { doc, otherwise, isSecret = false } = documentationOf(name);
+    const fallback = defaults[name] ?? null;
+    return {
+      name,
+      fallback,
+      without: fallback === null ? (otherwise ?? 'not set') : `\`${fallback}\``,
+      meaning: doc,
+      isSecret,
+    };
+  });
+}
+
 /** The settings as a table for the README. */
 export function settingsTable(): string {
-  const rows = Object.keys(variables.shape).map((name) => {
-    const { doc, otherwise } = documentationOf(name as Variable);
-    const [fallback] = [defaults[name as Variable]];
-    return `| \`${name}\` | ${fallback === undefined ? (otherwise ?? 'not set') : `\`${fallback}\``} | ${doc} |`;
-  });
+  const rows = settingsRows().map(({ name, without, meaning }) => `| \`${name}\` | ${without} | ${meaning} |`);
   return ['| variable | without it | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 

@@ -1,16 +1,48 @@
 import { InvalidArgumentError } from 'commander';
+import { WrongUse } from './exit.ts';
+
+const written = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
 /** Reads `--from` and `--to`: a day, which begins at midnight UTC, or an instant of RFC 3339. */
 export function momentArgument(text: string): Date {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/i.test(text);
+  const [, year, month, day] = written.exec(text) ?? [];
   const moment = new Date(text);
-  if ((!isDay && !isInstant) || Number.isNaN(moment.getTime())) {
+  if (year === undefined || Number.isNaN(moment.getTime())) {
     throw new InvalidArgumentError(
       'It must be a day such as 2026-11-01 (UTC), or an instant such as 2026-11-01T08:00:00Z.',
     );
   }
+  // The 31st of November would be read as the first of December.
+  if (Number(day) > new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()) {
+    throw new InvalidArgumentError(`There is no such day: ${text.slice(0, 10)}.`);
+  }
   return moment;
+}
+
+/** A range of time that a command works on. */
+export interface Range {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * The range that `--from` and `--to` name. What is to come has not happened, so it ends now at the latest. Throws
+ * `WrongUse` when it is empty.
+ */
+export function rangeOf(
+  given: { readonly from?: Date | undefined; readonly to?: Date | undefined },
+  usualMs: number,
+  now = new Date(),
+): Range {
+  if (given.from && given.from >= now) {
+    throw new WrongUse(`--from lies in the future (${given.from.toISOString()}): nothing has happened since then.`);
+  }
+  const to = given.to && given.to < now ? given.to : now;
+  const from = given.from ?? new Date(to.getTime() - usualMs);
+  if (to <= from) {
+    throw new WrongUse(`--to (${to.toISOString()}) must be after --from (${from.toISOString()}).`);
+  }
+  return { from, to };
 }
 
 /** Unix seconds. */

@@ -7,6 +7,12 @@ export interface Progress {
   end(): void;
 }
 
+/** Where a run began to be shown: one that goes on where another was cut off begins in the middle. */
+interface Start {
+  readonly share: number;
+  readonly at: number;
+}
+
 const lineEveryMs = 10_000;
 /** The bar counts in these: shares of the whole. */
 const steps = 10_000;
@@ -27,22 +33,28 @@ function barProgress(unit: string, began: number): Progress {
     },
     Presets.shades_classic,
   );
-  const words = (share: number, count: number) => ({ count, rate: rateOf(count, began), left: leftOf(share, began) });
+  let start: Start | undefined;
+  const words = (share: number, count: number) => ({ count, rate: rateOf(count, began), left: leftOf(share, start) });
   bar.start(steps, 0, words(0, 0));
   return {
-    show: (share, count) => bar.update(Math.floor(share * steps), words(share, count)),
+    show(share, count) {
+      start ??= { share, at: performance.now() };
+      bar.update(Math.floor(share * steps), words(share, count));
+    },
     end: () => bar.stop(),
   };
 }
 
 function lineProgress(unit: string, began: number): Progress {
   let saidAt = began;
+  let start: Start | undefined;
   return {
     show(share, count) {
+      start ??= { share, at: performance.now() };
       if (performance.now() - saidAt < lineEveryMs) return;
       saidAt = performance.now();
       const percent = Math.floor(share * 100);
-      console.error(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, began)} left`);
+      console.error(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left`);
     },
     end: () => undefined,
   };
@@ -52,9 +64,9 @@ function rateOf(count: number, began: number): number {
   return Math.round(count / Math.max(0.001, (performance.now() - began) / 1_000));
 }
 
-function leftOf(share: number, began: number): string {
-  if (share <= 0) return '?';
-  const seconds = Math.round(((performance.now() - began) / 1_000) * (1 / share - 1));
+function leftOf(share: number, start: Start | undefined): string {
+  if (start === undefined || share <= start.share) return '?';
+  const seconds = Math.round(((performance.now() - start.at) / 1_000) * ((1 - share) / (share - start.share)));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

@@ -20,6 +20,7 @@ const defaults = {
   wal_compression: 'on',
   max_wal_size: '2GB',
   jit: 'off',
+  random_page_cost: '1.1',
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_error_verbosity: 'terse',

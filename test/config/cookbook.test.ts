@@ -9,13 +9,14 @@ const questions = readdirSync(folder)
 const warehouse = await seededWarehouse();
 afterAll(() => warehouse[Symbol.asyncDispose]());
 
-test('there are twenty questions, each with a title of its own', () => {
+test('the questions are numbered, each with a title of its own', () => {
   const titles = questions.map(({ text }) => text.split('\n', 1)[0] ?? '');
   expect(questions.map(({ file }) => file.slice(0, 3))).toEqual(
-    Array.from({ length: 20 }, (_, at) => `${String(at + 1).padStart(2, '0')}-`),
+    titles.map((_, at) => `${String(at + 1).padStart(2, '0')}-`),
   );
+  expect(titles.length).toBeGreaterThanOrEqual(20);
   expect(titles.filter((title) => !/^-- .+[?)]$/.test(title))).toEqual([]);
-  expect(new Set(titles).size).toBe(20);
+  expect(new Set(titles).size).toBe(titles.length);
 });
 
 test.each(questions)('$file is answered to the BI role with rows', async ({ text }) => {
@@ -28,5 +29,13 @@ test.each(questions)('$file is answered to the BI role with rows', async ({ text
 
 /** Columns that the seed leaves unknown on purpose. */
 const optional = new Set([
-  ...['caller_name', 'from_name', 'assigned_name', 'short_summary', 'delivery_status', 'holiday_name'],
+  ...[
+    'caller_name',
+    'from_name',
+    'assigned_name',
+    'short_summary',
+    'delivery_status',
+    'holiday_name',
+    'would_cost_usd',
+  ],
 ]);

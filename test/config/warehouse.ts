@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { type Facts, factsDatabase } from '../reporting/facts.ts';
 
 /** A warehouse with something of everything of the last days, and a connection of the BI role to it. */
@@ -15,6 +16,7 @@ export async function seededWarehouse(): Promise<SeededWarehouse> {
   const facts = await factsDatabase();
   await seed(facts);
   await facts.drain();
+  await drainOutcomes(facts.db);
   const role = `reader_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}`;
   await grantBiRole(facts.db, role);
   await facts.query(`alter role ${role} password 'reader'`);
@@ -84,5 +86,30 @@ async function seed(facts: Facts): Promise<void> {
   await query(
     `insert into ops.coverage (stream, from_at, to_at, state, reported_count, held_count, is_watched, due_at)
      select 'calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'proven', 5, 5, true, 'infinity'`,
+  );
+  await rules(facts);
+}
+
+/** A rule that is live and sent two texts, one of them without a price, and one in dry-run. */
+async function rules({ insert }: Facts): Promise<void> {
+  const at = ago(9.95);
+  const run = { version: 'v1', trigger_kind: 'message_received', trigger_at: at, evaluated_at: at, reason: 'matched' };
+  await insert(
+    'ops.rule_runs',
+    { ...run, rule: 'night', trigger_key: '1/1', mode: 'live', is_matched: true },
+    { ...run, rule: 'night', trigger_key: '1/2', mode: 'live', is_matched: false, reason: 'condition_false' },
+    { ...run, rule: 'thanks', trigger_key: '1/1', mode: 'dry-run', is_matched: true },
+  );
+  const text = { rule_version: 'v1', line: '15559990000', trigger_kind: 'message', trigger_at: at, body: 'text' };
+  const sent = { ...text, rule: 'night', mode: 'live', state: 'SENT', message_type: 'sms', units: 1 };
+  const when = { expires_at: at, planned_at: at, reserved_at: at, dispatched_at: at, settled_at: at };
+  await insert(
+    'ops.sends',
+    { ...sent, ...when, number: '15551000001', trigger_id: '1', settled_micros: 7_900 },
+    { ...sent, ...when, number: '15551000002', trigger_id: '2', reserved_micros: 50_000, is_reconciled: true },
+    {
+      ...{ ...text, rule: 'thanks', mode: 'dry-run', state: 'DENIED', reason: 'gate:human_wrote' },
+      ...{ number: '15551000001', trigger_id: '3', expires_at: at, planned_at: at },
+    },
   );
 }

@@ -12,7 +12,7 @@ import { createLog } from '../../src/log.ts';
 const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const log = createLog('silent');
-const settled = { timeout: 15_000, interval: 20 };
+const settled = { timeout: 60_000, interval: 20 };
 
 test('data, password and port stay between runs', async () => {
   const first = await startPostgres({ dataDir, log });

@@ -4,12 +4,13 @@ import { migrateAll } from '../../migrations.ts';
 import { type BiRole, grantBiRole } from '../../reporting/bi-role.ts';
 import { createDatabase } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
+import { CommandFailed } from '../exit.ts';
 
 /** Applies what migrations are missing; with a name, lets a role read the schema `reporting` and nothing else. */
 export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
-  const outcome = await migrateAll(settings.databaseUrl, log);
+  const outcome = await migrateAll(settings.databaseUrl, log).catch(explainFailed);
   const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
   if (options.json) console.log(JSON.stringify({ ...outcome, ...(biRole && { biRole }) }));
   else {
@@ -21,8 +22,14 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
 
   async function grant(name: string): Promise<BiRole> {
     await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
-    return grantBiRole(database.db, name);
+    return await grantBiRole(database.db, name);
   }
+}
+
+function explainFailed(error: unknown): never {
+  if (!(error instanceof Error) || !error.message.startsWith('Migration ')) throw error;
+  const cure = 'Nothing of it was kept: cure the cause, then run `trunkline migrate` again.';
+  throw new CommandFailed(`${error.message}. ${cure}`, { cause: error });
 }
 
 function sentenceOf({ name, isCreated }: BiRole): string {

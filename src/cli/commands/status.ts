@@ -1,16 +1,16 @@
 import { createContext, readySettings } from '../../context.ts';
-import { createLog } from '../../log.ts';
 import { statusOf } from '../../status/concerns.ts';
 import { DatabaseUnavailable, takeSnapshot } from '../../status/snapshot.ts';
 import { renderTable } from '../../status/table.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
+import { createRemarks } from '../remarks.ts';
 
 /** Prints the snapshot that the status page shows. */
 export async function run(options: { json?: boolean }): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   await using context = await createContext(readySettings(settings), {
-    log: createLog('error'),
+    log: createRemarks('error'),
     name: 'status',
     maxConnections: 2,
   });

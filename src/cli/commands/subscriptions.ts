@@ -1,11 +1,13 @@
 import Table from 'cli-table3';
 import { type Context, createContext, readySettings } from '../../context.ts';
-import { createLog } from '../../log.ts';
-import type { Service } from '../../service/client.ts';
+import { type Service, ServiceError } from '../../service/client.ts';
 import { isOurAddress } from '../../sync/subscriptions/addresses.ts';
 import { type Ensured, ensureSubscriptions } from '../../sync/subscriptions/ensure.ts';
+import { markBroken } from '../../sync/subscriptions/watched.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
+import { createRemarks } from '../remarks.ts';
 
 /** Lists all subscriptions, ours and other people's; addresses are secrets and are not shown. */
 export function runList(options: { json?: boolean }): Promise<void> {
@@ -18,17 +20,57 @@ export function runEnsure(options: { json?: boolean }): Promise<void> {
 }
 
 /** Enables or disables one subscription. */
-export function runSwitch(verb: 'enable' | 'disable', id: string): Promise<void> {
-  return asking(async (service) => {
-    if (!/^\d+$/.test(id)) throw new CommandFailed(`"${id}" is no subscription id: \`subscriptions list\` shows them.`);
-    const { data } = await service.webhooks[verb](Number(id));
+export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { json?: boolean }): Promise<void> {
+  return asking(async (service, { database, settings }) => {
+    if (verb === 'enable') await expectGap(service, database.db, settings.receiver, id);
+    const { data } = await service.webhooks[verb](id).catch(explainMissing(id));
+    if (json) return console.log(JSON.stringify({ id: data.id, enabled: data.enabled ?? null }));
     console.log(`Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`);
   });
 }
 
+/** Deletes one subscription; one that is not ours only when that is wanted. */
+export function runRemove(id: number, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+  return asking(async (service, { settings }) => {
+    const { data } = await service.webhooks.list();
+    const found = data.find((each) => each.id === id);
+    if (found === undefined) throw noSuch(id);
+    if (!yes && (found.url === undefined || !isOurAddress(settings.receiver, found.url))) {
+      throw new CommandFailed(
+        `Subscription ${id} (${found.name ?? 'without a name'}) is not ours by its address: --yes removes it all the same.`,
+      );
+    }
+    await service.webhooks.remove(id).catch(explainMissing(id));
+    console.log(json ? JSON.stringify({ id, isRemoved: true }) : `Subscription ${id} is removed.`);
+  });
+}
+
+/** What one of ours lost while it was disabled is looked for once the receiver finds it in place. */
+async function expectGap(
+  service: Service,
+  db: Database,
+  ours: Context['settings']['receiver'],
+  id: number,
+): Promise<void> {
+  const { data } = await service.webhooks.list();
+  const found = data.find((each) => each.id === id);
+  if (found?.enabled !== false || found.type === undefined || found.url === undefined) return;
+  if (isOurAddress(ours, found.url)) await markBroken(db, found.type);
+}
+
+function explainMissing(id: number): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ServiceError && error.advice === 'not_found' ? noSuch(id) : error;
+  };
+}
+
+function noSuch(id: number): CommandFailed {
+  return new CommandFailed(`There is no subscription ${id} on this account: \`subscriptions list\` shows them.`);
+}
+
 async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), {
     log,
     name: 'subscriptions',

@@ -7,7 +7,7 @@ import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
 /** Receives webhooks and serves the pages, until it is told to stop. */
-export async function run(): Promise<void> {
+export async function run({ json }: { json?: boolean }): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
   const log = createLog(settings.logLevel);
   const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
@@ -16,6 +16,8 @@ export async function run(): Promise<void> {
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
   log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
+  if (json)
+    console.log(JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration !== undefined }));
   runUntilStopped(log, async () => {
     await receiver.close();
     await registration?.stop();

@@ -6,13 +6,15 @@ import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
 
 /** Works the queues, until it is told to stop. */
-export async function run(entry: Entry, options: { queues?: QueueName[] }): Promise<void> {
+export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createLog(settings.logLevel);
   const context = await createContext(readySettings(settings), { log, name: 'worker', maxConnections: 8 });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const connections = 8 + context.queues.connections();
-  log.info({ queues: options.queues ?? queueNames, connections }, 'The worker works');
+  const queues = options.queues ?? queueNames;
+  log.info({ queues, connections }, 'The worker works');
+  if (options.json) console.log(JSON.stringify({ queues, connections }));
   runUntilStopped(log, async () => {
     await workers.close(drainMs);
     await context[Symbol.asyncDispose]();

@@ -1,13 +1,13 @@
 import { createContext, readySettings } from '../../../context.ts';
-import { createLog } from '../../../log.ts';
 import type { Service } from '../../../service/client.ts';
-import { askForHours } from '../../../sync/coverage/coverage.ts';
+import { askForHours, countUnproven } from '../../../sync/coverage/coverage.ts';
 import { createReconciler } from '../../../sync/coverage/reconcile.ts';
 import { createDriftLog } from '../../../warehouse/drift.ts';
 import { commandSettings } from '../../environment.ts';
 import { CommandFailed } from '../../exit.ts';
-import { secondsOf } from '../../moments.ts';
+import { rangeOf, secondsOf } from '../../moments.ts';
 import { createProgress } from '../../progress.ts';
+import { createRemarks } from '../../remarks.ts';
 
 export interface ReconcileFlags {
   readonly from?: Date;
@@ -18,11 +18,10 @@ export interface ReconcileFlags {
 const dayMs = 86_400_000;
 
 /** Compares the hours of a range now, the last day unless told otherwise, and mends what the mirror lacks. */
-export async function run({ from, to = new Date(), json }: ReconcileFlags): Promise<void> {
-  const begin = from ?? new Date(to.getTime() - dayMs);
-  if (to <= begin) throw new CommandFailed('--to must be after --from.');
+export async function run({ json, ...given }: ReconcileFlags): Promise<void> {
+  const { from, to } = rangeOf(given, dayMs);
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'reconcile', maxConnections: 4 });
   const { db } = context.database;
   const drift = createDriftLog(db);
@@ -34,7 +33,8 @@ export async function run({ from, to = new Date(), json }: ReconcileFlags): Prom
     onAnswer: (operation, answer) => drift.note(operation, answer.drift),
     onRings: context.ringer.ring,
   });
-  const asked = await askForHours(db, { from: secondsOf(begin), to: secondsOf(to) });
+  const span = { from: secondsOf(from), to: secondsOf(to) };
+  const asked = await askForHours(db, span);
   const progress = createProgress('hours');
   let compared = 0;
   let failed = 0;
@@ -48,10 +48,12 @@ export async function run({ from, to = new Date(), json }: ReconcileFlags): Prom
   progress.end();
   await drift.flush();
   await context.ringer.idle();
+  const unproven = await countUnproven(db, span);
+  const doubts = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   console.log(
     json
-      ? JSON.stringify({ asked, compared, failed })
-      : `${compared} hours compared${failed > 0 ? `, ${failed} could not be` : ''}. \`coverage\` shows what is proven.`,
+      ? JSON.stringify({ asked, compared, failed, unproven })
+      : `${compared} hours compared${doubts}. \`coverage\` shows what is proven.`,
   );
   if (failed > 0) throw new CommandFailed('Some hours could not be compared; the workers try them again.');
 }

@@ -1,17 +1,29 @@
 import Table from 'cli-table3';
 import { createContext, readySettings } from '../../../context.ts';
-import { type Erasure, eraseNumber, previewErasure } from '../../../erasure/erase.ts';
-import { createLog } from '../../../log.ts';
+import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../../erasure/erase.ts';
+import { erasableNumber } from '../../../erasure/number.ts';
 import { commandSettings } from '../../environment.ts';
+import { WrongUse } from '../../exit.ts';
+import { createRemarks } from '../../remarks.ts';
 
 /** Removes a person, or says what that would remove. The number is shown by its last four digits alone. */
 export async function run(number: string, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+  refuseOddNumber(number);
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'erase', maxConnections: 2 });
   const { db } = context.database;
   const erasure = yes ? await eraseNumber({ db, queues: context.queues }, number) : await previewErasure(db, number);
   console.log(json ? JSON.stringify({ ...erasure, isDone: yes }) : report(erasure, yes));
+}
+
+/** What cannot be a number is wrong use, whatever is held. */
+function refuseOddNumber(number: string): void {
+  try {
+    erasableNumber(number);
+  } catch (error) {
+    throw error instanceof NotErasable ? new WrongUse(error.message) : error;
+  }
 }
 
 function report({ number, removed }: Erasure, isDone: boolean): string {

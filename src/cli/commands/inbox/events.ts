@@ -13,10 +13,10 @@ import {
   replayDelivery,
   replaySince,
 } from '../../../inbox/operations.ts';
-import { createLog } from '../../../log.ts';
 import { maskNumbers, maskTarget } from '../../../masking.ts';
 import { commandSettings } from '../../environment.ts';
 import { CommandFailed } from '../../exit.ts';
+import { createRemarks } from '../../remarks.ts';
 
 interface Json {
   readonly json?: boolean;
@@ -92,7 +92,7 @@ export function runReplay(id: string | undefined, { since, json }: Json & { sinc
     const desk = deskOf(context);
     const done = id === undefined ? await replaySince(desk, since ?? new Date()) : await replayDelivery(desk, id);
     if (!done) throw noSuch(id ?? '');
-    tell(done, json, `${counted(done.deliveries)} replayed: ${done.targets} things will be read again.`);
+    tell(done, json, `${counted(done.deliveries)} replayed: ${things(done.targets)} will be read again.`);
   });
 }
 
@@ -100,7 +100,7 @@ export function runReplay(id: string | undefined, { since, json }: Json & { sinc
 export function runReparse({ all = false, json }: Json & { all?: boolean }): Promise<void> {
   return inInbox(async (context) => {
     const done = await reparseDeliveries(deskOf(context), all);
-    tell(done, json, `${counted(done.deliveries)} understood anew: ${done.targets} things will be read.`);
+    tell(done, json, `${counted(done.deliveries)} understood anew: ${things(done.targets)} will be read.`);
   });
 }
 
@@ -129,7 +129,7 @@ export function runDiscard(
 
 async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
   await work(context);
   await context.ringer.idle();
@@ -145,6 +145,10 @@ function tell(done: Reworked, json: boolean | undefined, sentence: string): void
 
 function counted(deliveries: number): string {
   return deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
+}
+
+function things(targets: number): string {
+  return targets === 1 ? '1 thing' : `${targets} things`;
 }
 
 function noSuch(id: string): CommandFailed {

@@ -1,19 +1,23 @@
 import { createContext, readySettings } from '../../../context.ts';
 import { bumpTargets } from '../../../inbox/bumps.ts';
 import { shownTarget, type Target } from '../../../inbox/target.ts';
-import { createLog } from '../../../log.ts';
 import { normalizeNumber } from '../../../numbers.ts';
 import { type Database, query } from '../../../warehouse/database.ts';
 import { threadKey, threadOf } from '../../../warehouse/entities/texts/conversations.ts';
 import { commandSettings } from '../../environment.ts';
-import { CommandFailed } from '../../exit.ts';
+import { CommandFailed, WrongUse } from '../../exit.ts';
+import { createRemarks } from '../../remarks.ts';
 
 /** Bumps one target, whether or not anything announced it. */
-export async function run(kind: Target['kind'], key: string): Promise<void> {
+export async function run(
+  kind: Target['kind'],
+  given: string | undefined,
+  { json }: { readonly json?: boolean },
+): Promise<void> {
+  const target = { kind, key: keyOf(kind, given) };
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createLog('warn');
+  const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
-  const target = { kind, key: keyOf(kind, key) };
   const { db } = context.database;
   if (kind === 'thread') await oweWholeThread(db, target.key);
   context.ringer.ring(await bumpTargets(db, [target], context.pauses));
@@ -21,7 +25,7 @@ export async function run(kind: Target['kind'], key: string): Promise<void> {
     throw new CommandFailed(`${shownTarget(target)} is not read: somebody takes part who was erased.`);
   }
   await context.ringer.idle();
-  console.log(`${target.kind} ${target.key} will be read.`);
+  console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
 }
 
 /** A usual read ends at what is held; whoever asks for a thread wants all of it. */
@@ -40,16 +44,39 @@ async function isTarget(db: Database, { kind, key }: Target): Promise<boolean> {
   return rows.length > 0;
 }
 
-function keyOf(kind: Target['kind'], key: string): string {
-  if (kind === 'users' || kind === 'lines') return 'all';
-  if (kind !== 'thread') {
-    if (/^\d{9,11}\.\d{1,12}$/.test(key)) return key;
-    throw new CommandFailed(`"${key}" is no call id: it looks like 1783385492.057900.`);
+/** The key of a target as a person names it. Throws `WrongUse`. */
+export function keyOf(kind: Target['kind'], given: string | undefined): string {
+  switch (kind) {
+    case 'users':
+    case 'lines':
+      if (given === undefined || given === 'all') return 'all';
+      throw new WrongUse(`"${given}" is too much: all ${kind} are read together, with \`resync ${kind}\`.`);
+    case 'thread':
+      return threadKeyOf(given);
+    default:
+      if (given !== undefined && /^\d{9,11}\.\d{1,12}$/.test(given)) return given;
+      throw new WrongUse(`${quoted(given)} is no call id: one looks like 1783385492.057900.`);
   }
-  const thread = threadOf(key);
-  const line = normalizeNumber(thread.line);
-  const participants = [...new Set(thread.participants.map(normalizeNumber))].sort();
-  const number = participants[0] ?? normalizeNumber(thread.number);
-  if (line === '' || number === '') throw new CommandFailed(`"${key}" is no thread: write line/number.`);
-  return threadKey({ line, number, participants });
+}
+
+const threadForm = 'write line/number, and line/number,number for a group, with country codes';
+
+// A group may stand as `line/a,b`, or as the mirror keys it: `line/a/a,b`.
+function threadKeyOf(given: string | undefined): string {
+  const [lineText = '', numbers = '', more = '', ...rest] = (given ?? '').split('/');
+  const line = normalizeNumber(lineText);
+  const participants = [
+    ...new Set([numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '')),
+  ].map(normalizeNumber);
+  const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
+  if (!isNumber(line) || participants.length === 0 || !participants.every(isNumber) || rest.length > 0) {
+    throw new WrongUse(`${quoted(given)} is no thread: ${threadForm}.`);
+  }
+  const parties = [...new Set(participants)].filter((number) => number !== line).sort();
+  const [number = line] = parties;
+  return threadKey({ line, number, participants: parties.length > 1 ? parties : [] });
+}
+
+function quoted(given: string | undefined): string {
+  return given === undefined ? 'Nothing' : `"${given}"`;
 }

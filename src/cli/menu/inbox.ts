@@ -1,36 +1,37 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { exitCodes, reporting } from './exit.ts';
-import { momentArgument } from './moments.ts';
+import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { type EventType, eventTypeOf, eventTypes } from '../../event-types.ts';
+import { targetKinds } from '../../inbox/target.ts';
+import { exitCodes, reporting } from '../exit.ts';
+import { momentArgument } from '../moments.ts';
+import { jsonFlag, momentWords, wholeNumber } from './arguments.ts';
 
-const json = ['--json', 'print it as JSON'] as const;
 const yes = ['--yes', 'do it; without this, only say what would be removed'] as const;
-const moment = 'a day such as 2026-11-01 (UTC), or an instant';
 
 /** The deliveries that are kept, and what can be done with them. */
 export function addEvents(program: Command): void {
-  const load = () => import('./commands/inbox/events.ts');
+  const load = () => import('../commands/inbox/events.ts');
   const group = program.command('events').description('The webhook deliveries that are kept in the inbox.');
   group
     .command('list')
     .description('The newest deliveries; numbers are masked.')
     .option('--unrecognized', 'only those that could not be understood')
-    .option('--type <type>', 'only those of an event type, such as AccountSMS')
-    .option('--since <moment>', `only those since ${moment}`, momentArgument)
-    .option('--limit <count>', 'at most so many', count, 50)
-    .option(...json)
+    .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
+    .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
+    .option(...jsonFlag)
     .action((options) => reporting(async () => (await load()).runList(options)));
   group
     .command('show')
     .argument('<id>', 'its id, as `events list` shows it', deliveryId)
     .description('One delivery in full, with its body as it is kept: secrets and addresses redacted.')
-    .option(...json)
+    .option(...jsonFlag)
     .action((id, options) => reporting(async () => (await load()).runShow(id, options)));
   group
     .command('replay')
     .argument('[id]', 'one delivery', deliveryId)
     .description('Reads again what deliveries pointed at, through the API.')
-    .option('--since <moment>', `all since ${moment}`, momentArgument)
-    .option(...json)
+    .option('--since <moment>', `all since ${momentWords}`, momentArgument)
+    .option(...jsonFlag)
     .action((id, options, command: Command) => {
       needsOne(command, id, options.since, '--since');
       return reporting(async () => (await load()).runReplay(id, options));
@@ -39,19 +40,35 @@ export function addEvents(program: Command): void {
     .command('reparse')
     .description('Tries again to understand what could not be understood, and reads what that points at.')
     .option('--all', 'also deliveries that were understood')
-    .option(...json)
+    .option(...jsonFlag)
     .action((options) => reporting(async () => (await load()).runReparse(options)));
   group
     .command('discard')
     .argument('[id]', 'one delivery', deliveryId)
     .description('Removes deliveries from the inbox. What was mirrored stays.')
-    .option('--before <moment>', `all before ${moment}`, momentArgument)
+    .option('--before <moment>', `all before ${momentWords}`, momentArgument)
     .option(...yes)
-    .option(...json)
+    .option(...jsonFlag)
     .action((id, options, command: Command) => {
       needsOne(command, id, options.before, '--before');
       return reporting(async () => (await load()).runDiscard(id, options));
     });
+}
+
+/** One thing, read again. */
+export function addResync(program: Command): void {
+  program
+    .command('resync')
+    .description('Makes the workers read one thing again, whether or not anything announced it.')
+    .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
+    .argument(
+      '[key]',
+      'a call id, or line/number for a thread (line/number,number… for a group); none for users and lines',
+    )
+    .option(...jsonFlag)
+    .action((kind, key, options) =>
+      reporting(async () => (await import('../commands/inbox/resync.ts')).run(kind, key, options)),
+    );
 }
 
 /** The way out for a person. */
@@ -61,9 +78,9 @@ export function addErase(program: Command): void {
     .argument('<number>', 'the phone number of the person, with its country code')
     .description('Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries.')
     .option(...yes)
-    .option(...json)
+    .option(...jsonFlag)
     .action((number, options) =>
-      reporting(async () => (await import('./commands/inbox/erase.ts')).run(number, options)),
+      reporting(async () => (await import('../commands/inbox/erase.ts')).run(number, options)),
     );
 }
 
@@ -78,7 +95,8 @@ function deliveryId(text: string): string {
   return text;
 }
 
-function count(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
+function eventType(text: string): EventType {
+  const type = eventTypeOf(text);
+  if (type === undefined) throw new InvalidArgumentError(`It must be one of ${eventTypes.join(', ')}.`);
+  return type;
 }

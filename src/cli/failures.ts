@@ -1,0 +1,68 @@
+import type { Advice } from '../service/errors.ts';
+
+/** Codes of errors whose message is all that a person needs. */
+const toldInFull = new Set(['settings', 'command_failed', 'wrong_use', 'not_erasable', 'no_bi_role', 'not_rolled_up']);
+
+/** What Postgres and the network call the failures that a person can cure. */
+const cures: Readonly<Record<string, (message: string) => string>> = {
+  '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
+  '28000': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
+  '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
+  '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
+  '25006': (message) => `Postgres takes no writes (${message}): point DATABASE_URL at the primary.`,
+  '53300': (message) => `${message}: raise max_connections of Postgres, or run fewer processes.`,
+  '57P03': (message) => `Postgres starts or stops (${message}): try again in a moment.`,
+  '57014': (message) => `Postgres took too long and was stopped (${message}): try again, or with a shorter range.`,
+  EADDRINUSE: (message) => `${message}: another program listens there. Set PORT to a free port, or to 0 for any.`,
+  EACCES: (message) => `${message}: choose a PORT from 1024, or a file that can be read and written.`,
+  EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,
+  queue_unavailable: (message) =>
+    `${message} See that the server of REDIS_URL runs, or without one that of DATABASE_URL, and repeat the command.`,
+};
+
+const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
+const unreachable = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
+const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
+
+/** What helps with each kind of refusal by the service. */
+const serviceCures: Partial<Record<Advice, string>> = {
+  retry: 'See that API_BASE_URL is right and that the service runs, then try again; `trunkline doctor` examines it.',
+  credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
+  permission: 'Somebody has to allow it in the portal of the service.',
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A failure as one line for a person: what failed, and the cure where there is one. What nobody foresaw is shown with its
+ * trace when LOG_LEVEL asks for it.
+ */
+export function sentenceOf(error: unknown, environment: Environment = {}): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  if (toldInFull.has(code)) return error.message;
+  if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
+  if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
+    return `The database lacks migrations of this release (${error.message}): run \`trunkline migrate\`.`;
+  }
+  if (unreachable.has(code) || lostConnection.test(error.message)) {
+    return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): see that it runs, and that DATABASE_URL is right.`;
+  }
+  const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
+  if (cure) return cure(error.message);
+  if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
+  return `${error.message || error.name}. LOG_LEVEL=debug shows where it happened.`;
+}
+
+function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
+  const cure = advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceCures[advice];
+  const isToldAlready = cure === undefined || message.includes('auth login');
+  return `The service did not do it: ${message}${isToldAlready ? '' : `. ${cure}`}`;
+}
+
+/** Host and port of the database, and nothing of what else its address holds. */
+function placeOf({ DATABASE_URL: url }: Environment): string {
+  if (!url || !URL.canParse(url)) return '';
+  const { hostname, port } = new URL(url);
+  return ` at ${hostname}:${port || 5_432}`;
+}

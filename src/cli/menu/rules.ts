@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { reporting } from '../exit.ts';
+import { momentArgument } from '../moments.ts';
+import { jsonFlag, momentWords } from './arguments.ts';
+
+/** What the daemon does by itself. */
+export function addRules(program: Command): void {
+  const load = () => import('../commands/rules.ts');
+  const group = program.command('rules').description('What Trunkline does by itself: see RULES_FILE and RULES_MODE.');
+  group
+    .command('check [file]')
+    .description('Is the rules file good? Each mistake is shown with its line and its cure.')
+    .option(...jsonFlag)
+    .action((file, options) => reporting(async () => (await load()).runCheck(file, options)));
+  group
+    .command('list')
+    .description('The rules in their order, and what each has done.')
+    .option(...jsonFlag)
+    .action((options) => reporting(async () => (await load()).runList(options)));
+  group
+    .command('simulate')
+    .description('What the rules would have done and cost in a span of the past. Sends and writes nothing.')
+    .requiredOption('--from <moment>', momentWords, momentArgument)
+    .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
+    .option('--file <path>', 'this rules file instead of RULES_FILE')
+    .option(...jsonFlag)
+    .action((options) => reporting(async () => (await load()).runSimulate(options)));
+}

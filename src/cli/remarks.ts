@@ -1,0 +1,16 @@
+import { createLog, type Log } from '../log.ts';
+
+/**
+ * The log of a command that a person waits for: what must be known stands on standard error as a sentence, not as JSON.
+ * With LOG_LEVEL at debug or below, everything is told, as the processes do.
+ */
+export function createRemarks(level: 'warn' | 'error' = 'warn', asked = process.env.LOG_LEVEL): Log {
+  if (asked === 'debug' || asked === 'trace') return createLog(asked);
+  return createLog(level, { write: (line) => console.error(remarkOf(line)) });
+}
+
+/** The sentence of one line of the log, with its error's message. */
+export function remarkOf(line: string): string {
+  const { msg = '', err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+  return err?.message === undefined ? msg : `${msg} (${err.message})`;
+}

@@ -1,0 +1,160 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { trunkline } from '../credentials/commands.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated } from '../world/database.ts';
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+const databaseUrl = await databaseForTest(migrated);
+const emptyUrl = await databaseForTest();
+let sandbox: Sandbox;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  sandbox = await createSandbox({ calls: 3, threads: 1 });
+  environment = {
+    DATABASE_URL: databaseUrl,
+    API_BASE_URL: sandbox.url,
+    API_KEY: sandbox.apiKey,
+    WEBHOOK_SECRET: 'a-secret-of-the-commands',
+    PUBLIC_URL: 'https://mirror.example',
+    PORT: '0',
+  };
+});
+afterAll(() => sandbox.close());
+
+async function run(args: readonly string[], given: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const command = trunkline({ ...environment, ...given }, ...args);
+  return { code: await command.ended, out: command.out(), err: command.err() };
+}
+
+describe('wrong use ends with 2 and says what would do', () => {
+  test.each([
+    ['events list --type Foo', 'AccountSMS'],
+    ['resync lines foo', 'resync lines'],
+    ['events show five', 'whole number'],
+    ['events list --since yesterday', '2026-11-01'],
+    ['events replay', '--since'],
+    ['events replay 5 --since 2026-01-01', '--since'],
+    ['events discard', '--before'],
+    ['coverage --from 2026-11-10 --to 2026-11-01', '--to'],
+    ['rules simulate --from 2026-11-10 --to 2026-11-01', '--to'],
+    ['erase', 'number'],
+    ['erase somebody', 'country code'],
+    ['backfill threads --numbers package.json', 'package.json, line 1'],
+    ['sandbox --port 99999', '65535'],
+  ])('%s', async (words, cure) => {
+    const { code, out, err } = await run(words.split(' '));
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(cure);
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe('what cannot be done ends with 1, one line and a cure', () => {
+  test.each([
+    ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
+    ['status', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
+    ['web', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
+    ['subscriptions list', { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
+    ['subscriptions list', { API_KEY: 'of-nobody' }, 'Set API_KEY'],
+    ['subscriptions remove 424242', {}, 'subscriptions list'],
+  ])('%s', async (words, given, cure) => {
+    const { code, err } = await run(words.split(' '), given);
+    expect(code).toBe(1);
+    expect(err.trim().split('\n')).toEqual([expect.stringContaining(cure)]);
+    expect(err).not.toContain('a-password');
+  });
+});
+
+// Those that other files run beside a running daemon are not run here once more.
+describe('does what is asked, and says it in JSON', () => {
+  test.each([
+    'migrate --bi-role reader_of_commands',
+    'coverage',
+    'reconcile',
+    'backfill calls --from 2026-01-01 --to 2026-01-02',
+    'backfill threads',
+    'resync users',
+    'rules check',
+    'rules simulate --from 2026-01-01 --to 2026-01-02',
+    'sends pause',
+    'sends resume',
+    'reporting rebuild',
+  ])('%s', async (words) => {
+    const { code, out, err } = await run([...words.split(' '), '--json']);
+    expect({ code, said: code === 0 ? '' : out + err }).toEqual({ code: 0, said: '' });
+    expect(() => JSON.parse(out)).not.toThrow();
+  });
+});
+
+test('a comparison says how many hours it could not prove', async () => {
+  const now = Date.now();
+  const moments = ['--from', new Date(now - 15 * 86_400_000).toISOString(), '--to', new Date(now).toISOString()];
+  // What stands beside the data may be paging: the list is not known to be whole.
+  sandbox.faults({ answers: [{ kind: 'siblings', operations: ['searchCalls'] }] });
+  const doubted = await run(['reconcile', ...moments]);
+  expect(doubted.out).toMatch(/hours compared, [1-9]\d* not proven complete yet/);
+  sandbox.faults({});
+  expect(JSON.parse((await run(['reconcile', ...moments, '--json'])).out)).toMatchObject({ failed: 0, unproven: 0 });
+});
+
+test('coverage names the lines whose unread texts are missed, below the days', async () => {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `insert into warehouse.sms_unread_snapshots (line, observed_at, reported_count, held_count, state)
+     values ('16465550109', '2026-03-03T09:15:00Z', 3, 1, 'unexplained')`,
+  );
+  await client.end();
+  const { code, out } = await run(['coverage', '--from', '2026-03-02', '--to', '2026-03-04']);
+  expect(code).toBe(0);
+  expect(out).toMatch(/2026-03-03 .* 0 of 24 h .* not compared yet/);
+  expect(out).toContain(
+    'Line 16465550109: 2 unread texts cannot be found, a possible gap, since 2026-03-03 09:15 UTC.',
+  );
+});
+
+test('a webhook is created, disabled, and removed; another’s only when that is wanted', async () => {
+  const created = JSON.parse((await run(['subscriptions', 'ensure', '--json'])).out) as { subscriptionId: number }[];
+  const [first] = created.map(({ subscriptionId }) => String(subscriptionId));
+  const disabled = await run(['subscriptions', 'disable', first ?? '', '--json']);
+  expect(JSON.parse(disabled.out)).toEqual({ id: Number(first), enabled: false });
+  expect(JSON.parse((await run(['subscriptions', 'remove', first ?? '', '--json'])).out)).toEqual({
+    id: Number(first),
+    isRemoved: true,
+  });
+
+  const response = await fetch(`${sandbox.url}/api/public/v1/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Theirs', url: 'https://other.example/hook', type: 'AccountSMS', enabled: true }),
+  });
+  const { data } = (await response.json()) as { data: { id: number } };
+  const refused = await run(['subscriptions', 'remove', String(data.id)]);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain('--yes');
+  expect((await run(['subscriptions', 'remove', String(data.id), '--yes'])).code).toBe(0);
+  const left = JSON.parse((await run(['subscriptions', 'list', '--json'])).out) as { id: number }[];
+  expect(left.map(({ id }) => id)).toEqual(created.slice(1).map(({ subscriptionId }) => subscriptionId));
+});
+
+test('the processes say in JSON where they are once they are ready', async () => {
+  const web = trunkline({ ...environment, PUBLIC_URL: '' }, 'web', '--json');
+  await expect.poll(() => web.out(), { timeout: 15_000 }).toContain('\n');
+  const { url } = JSON.parse(web.out()) as { url: string };
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  web.process.kill('SIGTERM');
+  expect(await web.ended).toBe(0);
+});
+
+test('settings are told as JSON', async () => {
+  const rows = JSON.parse((await run(['settings', '--json'])).out) as { name: string; isSecret: boolean }[];
+  expect(rows.find(({ name }) => name === 'WEBHOOK_SECRET')).toMatchObject({ isSecret: true });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { sentenceOf } from '../../src/cli/failures.ts';
+import { remarkOf } from '../../src/cli/remarks.ts';
+import { ServiceError } from '../../src/service/errors.ts';
+
+const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
+const database = { DATABASE_URL: 'postgres://somebody:a-password@db.example:6432/mirror' };
+
+describe('a failure is told in one line, with its cure', () => {
+  test.each([
+    ['ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.1:6432', 'DATABASE_URL is right'],
+    ['28P01', 'password authentication failed for user "somebody"', 'the password of DATABASE_URL'],
+    ['3D000', 'database "mirror" does not exist', 'create the database'],
+    ['42P01', 'relation "ops.sends" does not exist', 'run `trunkline migrate`'],
+    ['53300', 'sorry, too many clients already', 'max_connections'],
+    ['57P03', 'the database system is starting up', 'in a moment'],
+    ['EADDRINUSE', 'listen EADDRINUSE: address already in use 127.0.0.1:3000', 'Set PORT'],
+    ['queue_unavailable', 'The queue calls is not connected.', 'REDIS_URL'],
+    ['ERR_SOMETHING', 'what nobody foresaw', 'LOG_LEVEL=debug'],
+  ])('%s', (code, message, cure) => {
+    const told = sentenceOf(coded(code, message), database);
+    expect(told).toContain(message);
+    expect(told).toContain(cure);
+    expect(told).not.toMatch(/\n|a-password|\.ts:\d/);
+  });
+
+  test('the place of the database is named, and its password is not', () => {
+    const told = sentenceOf(coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example'), database);
+    expect(told).toContain('Postgres at db.example:6432');
+    expect(told).not.toContain('a-password');
+  });
+
+  test('a pool that waits in vain is a Postgres that cannot be reached', () => {
+    expect(sentenceOf(new Error('timeout exceeded when trying to connect'), database)).toContain('cannot be reached');
+  });
+
+  test('a trace is for those who ask for it', () => {
+    const error = new Error('what nobody foresaw');
+    expect(sentenceOf(error, { LOG_LEVEL: 'debug' })).toContain('failures.test.ts');
+  });
+
+  test('a refusal by the service names what to grant', () => {
+    const details = { operation: 'webhooks.list', effect: 'none', scope: 'webhooks:read' } as const;
+    const told = sentenceOf(new ServiceError('insufficient_scope', 'refused', details));
+    expect(told).toContain('Give the credential the scope webhooks:read.');
+    expect(sentenceOf(new ServiceError('unauthenticated', 'refused', details))).toContain('Set API_KEY');
+    expect(sentenceOf(new ServiceError('network', 'cannot be reached', details))).toContain('API_BASE_URL is right');
+  });
+});
+
+test('a remark is the sentence of a line of the log', () => {
+  expect(remarkOf('{"level":40,"msg":"A hint","err":{"message":"the reason","stack":"Error: at x"}}')).toBe(
+    'A hint (the reason)',
+  );
+  expect(remarkOf('{"level":40,"msg":"A hint"}')).toBe('A hint');
+});

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { momentArgument, rangeOf } from '../../src/cli/moments.ts';
+
+describe('a moment', () => {
+  test('is a day at midnight UTC, or an instant', () => {
+    expect(momentArgument('2026-11-01')).toEqual(new Date('2026-11-01T00:00:00Z'));
+    expect(momentArgument('2026-11-01T08:00+02:00')).toEqual(new Date('2026-11-01T06:00:00Z'));
+    expect(momentArgument('2024-02-29')).toEqual(new Date('2024-02-29T00:00:00Z'));
+  });
+
+  test.each(['2026-11-31', '2026-02-29', '2026-11-31T08:00:00Z'])('is on a day that exists, unlike %s', (text) => {
+    expect(() => momentArgument(text)).toThrow(/There is no such day/);
+  });
+
+  test.each(['yesterday', '2026-13-01', '20261101', '2026-11-01T08:00:00', '2026-11-01T25:00:00Z', ''])(
+    'is not %o',
+    (text) => {
+      expect(() => momentArgument(text)).toThrow(/such as 2026-11-01/);
+    },
+  );
+});
+
+describe('a range', () => {
+  const now = new Date('2026-11-21T12:00:00Z');
+  const at = (text: string) => new Date(text);
+
+  test('ends now unless told otherwise, and never later', () => {
+    expect(rangeOf({ from: at('2026-11-01') }, 0, now)).toEqual({ from: at('2026-11-01'), to: now });
+    expect(rangeOf({ from: at('2026-11-01'), to: at('2027-01-01') }, 0, now).to).toEqual(now);
+  });
+
+  test('begins a usual time before its end', () => {
+    expect(rangeOf({ to: at('2026-11-10') }, 86_400_000, now).from).toEqual(at('2026-11-09'));
+  });
+
+  test('is wrong use when it is empty, turned round, or lies in the future', () => {
+    for (const given of [
+      { from: at('2026-11-10'), to: at('2026-11-10') },
+      { from: at('2026-11-10'), to: at('2026-11-01') },
+      { from: at('2026-11-22') },
+    ]) {
+      expect(() => rangeOf(given, 0, now)).toThrow(expect.objectContaining({ code: 'wrong_use' }));
+    }
+  });
+});

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/cli/commands/inbox/resync.ts';
+import { createProgram } from '../../src/cli/program.ts';
+
+const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
+
+function leavesOf(command: Command, path: string): [string, Command][] {
+  if (command.commands.length === 0) return [[path, command]];
+  return command.commands.flatMap((each) => leavesOf(each, `${path} ${each.name()}`.trim()));
+}
+const leaves = leavesOf(program, '');
+
+describe('the contract', () => {
+  test.each(leaves)('%s can answer in JSON and explains itself', (_path, command) => {
+    expect(command.options.map(({ long }) => long)).toContain('--json');
+    expect(command.helpInformation()).toContain('--help');
+    expect(command.description()).not.toBe('');
+  });
+
+  test('has every command that users rely on', () => {
+    const words =
+      'start web worker migrate sandbox doctor status resync reconcile coverage erase settings ' +
+      'subscriptions:list,ensure,disable,enable,remove backfill:calls,threads events:list,show,replay,reparse,discard ' +
+      'rules:check,list,simulate sends:list,show,settle,pause,resume auth:login,status,logout';
+    const promised = words.split(' ').flatMap((word) => {
+      const [name = '', verbs] = word.split(':');
+      return verbs === undefined ? [name] : verbs.split(',').map((verb) => `${name} ${verb}`);
+    });
+    expect(leaves.map(([path]) => path)).toEqual(expect.arrayContaining(promised));
+  });
+});
+
+describe('resync', () => {
+  test.each([
+    ['thread', '+1 (845) 751-1133/845 500 8085', '18457511133/18455008085'],
+    ['thread', '18457511133/18455008086,18455008085', '18457511133/18455008085/18455008085,18455008086'],
+    ['thread', '18457511133/18455008085/18455008085,18455008086', '18457511133/18455008085/18455008085,18455008086'],
+    ['thread', '18457511133/18457511133,18455008085', '18457511133/18455008085'],
+    ['call', '1783385492.057900', '1783385492.057900'],
+    ['users', undefined, 'all'],
+    ['lines', 'all', 'all'],
+  ] as const)('takes %s %s', (kind, given, key) => {
+    expect(keyOf(kind, given)).toBe(key);
+  });
+
+  test.each([
+    ['thread', '18457511133'],
+    ['thread', 'abc/def'],
+    ['thread', '18457511133/1'],
+    ['thread', '18457511133/18455008085/18455008085/more'],
+    ['call', '123'],
+    ['call', undefined],
+    ['recordings', 'all'],
+    ['lines', '18457511133'],
+  ] as const)('refuses %s %s as wrong use', (kind, given) => {
+    expect(() => keyOf(kind, given)).toThrow(expect.objectContaining({ code: 'wrong_use' }));
+  });
+});
