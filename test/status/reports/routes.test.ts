@@ -22,7 +22,9 @@ afterAll(async () => {
   await facts[Symbol.asyncDispose]();
 });
 
-const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+// All of it happened on one day of the reports, at whatever hour the test runs.
+const dayBefore = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+const at = (time: string) => `${dayBefore}T${time}:00Z`;
 const text = async (path: string) => (await world.get(path)).text();
 
 test('with nothing mirrored, every picture is a sentence', async () => {
@@ -33,17 +35,17 @@ test('with nothing mirrored, every picture is a sentence', async () => {
 
 describe('with calls and texts', () => {
   beforeAll(async () => {
-    await facts.call({ call_id: '1700000001.1', started_at: ago(30) });
+    await facts.call({ call_id: '1700000001.1', started_at: at('10:00') });
     await facts.call({
       call_id: '1700000002.1',
-      started_at: ago(31),
+      started_at: at('09:00'),
       status: 'missed',
       is_abandoned: true,
       talk_seconds: 0,
     });
     await facts.thread(1, [
-      [ago(29), 'in'],
-      [ago(28), 'out', { sent_by: 1 }],
+      [at('11:00'), 'in'],
+      [at('12:00'), 'out', { sent_by: 1 }],
     ]);
     const words = [
       'Negative',
@@ -58,14 +60,14 @@ describe('with calls and texts', () => {
       'x',
       'y',
     ];
-    for (const [at, word] of words.entries()) {
-      await facts.insert('warehouse.transcripts', { transcript_id: at, call_id: '1700000001.1', call_sentiment: word });
+    for (const [index, word] of words.entries()) {
+      await facts.insert('warehouse.transcripts', { transcript_id: index, call_id: '1700000001.1', call_sentiment: word });
     }
     await facts.query(
       `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at, units,
          reserved_micros, settled_micros, planned_at, reserved_at, dispatched_at)
        select 'thanks', '1', number, 'message', number, now(), mode, '', state, reason, now(), units, reserved, settled, at, moment, moment
-       from (select now() - interval '30 hours' as at) planned
+       from (select timestamptz '${at('10:00')}' as at) planned
          cross join (values ('2', 'live', 'SENT', null, 2, 0, 15800), ('3', 'live', 'SENT', null, 1, 50000, null),
            ('4', 'dry-run', 'DENIED', 'dry_run', 1, 0, null), ('5', 'live', 'DENIED', 'gate:opted_out', null, 0, null)
          ) s (number, mode, state, reason, units, reserved, settled)
