@@ -10,7 +10,7 @@ import { halves, type Span, secondOf } from './spans.ts';
 /*
  * Call search pages by offset, newest first unless told otherwise, while calls arrive (section 4.6). A listing counts
  * only when its distinct ids are as many as the service's own total; else it is made again, and then in smaller spans,
- * down to what fits one page and cannot shift any more.
+ * down to what fits one page and cannot shift any more, or to a single second, whose passes are added up.
  */
 
 /** What a span holds according to the service. */
@@ -40,6 +40,8 @@ const pageSize = 500;
 /** More than this is listed in parts, so that memory stays flat and a listing that shifted costs little. */
 const mostAtOnce = 10_000;
 const triesOfOneSpan = 3;
+/** A second cannot be cut: it is listed until so many passes in a row brought nothing new. */
+const idlePassesOfOneSecond = 10;
 /** Pages that are written while the next one is on its way. */
 const pagesInFlight = 2;
 /** Whether the ends of a window belong to it is not specified: a second more on either side leaves nothing out. */
@@ -112,20 +114,23 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     onPage: OnPage,
     signal: AbortSignal | undefined,
   ): Promise<string | undefined> {
-    let doubt = '';
-    for (let tries = 0; tries < triesOfOneSpan; tries += 1) {
+    const parts = halves(span);
+    let doubt = `more than ${mostAtOnce} calls in one second`;
+    const together = addPasses();
+    for (let tries = 1; ; tries += 1) {
       const pass = await passOver(span, onPage, signal);
       if (pass === 'too_many') break;
       for (const [id, second] of pass.calls) found.set(id, second);
       if (!pass.isWhole) return 'the answer may be partial: rows without an id, or unknown keys beside `data`';
       if (pass.total === undefined) return 'the service does not say how many calls there are';
-      if (pass.calls.size === pass.total) return undefined;
+      together.add(pass);
+      if (pass.calls.size === pass.total || (!parts && together.isWhole())) return undefined;
       doubt = `the service counts ${pass.total} calls and lists ${pass.calls.size}`;
       // A single page cannot have shifted.
-      if (pass.pageCount <= 1 && tries > 0) return doubt;
+      if (pass.pageCount <= 1 && tries > 1) return doubt;
+      if (parts ? tries === triesOfOneSpan : together.idlePasses() === idlePassesOfOneSecond) break;
     }
-    const parts = halves(span);
-    if (!parts) return doubt || `more than ${mostAtOnce} calls in one second`;
+    if (!parts) return doubt;
     const doubts: (string | undefined)[] = [];
     for (const part of parts) doubts.push(await listInto(found, part, onPage, signal));
     return doubts.find((each) => each !== undefined);
@@ -138,6 +143,28 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
       const within = [...found].filter(([, second]) => second >= span.from && second < span.to);
       return { calls: new Map(within), doubt };
     },
+  };
+}
+
+/**
+ * What passes over a single second show together. Nothing orders the calls of one second, so that each pass may leave out
+ * what another one shows; their union counts while they agree on the total.
+ */
+function addPasses() {
+  let ids = new Set<string>();
+  let total: number | undefined;
+  let idle = 0;
+  return {
+    add(pass: Pass): void {
+      if (pass.total !== total) ids = new Set();
+      total = pass.total;
+      const before = ids.size;
+      for (const id of pass.calls.keys()) ids.add(id);
+      idle = ids.size > before ? 0 : idle + 1;
+    },
+    isWhole: (): boolean => ids.size === total,
+    /** Passes since one brought something new. */
+    idlePasses: (): number => idle,
   };
 }
 

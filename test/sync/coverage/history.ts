@@ -11,6 +11,8 @@ export interface History {
   cap: number;
   /** Whether `sort` is taken; else it is a 400. */
   sorts: boolean;
+  /** Whether calls of one second come in another order with each search. */
+  shuffles: boolean;
   /** Whether the ends of a window belong to it. */
   isClosed: boolean;
   /** Does something before a page is answered. */
@@ -27,11 +29,17 @@ export interface Search {
   readonly sort?: { field: string; direction: string };
 }
 
+/** A number that looks drawn by lot, and is the same in each run. */
+function drawn(sequence: number, turn: number): number {
+  return Math.imul(Math.imul(sequence, 0x9e37_79b1) ^ Math.imul(turn + 1, 0x85eb_ca6b), 0xc2b2_ae35) >>> 0;
+}
+
 export function createHistory(): History {
   return {
     calls: [],
     cap: 500,
     sorts: true,
+    shuffles: false,
     isClosed: true,
     before: () => undefined,
     bend: (data) => ({ data }),
@@ -55,7 +63,8 @@ export async function serveHistory(history: History) {
     const { start, end } = search;
     const within = history.calls
       .filter(({ second }) => (history.isClosed ? second >= start && second <= end : second > start && second < end))
-      .sort((a, b) => a.second - b.second || a.sequence - b.sequence);
+      .map((call) => ({ ...call, order: history.shuffles ? drawn(call.sequence, searches.length) : call.sequence }))
+      .sort((a, b) => a.second - b.second || a.order - b.order);
     const ordered = search.sort?.direction === 'asc' ? within : within.reverse();
     const page = ordered.slice(search.offset, search.offset + Math.min(search.limit, history.cap));
     return history.bend({ total: within.length, calls: page.map(row) });
