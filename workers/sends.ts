@@ -4,7 +4,7 @@ import type { LedgerTiming } from '../src/ledger/ledger.ts';
 import type { AccountLimits } from '../src/ledger/limits.ts';
 import { ServiceError } from '../src/service/client.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
-import { createThreadLook } from '../src/sync/thread-look.ts';
+import type { ThreadLook } from '../src/sync/thread-look.ts';
 
 export interface SendWork {
   /** A send was planned: it is looked for now, not at the next look. */
@@ -26,7 +26,11 @@ const everyMs = 500;
 const mostWaiting = 50;
 
 /** Works the queue of sends, and rings for those that are due: nothing but the ledger's rows says which. */
-export function startSends(context: Context, onAnswer: OnAnswer, options: SendWorkOptions = {}): SendWork {
+export function startSends(
+  context: Context,
+  { onAnswer, look: lookAtThread }: { readonly onAnswer: OnAnswer; readonly look: ThreadLook },
+  options: SendWorkOptions = {},
+): SendWork {
   const { database, queues, ringer, service, log, pauses, settings } = context;
   if (!service) throw new Error('Sends need a service');
   const { db } = database;
@@ -35,7 +39,7 @@ export function startSends(context: Context, onAnswer: OnAnswer, options: SendWo
     db,
     log,
     messages: service.messages,
-    look: createThreadLook({ db, service, onAnswer, pauses, onRings }),
+    look: lookAtThread,
     isBlocked: async (line, number) => {
       try {
         onAnswer('lines.blocked', await service.lines.blocked(line, number));

@@ -10,6 +10,7 @@ import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
 import { defaultLooks } from '../src/sync/looks.ts';
 import { createSync } from '../src/sync/sync.ts';
+import { createThreadLook } from '../src/sync/thread-look.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
 import { answerBells } from './bells.ts';
 import { type CompletenessPace, createMaintenance } from './maintenance.ts';
@@ -44,6 +45,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   await retryStreams(db);
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
+  const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring });
   let sends: SendWork | undefined;
   const rules = await startRules({
     db,
@@ -53,6 +55,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     file: settings.rulesFile,
     timeZone: settings.timeZone,
     retentionDays: settings.eventRetentionDays,
+    look,
     onMatched: () => sends?.kick(),
     ...(options.rulesPace && { pace: options.rulesPace }),
   });
@@ -74,7 +77,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const closing = new AbortController();
   const working = (options.queues ?? queueNames).map((name) => {
     if (name !== 'sends') return queues.work(name, {}, answerBells(sync, name, closing.signal));
-    sends = startSends(context, onAnswer, { limits: rules.accountLimits, ...options.sends });
+    sends = startSends(context, { onAnswer, look }, { limits: rules.accountLimits, ...options.sends });
     return sends;
   });
   const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountLimits } from '../ledger/limits.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
+import type { ThreadLook } from '../sync/thread-look.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import { createPerformer } from './actions/performer.ts';
 import { createEvaluator } from './evaluator.ts';
 import { type RulesInForce, watchRules } from './file/watched.ts';
-import type { Mode } from './rule.ts';
+import { lesserMode, type Mode } from './rule.ts';
 import { forgetRuns } from './runs.ts';
 
 /** The rules at work in one process. */
@@ -29,6 +30,8 @@ export interface RulesEngineOptions {
   readonly timeZone: string;
   /** Days for which it is remembered that a rule did not match; at least thirty. */
   readonly retentionDays: number;
+  /** Reads a thread now. */
+  readonly look: ThreadLook;
   readonly pace?: RulesPace;
   /** Told after the commit of a round in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
@@ -63,7 +66,17 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     pollMs: pace.fileMs,
     onChange: (current) => void announce(db, mode, current).catch(complain('Writing down which rules are in force')),
   });
-  const performer = createPerformer({ db, service, log });
+  const performer = createPerformer({
+    db,
+    service,
+    log,
+    look: options.look,
+    areKnown: () => rules.current.set !== undefined,
+    isLive: (name) => {
+      const rule = rules.current.set?.rules.find((each) => each.name === name);
+      return rule !== undefined && lesserMode(rule.mode, mode) === 'live';
+    },
+  });
   const evaluator = createEvaluator({
     db,
     log,

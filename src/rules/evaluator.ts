@@ -56,7 +56,7 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
     const cases = await readCases(tx, triggers, set.hours);
     const threads = cases.flatMap(({ subject }) => (subject ? [subject] : []));
     const earliest = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-    const history = await readHistory(tx, set, threads, earliest);
+    const history = await readHistory(tx, set, threads, { from: earliest });
     const decisions = decide(set, mode, cases, history, (at) => (now.getTime() - at.getTime()) / 1_000);
     return recordDecisions(tx, set.version, decisions);
   }

@@ -1,4 +1,4 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { query, type Transaction } from '../warehouse/database.ts';
 import type { Evaluation } from './evaluate.ts';
 import type { FactsOf } from './facts/declared.ts';
 import type { Rule, RuleSet, Scope } from './rule.ts';
@@ -8,19 +8,29 @@ interface Thread {
   readonly number: string;
 }
 
-/** A rule that matched, and whether a reply of it went out or is on its way. */
+/** A rule that matched. */
 export interface Match extends Thread {
   readonly rule: string;
   readonly at: Date;
-  readonly hasReply: boolean;
+  readonly reply: ReplyFate;
+  /** It does more than reply, and resolve after the reply: without the reply too, it has acted. */
+  readonly doesMore: boolean;
 }
 
-/** What rules have done so far: the facts about replies, and what limits count. */
+/** Where a reply is. `waiting`: a newer trigger in the thread can take its place. `none`: it was refused, or never planned. */
+export type ReplyFate = 'none' | 'waiting' | 'gone';
+
+/**
+ * What rules have done so far: the facts about replies, and what limits count. Triggers come late and out of order, so what
+ * was done about a later one counts as well.
+ */
 export interface History {
   repliesTo(thread: Thread, before: Date): FactsOf<'replies'>;
-  /** How often a rule matched in the seconds up to a moment, in the thread, on its line, or at all. */
+  /** How often a rule has acted since so many seconds before a trigger, in the thread, on its line, or at all. */
   earlier(rule: Pick<Rule, 'name'>, scope: Scope, seconds: number, thread: Thread, before: Date): number;
   add(match: Match): void;
+  /** Says how the reply of a match ended. */
+  settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: Exclude<ReplyFate, 'waiting'>): void;
 }
 
 const dayMs = 86_400_000;
@@ -31,14 +41,23 @@ export function createHistory(matches: readonly Match[]): History {
 
   function add(match: Match): void {
     append(byRule, match.rule, match);
-    if (match.hasReply) append(replies, keyOf(match), match);
+    if (match.reply !== 'none') append(replies, keyOf(match), match);
   }
   for (const match of matches) add(match);
 
   return {
     add,
+    settle({ rule, at, ...thread }, reply) {
+      for (const list of [byRule.get(rule) ?? [], replies.get(keyOf(thread)) ?? []]) {
+        const index = list.findLastIndex(
+          (each) => each.rule === rule && each.at.getTime() === at.getTime() && keyOf(each) === keyOf(thread),
+        );
+        const match = list[index];
+        if (match) list[index] = { ...match, reply };
+      }
+    },
     repliesTo(thread, before) {
-      const sent = (replies.get(keyOf(thread)) ?? []).filter(({ at }) => at <= before);
+      const sent = (replies.get(keyOf(thread)) ?? []).filter(({ reply }) => reply !== 'none');
       const last = sent.reduce<Date | undefined>((newest, { at }) => (newest && newest > at ? newest : at), undefined);
       return {
         count: sent.length,
@@ -48,12 +67,13 @@ export function createHistory(matches: readonly Match[]): History {
     },
     earlier({ name }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;
-      return (byRule.get(name) ?? []).filter(
-        (match) =>
-          match.at <= before &&
-          match.at.getTime() > since &&
-          (scope === 'account' || (match.line === thread.line && (scope === 'line' || match.number === thread.number))),
-      ).length;
+      return (byRule.get(name) ?? []).filter((match) => {
+        if (match.at.getTime() <= since || (match.reply === 'none' && !match.doesMore)) return false;
+        const isThread = match.line === thread.line && match.number === thread.number;
+        // The reply to this trigger would take the place of one that still waits.
+        if (isThread && match.reply === 'waiting' && !match.doesMore && match.at <= before) return false;
+        return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);
+      }).length;
     },
   };
 }
@@ -70,28 +90,48 @@ function keyOf({ line, number }: Thread): string {
 
 /** The match that an evaluation adds to what later ones go by. */
 export function matchOf({ rule, actions }: Evaluation, thread: Thread, at: Date): Match {
-  return { ...thread, rule: rule.name, at, hasReply: actions.some(({ kind }) => kind === 'reply') };
+  const kinds = new Set(actions.map(({ kind }) => kind));
+  return {
+    ...thread,
+    rule: rule.name,
+    at,
+    reply: kinds.has('reply') ? 'waiting' : 'none',
+    doesMore: !kinds.has('reply') || actions.some(({ kind }) => kind !== 'reply' && kind !== 'resolve'),
+  };
+}
+
+/** Which part of history is read. */
+export interface HistorySpan {
+  /** The first trigger that it is read for. */
+  readonly from: Date;
+  /** What rules did from here on is left out. */
+  readonly until?: Date;
 }
 
 /**
- * Reads what rules have done that can matter to triggers of these threads from a moment on; without what they did from
- * `until` on.
+ * Reads what rules have done that can matter to triggers of these threads. A reply counts as waiting while its send is held
+ * here for the rest of the transaction: until then, nobody dispatches it.
  */
 export async function readHistory(
-  db: Database | Transaction,
+  tx: Transaction,
   { rules }: Pick<RuleSet, 'rules'>,
   threads: readonly Thread[],
-  from: Date,
-  until?: Date,
+  { from, until }: HistorySpan,
 ): Promise<History> {
   const limits = rules.flatMap(({ limits }) => [limits.line, limits.account]);
   const furthest = Math.max(0, ...limits.map((limit) => limit?.seconds ?? 0));
-  const rows = await query<{ rule: string; line: string; number: string; at: Date; has_reply: boolean }>(
-    db,
-    `select r.rule, r.line, r.number, r.trigger_at as at, exists (
-       select from ops.rule_actions a where a.run_id = r.run_id and a.kind = 'reply' and a.state in ('waiting', 'done', 'unclear', 'dry_run')
-     ) as has_reply
-     from ops.rule_runs r
+  const held = until ? [] : await holdReplies(tx, threads);
+  const rows = await query<Match>(
+    tx,
+    `select r.rule, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
+       case when a.reply is null or a.reply = 'skipped' then 'none' when a.send_id = any($7) then 'waiting'
+         when a.reply = 'waiting' and s.settled_at is not null and s.state <> 'SENT' and s.reason is distinct from 'dry_run' then 'none'
+         else 'gone' end as reply
+     from ops.rule_runs r cross join lateral (
+       select max(state) filter (where kind = 'reply') as reply, (max(send_id::text) filter (where kind = 'reply'))::uuid as send_id,
+         not bool_or(kind = 'reply') or bool_or(kind not in ('reply', 'resolve')) as does_more
+       from ops.rule_actions where run_id = r.run_id
+     ) a left join ops.sends s on s.send_id = a.send_id
      where r.is_matched and r.line is not null and r.number is not null and ($6::timestamptz is null or r.trigger_at < $6)
        and ((r.line, r.number) in (select * from unnest($1::text[], $2::text[]))
          or (r.rule = any($3) and r.trigger_at > $4::timestamptz - $5 * interval '1 second'))`,
@@ -102,7 +142,20 @@ export async function readHistory(
       from,
       furthest,
       until ?? null,
+      held,
     ],
   );
-  return createHistory(rows.map(({ has_reply, ...row }) => ({ ...row, hasReply: has_reply })));
+  return createHistory(rows);
+}
+
+/** Keeps the sends of threads that have not left from leaving until the transaction ends; one that is about to is passed by. */
+async function holdReplies(tx: Transaction, threads: readonly Thread[]): Promise<string[]> {
+  const rows = await query<{ send_id: string }>(
+    tx,
+    `select send_id from ops.sends
+     where (line, number) in (select * from unnest($1::text[], $2::text[])) and state in ('PLANNED', 'HELD', 'RESERVED')
+     for update skip locked`,
+    [threads.map(({ line }) => line), threads.map(({ number }) => number)],
+  );
+  return rows.map(({ send_id }) => send_id);
 }

@@ -144,6 +144,23 @@ test('what was really sent before the span has used up its part of the day', asy
   expect(poor.rules.find(({ rule }) => rule === 'closed')?.blocked).toEqual({ 'gate:budget_money': 1 });
 });
 
+test('a text that came within the same second, but later, keeps no reply back', async () => {
+  const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000);
+  await until(() => Date.now() >= from.getTime());
+  const sentAt = from.toISOString();
+  for (const said of ['Are you there?', 'thanks']) {
+    await sandbox.emit.sms({ line, number: '17185550210', text: said, sentAt });
+  }
+  await until(
+    async () => Number(await value(`select count(*) from warehouse.sms_messages where number = '17185550210'`)) > 1,
+  );
+  const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
+  const report = await simulate(desk.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
+  const [thanks, closed] = report.rules;
+  expect(closed).toMatchObject({ rule: 'closed', messages: 1, blocked: {} });
+  expect(thanks).toMatchObject({ rule: 'thanks', matched: 1 });
+});
+
 test('what is counted is counted by day, with examples that name nobody', async () => {
   const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
   const report = await simulate(desk.context.database.db, { set, ...(await span()), examples: 1 });

@@ -87,7 +87,8 @@ const longestOptOut = 120;
 /** What this ledger sent counts for so many days, in which a machine may answer it. */
 const ownDays = 7;
 
-// The moment is a parameter, so that a simulation judges last month by the very same text as the present is judged by.
+// The moment is a parameter, so that a simulation judges last month by the very same text as the present is judged by. What
+// came within the trigger's own second, but after it, was not there then.
 const text = `
   with moment as (
     select coalesce($6::timestamptz, clock_timestamp()) as now, coalesce($7::timestamptz, 'infinity') as without_own_from
@@ -97,7 +98,8 @@ const text = `
         exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) as is_ours
       from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
       where c.line = $1 and c.number = $2 and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
-    ) t where ($6::timestamptz is null or t.at <= now) and not (t.is_ours and t.at >= without_own_from)
+    ) t where ($6::timestamptz is null or t.at < now or (t.at = now and t.message_id <= coalesce($3::bigint, t.message_id)))
+      and not (t.is_ours and t.at >= without_own_from)
   ), trigger as (
     select body, direction, at, message_id from texts where message_id = $3::bigint
   ), own as (

@@ -28,8 +28,6 @@ export interface Pending {
   /** How the rule's own reply ended, where it has one. */
   readonly replyState: string | null;
   readonly replyReason: string | null;
-  /** They wrote after the trigger. */
-  readonly hasNewerText: boolean;
 }
 
 export interface Argument {
@@ -64,9 +62,7 @@ export async function claimActions(db: Database, most: number): Promise<Pending[
      )
      select c.run_id as "runId", c.ordinal, c.kind, r.rule, r.line, r.number, r.conversation_id as "conversationId",
        r.trigger_at as "triggerAt", coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
-       reply.state as "replyState", reply.reason as "replyReason",
-       exists (select from warehouse.sms_conversations v
-         where v.line = r.line and v.number = r.number and v.participants_key = '' and v.last_inbound_at > r.trigger_at + interval '1 ms') as "hasNewerText"
+       reply.state as "replyState", reply.reason as "replyReason"
      from claimed c join ops.rule_runs r using (run_id)
      left join ops.rule_actions reply on reply.run_id = c.run_id and reply.kind = 'reply'
      order by c.run_id, c.ordinal`,
@@ -78,6 +74,26 @@ export async function claimActions(db: Database, most: number): Promise<Pending[
 export type Outcome =
   | { readonly state: 'done' | 'failed' | 'skipped' | 'unclear'; readonly reason?: string }
   | { readonly state: 'later'; readonly afterMs: number; readonly reason: string; readonly without?: 'comment' };
+
+/**
+ * Whether they wrote after what a run was about: the text that it judged, of a silence the last one before it, or else the
+ * moment of the trigger. Texts of one second follow each other by their ids.
+ */
+export async function haveWrittenSince(db: Database, { runId }: Pick<Pending, 'runId'>): Promise<boolean> {
+  const newer = await query(
+    db,
+    `select from ops.rule_runs r
+     left join warehouse.sms_messages judged on r.trigger_kind in ('message_received', 'thread_idle')
+       and judged.conversation_id = r.conversation_id and judged.message_id::text = split_part(r.trigger_key, '/', 2)
+     join warehouse.sms_conversations c on c.line = r.line and c.number = r.number and c.participants_key = ''
+     join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.direction = 'in' and m.deleted_at is null
+       and m.is_scheduled is not true
+       and (m.sent_at, m.message_id) > (coalesce(judged.sent_at, r.trigger_at), coalesce(judged.message_id, ${Number.MAX_SAFE_INTEGER}))
+     where r.run_id = $1 limit 1`,
+    [runId],
+  );
+  return newer.length > 0;
+}
 
 /** Commits that a request may leave now which must not be repeated. */
 export async function beginAction(db: Database, { runId, ordinal }: Pick<Pending, 'runId' | 'ordinal'>): Promise<void> {

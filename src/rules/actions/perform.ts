@@ -1,15 +1,20 @@
 import type { Log } from '../../log.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { ConversationState } from '../../service/entities/conversation.ts';
+import type { ThreadLook } from '../../sync/thread-look.ts';
 import { type Database, inTransaction } from '../../warehouse/database.ts';
 import { assigneeOf } from './assignee.ts';
 import { recordBlock, recordState } from './observed.ts';
-import { beginAction, type Outcome, type Pending, settleAction } from './pending.ts';
+import { beginAction, haveWrittenSince, type Outcome, type Pending, settleAction } from './pending.ts';
 
 export interface ActionParts {
   readonly db: Database;
   readonly service: Pick<Service, 'conversations' | 'lines'>;
   readonly log: Log;
+  /** Whether a rule is in force and live: what waits of one that is not is not done. */
+  readonly isLive: (rule: string) => boolean;
+  /** Reads a thread now; rejects with a ServiceError. */
+  readonly look: ThreadLook;
 }
 
 /** After so many requests an action is given up. */
@@ -23,7 +28,7 @@ const longestPauseMs = 600_000;
  */
 export async function performAction(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome> {
   const { db, log } = parts;
-  const obstacle = obstacleOf(action);
+  const obstacle = parts.isLive(action.rule) ? obstacleOf(action) : ruleIsOff;
   const outcome = obstacle ?? (await ask(parts, action, signal).catch((error: unknown) => outcomeOf(error, action)));
   if (outcome !== recorded) await settleAction(db, action, outcome);
   if (outcome.state === 'failed' || outcome.state === 'unclear') {
@@ -36,17 +41,33 @@ export async function performAction(parts: ActionParts, action: Pending, signal:
 }
 
 const recorded: Outcome = { state: 'done' };
+const ruleIsOff: Outcome = { state: 'skipped', reason: 'the rule is not live any more' };
+const theyWroteAgain: Outcome = { state: 'skipped', reason: 'they have written again' };
 
 /** Why an action is not even asked for. */
 function obstacleOf(action: Pending): Outcome | undefined {
-  const { kind, replyState, replyReason, hasNewerText, wasBegun } = action;
+  const { kind, replyState, replyReason, wasBegun } = action;
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may stand: it was being asked for when the process ended' };
   }
-  if (kind !== 'resolve') return undefined;
-  if (replyState === 'skipped')
-    return { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` };
-  return hasNewerText ? { state: 'skipped', reason: 'they have written again' } : undefined;
+  return kind === 'resolve' && replyState === 'skipped'
+    ? { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` }
+    : undefined;
+}
+
+/**
+ * Why a thread is not to be resolved, by the service's own list of its texts: an event can be lost, and none tells of
+ * what a resolve has hidden.
+ */
+async function newsIn({ db, look }: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
+  if (await haveWrittenSince(db, action)) return theyWroteAgain;
+  const { line, number, tries } = action;
+  const isWhole = await look({ line, number, participants: [] }, signal);
+  if (await haveWrittenSince(db, action)) return theyWroteAgain;
+  if (isWhole) return undefined;
+  return tries < mostTries
+    ? { state: 'later', afterMs: pauseAfter(tries), reason: 'the thread could not be read whole' }
+    : { state: 'failed', reason: `given up after ${tries} tries: the thread could not be read whole` };
 }
 
 async function ask(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome> {
@@ -55,6 +76,8 @@ async function ask(parts: ActionParts, action: Pending, signal: AbortSignal): Pr
   const pair = { line, number };
   switch (action.kind) {
     case 'resolve': {
+      const news = await newsIn(parts, action, signal);
+      if (news) return news;
       // Of a note that may stand nothing is said twice: the rest is repeated without it.
       const comment = action.wasBegun ? undefined : argument.comment;
       if (comment !== undefined) await beginAction(db, action);

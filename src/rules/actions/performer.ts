@@ -9,12 +9,14 @@ export interface Performer {
 
 const mostAtOnce = 8;
 
-export function createPerformer(parts: ActionParts): Performer {
+/** `areKnown` tells whether any rules are in force: until then, actions wait. */
+export function createPerformer(parts: ActionParts & { readonly areKnown: () => boolean }): Performer {
   return {
     async round(signal) {
       let turns = 0;
       while (!signal.aborted) {
         await settleReplies(parts.db);
+        if (!parts.areKnown()) break;
         const claimed = await claimActions(parts.db, mostAtOnce);
         if (claimed.length === 0) break;
         await Promise.all(claimed.map((action) => performAction(parts, action, signal)));

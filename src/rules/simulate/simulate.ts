@@ -46,7 +46,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     options,
     stage: createStage(),
     judge: await createJudge(tx, accountLimits({ ...set.accountLimits, ...options.limits }), options),
-    history: await readHistory(tx, set, await threadsBefore(tx, from), from, from),
+    history: await readHistory(tx, set, await threadsBefore(tx, from), { from, until: from }),
     report: createReport(set, options),
     added: [],
   };
@@ -99,6 +99,10 @@ async function playCase(play: Play, mode: Mode, real: Case): Promise<void> {
 async function act(play: Play, { case: each }: Decision, evaluation: Evaluation): Promise<Fate | undefined> {
   const reply = evaluation.actions.find(({ kind }) => kind === 'reply');
   const fate = reply?.kind === 'reply' ? await replied(play, each, evaluation, reply.text) : undefined;
+  if (each.subject && fate && fate.kind !== 'held') {
+    const match = { ...each.subject, rule: evaluation.rule.name, at: each.trigger.at };
+    play.history.settle(match, fate.kind === 'sent' ? 'gone' : 'none');
+  }
   for (const action of evaluation.actions) {
     // A resolve follows the reply; where that is refused, it is not done.
     if (action.kind === 'resolve' && fate && fate.kind !== 'sent') continue;

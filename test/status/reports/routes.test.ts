@@ -61,7 +61,11 @@ describe('with calls and texts', () => {
       'y',
     ];
     for (const [index, word] of words.entries()) {
-      await facts.insert('warehouse.transcripts', { transcript_id: index, call_id: '1700000001.1', call_sentiment: word });
+      await facts.insert('warehouse.transcripts', {
+        transcript_id: index,
+        call_id: '1700000001.1',
+        call_sentiment: word,
+      });
     }
     await facts.query(
       `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at, units,
