@@ -105,6 +105,7 @@ export const calls: readonly Case[] = [
     operations: ['searchCalls'],
     needs: 'control',
     async run(stage) {
+      await stage.control.call({ status: 'unknown' });
       const found = await someCalls(stage);
       const ids = new Map(found.map((call) => [call.id, call]));
       expect(found.filter((call) => !('endTime' in call)).length).toBeGreaterThan(0);
