@@ -27,6 +27,7 @@ test('starts again after SIGKILL on the data that the Postgres left behind holds
     onTestFinished,
   );
   await part.start();
+  await subscribed(part);
   const first = addressesOf(part);
   await text(first, 'before the kill');
   await vi.waitUntil(() => isMirrored(first, 'before the kill'), limit);
@@ -43,6 +44,11 @@ test('starts again after SIGKILL on the data that the Postgres left behind holds
   expect(await part.ended()).toEqual({ code: 0, signal: null });
   expect(await postmasterOf(folder), 'Postgres ended with it').toBeUndefined();
 }, 90_000);
+
+/** A text before the subscriptions would be found, but only by the next look at the lines' unread texts. */
+function subscribed(part: Part): Promise<boolean> {
+  return vi.waitUntil(() => part.output.match(/Webhook subscription created/g)?.length === 3, limit);
+}
 
 function addressesOf({ output }: Part): Addresses {
   const line = output.split('\n').findLast((each) => each.includes('"databaseUrl"'));
