@@ -18,7 +18,8 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
   const deliveries = await query(
     tx,
     `update ops.deliveries set body = '', body_hash = '', is_erased = true,
-       targets = array(select target from unnest(targets) with ordinality t (target, at) where target !~ $1 order by at)
+       targets = array(select target from unnest(targets) with ordinality t (target, at) where target !~ $1 order by at),
+       named = array(select name from unnest(named) with ordinality n (name, at) where name !~ $1 order by at)
      where delivery_id = any($2::bigint[]) returning 1`,
     [mentionPattern(number), told.map(({ id }) => id)],
   );

@@ -26,6 +26,17 @@ export interface Delivery {
 /** What a delivery points at, and how long a read of it is of no use yet. */
 export interface DueTarget extends Target {
   readonly afterSeconds?: number;
+  /** Of a thread: the text that is news. */
+  readonly messageId?: string;
+}
+
+/** Who names more than this sends a batch, in which each text is among the newest of its thread. */
+const mostNamed = 1_000;
+
+/** The texts that targets name, as `ops.deliveries.named` keeps them. */
+export function namedBy(targets: readonly DueTarget[]): string[] {
+  const named = targets.flatMap(({ key, messageId }) => (messageId === undefined ? [] : [`${key} ${messageId}`]));
+  return [...new Set(named)].slice(0, mostNamed);
 }
 
 export interface Inbox {
@@ -96,6 +107,7 @@ export function createInbox(
       hinted.map(({ key }) => key).join(';'),
       hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
       newestErasure ?? null,
+      column((each) => namedBy(each.targets).join(';')),
     ];
     const { rows } = await retryDeadlock(() => pool.query<RingRow>({ name: 'accept-deliveries', text, values }));
     return rows;
@@ -142,12 +154,13 @@ function insertStatement(pauses: Pauses): string {
     with received as (
       select * from unnest(
         string_to_array($2, $1, ''), string_to_array($3, $1, ''), string_to_array($4, $1, ''), string_to_array($5, $1, ''),
-        string_to_array($6, $1), string_to_array($7, $1), string_to_array($8, $1), string_to_array($9, $1)
-      ) as r (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
+        string_to_array($6, $1), string_to_array($7, $1), string_to_array($8, $1), string_to_array($9, $1), string_to_array($14, $1)
+      ) as r (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, named)
     ), stored as (
-      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, is_erased)
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, is_erased, named)
       select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), coalesce(body_hash, ''),
-        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean, coalesce(body_hash, '') = ''
+        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean, coalesce(body_hash, '') = '',
+        string_to_array(coalesce(named, ''), ';')
       from received where ops.knows_erasures($13)
     ), hinted as (
       select kind, key, after_seconds::float8, ${priorities.live} as priority from unnest(

@@ -20,7 +20,10 @@ export function pointedAt(hints: readonly Hint[]): Pointed {
 }
 
 function targetOf(hint: ThreadHint | CallHint): DueTarget {
-  if (hint.kind === 'thread') return { kind: 'thread', key: threadKey(hint) };
+  if (hint.kind === 'thread') {
+    const { messageId } = hint;
+    return { kind: 'thread', key: threadKey(hint), ...(messageId !== undefined && { messageId }) };
+  }
   if (hint.why === 'transcript') return { kind: 'transcripts', key: hint.callId };
   return { kind: 'call', key: hint.callId, ...(hint.why === 'live' && { afterSeconds: liveCallSeconds }) };
 }

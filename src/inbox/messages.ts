@@ -1,5 +1,5 @@
 import { threadKey } from '../warehouse/entities/texts/conversations.ts';
-import type { Target } from './target.ts';
+import type { DueTarget } from './deliveries.ts';
 
 /** Runs one statement, in a transaction or outside. */
 type Ask = <Row>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
@@ -11,8 +11,8 @@ type Ask = <Row>(text: string, parameters: readonly unknown[]) => Promise<readon
 async function threadsOfMessages(
   ask: Ask,
   messageIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly Target[]>> {
-  const threads = new Map<string, Target[]>();
+): Promise<ReadonlyMap<string, readonly DueTarget[]>> {
+  const threads = new Map<string, DueTarget[]>();
   if (messageIds.length === 0) return threads;
   const rows = await ask<{ message_id: string; line: string; number: string; participants: string[] }>(
     `select m.message_id, c.line, c.number, c.participants
@@ -21,14 +21,14 @@ async function threadsOfMessages(
     [messageIds],
   );
   for (const { message_id: id, ...thread } of rows) {
-    const target = { kind: 'thread', key: threadKey(thread) } as const;
+    const target = { kind: 'thread', key: threadKey(thread), messageId: id } as const;
     threads.set(id, [...(threads.get(id) ?? []), target]);
   }
   return threads;
 }
 
 /** Deliveries that name messages alone, pointed at the threads of these; the others as they are. */
-export async function locateMessages<D extends { targets: readonly Target[]; messageIds?: readonly string[] }>(
+export async function locateMessages<D extends { targets: readonly DueTarget[]; messageIds?: readonly string[] }>(
   ask: Ask,
   deliveries: readonly D[],
 ): Promise<readonly D[]> {

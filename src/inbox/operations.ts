@@ -2,6 +2,7 @@ import { extract } from '../events/extract.ts';
 import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 import { ourLines } from '../warehouse/entities/directory/lines.ts';
 import { bumpTargets, type Pauses } from './bumps.ts';
+import { namedBy } from './deliveries.ts';
 import { pointedAt } from './hints.ts';
 import { locateMessages } from './messages.ts';
 import { type Priority, priorities, type Ring, type Target, targetKinds } from './target.ts';
@@ -128,20 +129,21 @@ async function reparse(desk: Desk, condition: string, parameter: unknown): Promi
     const found = located.flatMap(({ delivery, type, claimedType, targets }) => {
       const names = targets.map(({ kind, key }) => `${kind} ${key}`);
       const isNews = names.length > 0 && names.join(';') !== delivery.targets.join(';');
-      return isNews ? [{ id: delivery.id, type, claimedType, targets, names }] : [];
+      return isNews ? [{ id: delivery.id, type, claimedType, targets, names, named: namedBy(targets) }] : [];
     });
     if (found.length === 0) return { deliveries: 0, targets: 0, rings: [] };
     await query(
       tx,
       `update ops.deliveries d set is_recognized = true, targets = string_to_array(f.targets, ';'),
-         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type
-       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as f (delivery_id, targets, event_type, claimed_type)
+         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';')
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) as f (delivery_id, targets, event_type, claimed_type, named)
        where d.delivery_id = f.delivery_id`,
       [
         found.map(({ id }) => id),
         found.map(({ names }) => names.join(';')),
         found.map(({ type }) => type ?? null),
         found.map(({ claimedType }) => claimedType ?? null),
+        found.map(({ named }) => named.join(';')),
       ],
     );
     const targets = distinct(found.flatMap((each) => each.targets));

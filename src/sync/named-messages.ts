@@ -1,11 +1,11 @@
-import { extract } from '../events/extract.ts';
 import { type Database, hotQuery } from '../warehouse/database.ts';
-import { type Thread, threadKey, threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { type Thread, threadOf } from '../warehouse/entities/texts/conversations.ts';
 import { nextLook, soonest } from './looks.ts';
 
 /*
- * An event can outrun the thread that it tells of. It names its message, though, so a read that does not bring it is
- * known to have come too early.
+ * An event names its message, as a rule. It can outrun the thread that it tells of: a read that does not bring the message
+ * is known to have come too early. And it can tell of a message far back, whose receipt came late: the thread is read
+ * down to it.
  */
 
 /** Seconds after an event at which its message is looked for again. */
@@ -17,68 +17,74 @@ const mostDeliveries = 500;
 /** After so many messages of which none was ever found by the id of its event, these ids are taken for something else. */
 const mostStrange = 20;
 
-/** Tells when a thread is worth another look, by what events named and no read has brought. */
+/** For so many messages it is remembered that a thread was read down to where they should have been. */
+const mostSought = 10_000;
+
+/** The messages that events named and no read has brought since. */
 export interface NamedMessages {
-  /** Seconds from now; undefined when every message that was named is held, or among those `listed`, or given up. */
-  lookAgain(db: Database, key: string, listed: readonly (number | string)[], now: Date): Promise<number | undefined>;
+  of(db: Database, key: string): Promise<NamedInThread>;
 }
+
+/** Those of one thread, as they were before a read. */
+export interface NamedInThread {
+  /** What the read is to list, wherever it stands; each is looked for so deep once. */
+  readonly wanted: ReadonlySet<string>;
+  /** Seconds from now until the thread is worth another look; undefined when all were listed, are held, or are given up. */
+  lookAgain(listed: readonly (number | string)[], now: Date): number | undefined;
+}
+
+const none: NamedInThread = { wanted: new Set(), lookAgain: () => undefined };
 
 export function createNamedMessages(): NamedMessages {
   let found = 0;
   let strange = 0;
+  const sought = new Set<string>();
+
   return {
-    async lookAgain(db, key, listed, now) {
-      if (found === 0 && strange > mostStrange) return undefined;
-      const named = await namedLately(db, key);
-      if (named.size === 0) return undefined;
-      const listedIds = new Set(listed.map(String));
-      const unlisted = [...named].filter(([id]) => !listedIds.has(id));
-      const held = await heldAmong(
-        db,
-        threadOf(key),
-        unlisted.map(([id]) => id),
-      );
-      const missing = unlisted.filter(([id]) => !held.has(id));
-      found += named.size - missing.length;
-      strange += missing.length;
-      return soonest(missing.map(([, receivedAt]) => nextLook(looks, receivedAt, now)));
+    async of(db, key) {
+      if (found === 0 && strange > mostStrange) return none;
+      const unread = await namedLately(db, key);
+      if (unread.length === 0) return none;
+      const notSought = unread.filter(({ id }) => !sought.has(`${key} ${id}`));
+      if (sought.size > mostSought) sought.clear();
+      for (const { id } of notSought) sought.add(`${key} ${id}`);
+      return {
+        wanted: new Set(notSought.map(({ id }) => id)),
+        lookAgain(listed, now) {
+          const listedIds = new Set(listed.map(String));
+          const missing = unread.filter(({ id, isHeld }) => !isHeld && !listedIds.has(id));
+          found += unread.length - missing.length;
+          strange += missing.length;
+          return soonest(missing.map(({ receivedAt }) => nextLook(looks, receivedAt, now)));
+        },
+      };
     },
   };
 }
 
-/** The messages of a thread that the newest deliveries name, with the moment of the last that does. */
-async function namedLately(db: Database, key: string): Promise<ReadonlyMap<string, Date>> {
-  const rows = await hotQuery<{ body: string; received_at: Date }>(
-    db,
-    `select body, received_at from (
-       select body, received_at, targets from ops.deliveries order by delivery_id desc limit $2
-     ) newest where targets @> array['thread ' || $1] and received_at > now() - $3 * interval '1 second' order by received_at`,
-    [key, mostDeliveries, looks.at(-1)],
-  );
-  const { line } = threadOf(key);
-  const named = new Map<string, Date>();
-  for (const { body, received_at } of rows) {
-    const delivery = { pathType: 'AccountSMS', contentType: undefined, query: '', body: Buffer.from(body) };
-    for (const hint of extract(delivery, (number) => number === line).hints) {
-      if (hint.kind === 'thread' && hint.messageId !== undefined && threadKey(hint) === key) {
-        named.set(hint.messageId, received_at);
-      }
-    }
-  }
-  return named;
+interface Named {
+  readonly id: string;
+  /** When the last event named it. */
+  readonly receivedAt: Date;
+  readonly isHeld: boolean;
 }
 
-async function heldAmong(
-  db: Database,
-  { line, number, participants }: Thread,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await hotQuery<{ message_id: string }>(
+/** The messages of a thread that the newest deliveries name, but for those that were read since. */
+async function namedLately(db: Database, key: string): Promise<readonly Named[]> {
+  const { line, number, participants }: Thread = threadOf(key);
+  return hotQuery<Named>(
     db,
-    `select message_id from warehouse.sms_messages join warehouse.sms_conversations c using (conversation_id)
-     where c.line = $1 and c.number = $2 and c.participants_key = $3 and message_id = any($4::bigint[])`,
-    [line, number, participants.join(','), ids],
+    `with named as (
+       select substr(name, length($1) + 2)::bigint as message_id, max(received_at) as received_at
+       from (select received_at, named from ops.deliveries order by delivery_id desc limit $2) newest, unnest(named) name
+       where received_at > now() - $3 * interval '1 second' and starts_with(name, $1 || ' ')
+       group by 1
+     )
+     select n.message_id::text as id, n.received_at as "receivedAt", m.message_id is not null as "isHeld"
+     from named n
+     left join warehouse.sms_conversations c on c.line = $4 and c.number = $5 and c.participants_key = $6
+     left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = n.message_id
+     where m.message_id is null or m.fetched_at < n.received_at`,
+    [key, mostDeliveries, looks.at(-1), line, number, participants.join(',')],
   );
-  return new Set(rows.map(({ message_id }) => message_id));
 }

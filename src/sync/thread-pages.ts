@@ -12,21 +12,29 @@ import type { Message } from '../service/entities/message.ts';
 export interface ThreadPages {
   /** The limit asked for; undefined once every one was refused: the service's own default then. */
   limit: number | undefined;
+  /** The most messages that a page had: the service may give less than it is asked for. */
+  longest: number;
+  /** Whether pages begin with the oldest messages; until it is known, they may begin with the newest. */
+  isOldestFirst: boolean;
 }
 
 /** Limits to try, largest first: a modest one that a small range still allows, then less. */
 const limits = [100, 50, 25, 20, 10, 5, 1];
 
 export function createThreadPages(): ThreadPages {
-  return { limit: limits[0] };
+  return { limit: limits[0], longest: 0, isOldestFirst: false };
 }
 
 export interface PageSource {
+  /** Messages that are news: the list is not left before it has shown them. */
+  readonly wanted: ReadonlySet<string>;
   read(page: { limit?: number; offset?: number }): Promise<{ messages: readonly Message[]; isComplete: boolean }>;
   /** Whether the mirror holds all of these messages, and the whole thread before them. */
   holdsAll(ids: readonly Message['id'][]): Promise<boolean>;
   /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
   holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
+  /** The messages that the mirror holds of a thread that it holds whole; undefined of any other. */
+  heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
 }
 
 /**
@@ -45,6 +53,8 @@ const mostRestarts = 3;
 const mostPages = 2_000;
 
 export async function readPages(pages: ThreadPages, source: PageSource): Promise<PagesRead> {
+  const tail = pages.isOldestFirst ? await readTail(pages, source) : undefined;
+  if (tail) return tail;
   const found = new Map<Message['id'], Message>();
   for (let restart = 0; restart <= mostRestarts; restart += 1) {
     const listed = new Map<Message['id'], Message>();
@@ -53,6 +63,39 @@ export async function readPages(pages: ThreadPages, source: PageSource): Promise
     for (const [id, message] of listed) found.set(id, message);
   }
   return { messages: [...found.values()], end: 'unsettled' };
+}
+
+/**
+ * What came behind the messages that are held, and as many of these as a page shows, where the oldest are listed first;
+ * undefined where it does not fit what is held.
+ */
+async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRead | undefined> {
+  const held = await source.heldWhole();
+  let offset = (held?.count ?? 0) - Math.min(pages.limit ?? pages.longest, pages.longest);
+  if (!held || offset <= 0) return undefined;
+  const listed = new Map<Message['id'], Message>();
+  let before: readonly Message[] = [];
+  for (let count = 0; count < mostPages; count += 1) {
+    const { messages } = await readPage(pages, source, offset, before);
+    const isBehind = count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
+    if (!isBehind) return undefined;
+    const isOver = messages.every(({ id }) => listed.has(id));
+    for (const message of messages) listed.set(message.id, message);
+    if (isOver) return lacksWanted(source, listed) ? undefined : { messages: [...listed.values()], end: 'partial' };
+    before = messages;
+    offset += Math.max(1, messages.length - 1);
+  }
+  return undefined;
+}
+
+function hasMessage(messages: readonly Message[], wanted: string): boolean {
+  return messages.some(({ id }) => String(id) === wanted);
+}
+
+function lacksWanted({ wanted }: PageSource, listed: ReadonlyMap<Message['id'], Message>): boolean {
+  if (wanted.size === 0) return false;
+  const shown = new Set([...listed.keys()].map(String));
+  return [...wanted].some((id) => !shown.has(id));
 }
 
 async function readOnce(
@@ -78,10 +121,14 @@ async function readOnce(
       if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
       return repeated === 0 || (await cameInFront(pages, source, listed, repeated)) ? 'complete' : 'shifted';
     }
-    // A short page is the end, as a rule; it is proved only where something depends on it.
-    const isShort = pages.limit !== undefined && messages.length < pages.limit;
-    if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
-    if (isOlder(fresh, before) && (await source.holdsAll(fresh.map(({ id }) => id)))) return 'partial';
+    const goesBack = isAllBefore(fresh, before);
+    if (before.length > 0) pages.isOldestFirst = !goesBack && isAllBefore(before, fresh);
+    if (!lacksWanted(source, listed)) {
+      // A short page is the end, as a rule; it is proved only where something depends on it.
+      const isShort = pages.limit !== undefined && messages.length < pages.limit;
+      if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
+      if (goesBack && (await source.holdsAll(fresh.map(({ id }) => id)))) return 'partial';
+    }
     before = messages;
     offset += Math.max(1, messages.length - 1);
   }
@@ -124,6 +171,7 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
     try {
       const page = await source.read({ ...(limit !== undefined && { limit }), ...(offset > 0 && { offset }) });
       if (limit !== from) pages.limit = limit;
+      pages.longest = Math.max(pages.longest, page.messages.length);
       return page;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -134,10 +182,10 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
   }
 }
 
-/** Whether pages go back in time: every message that is new on a page is older than all of the page before. */
-function isOlder(fresh: readonly Message[], before: readonly Message[]): boolean {
-  if (before.length === 0) return false;
-  return Math.max(...fresh.map(moment)) < Math.min(...before.map(moment));
+/** Whether every message of one page is older than all of another. */
+function isAllBefore(older: readonly Message[], newer: readonly Message[]): boolean {
+  if (older.length === 0 || newer.length === 0) return false;
+  return Math.max(...older.map(moment)) < Math.min(...newer.map(moment));
 }
 
 function moment({ sentAt }: Message): number {

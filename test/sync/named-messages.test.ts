@@ -34,7 +34,7 @@ describe('a message that an event named', () => {
     const [, number = ''] = key.split('/');
     const event = { id, direction: 'received', fromNumber: number, toNumber: line };
     const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
-    const targets = [{ kind: 'thread' as const, key }];
+    const targets = [{ kind: 'thread' as const, key, messageId: String(id) }];
     return inbox.accept({ ...rest, eventType: 'AccountSMS', body: JSON.stringify(event), targets });
   };
 
@@ -81,4 +81,35 @@ describe('a message that an event named', () => {
     await desk.read('thread', key);
     expect(await owed(key)).toBeUndefined();
   });
+
+  test.each(['newest first', 'oldest first'] as const)(
+    'is read, however far back it stands, and once: %s',
+    async (order) => {
+      const { desk, key, thread } = await withThread(messages(120));
+      desk.service.answer = threadService(() => thread.messages, { order, limit: 10 });
+      await desk.readAll('thread', key, 3);
+      const sentAt = thread.messages[5]?.sentAt;
+      thread.messages = thread.messages.map((each) =>
+        each.id === 5 ? { ...each, delivery: { status: 'failed' } } : each,
+      );
+      // Shown late, among what was sent before.
+      thread.messages.splice(6, 0, { ...message(900), sentAt: sentAt ?? '' });
+      await told(key, 5);
+      await told(key, 900);
+      await desk.read('thread', key);
+      const found = await database.query(
+        `select message_id::integer as id, delivery_status as status from warehouse.sms_messages
+         where number = $1 and message_id in (5, 900) order by 1`,
+        key.split('/')[1],
+      );
+      expect(found).toEqual([
+        { id: 5, status: 'failed' },
+        { id: 900, status: null },
+      ]);
+      await desk.pass({ kind: 'thread', key });
+      const before = desk.service.asked.length;
+      await desk.read('thread', key);
+      expect(desk.service.asked.length - before).toBeLessThan(6);
+    },
+  );
 });

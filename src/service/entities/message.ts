@@ -26,7 +26,15 @@ const shape = {
 /** A message of a thread (section 2.6). `media` are secrets. */
 export type Message = Entity<typeof shape, 'id'>;
 
-export const message = fields(shape, {
-  identity: ['id'],
-  always: ['direction', 'from', 'to', 'text', 'sentAt', 'read'],
-});
+const always = ['direction', 'from', 'to', 'text', 'sentAt', 'read'] as const;
+
+export const message = fields(shape, { identity: ['id'], always: [...always] });
+
+/** Whether a message came without something that others have. A picture needs no words, and what is scheduled was not sent. */
+export function isLacking(given: Message): boolean {
+  return always.some((name) => {
+    if (name === 'text' && (given.media?.length ?? 0) > 0) return false;
+    if (name === 'sentAt' && given.scheduled === true) return false;
+    return given[name] === undefined;
+  });
+}

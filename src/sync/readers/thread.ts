@@ -3,7 +3,7 @@ import type { Claim } from '../../inbox/claims.ts';
 import { priorities } from '../../inbox/target.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { ServiceError } from '../../service/client.ts';
-import type { Message } from '../../service/entities/message.ts';
+import { isLacking, type Message } from '../../service/entities/message.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
@@ -18,6 +18,9 @@ import { readPages, type ThreadPages } from '../thread-pages.ts';
  */
 const retryUnsettled = { least: 60, most: 3_600 };
 
+/** So many pages show the newest messages, and that what comes before them is held. */
+const usualPages = 2;
+
 /** A {@link TargetReader} that needs less than the others do. */
 type ThreadReader = (
   claim: Claim,
@@ -31,17 +34,21 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
     const held = heldThread(room.db, thread);
-    let isLacking = false;
+    const isLive = claim.priority === priorities.live;
+    const news = isLive ? await named.of(room.db, claim.key) : undefined;
+    let isUnusual = false;
+    let pageCount = 0;
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
         const answer = await room.service.conversations.read(addressOf(thread), page, { signal });
         room.onAnswer('conversations.read', answer);
         // What no message ever has is not looked for: a settled thread is read to its end once more in any case.
-        if (room.doubts.weigh('conversations.read', answer.lacking) === 'unusual') isLacking = true;
+        if (room.doubts.weigh('conversations.read', answer.lacking) === 'unusual') isUnusual = true;
+        pageCount += 1;
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
-      holdsAll: held.holdsAll,
-      holdsOnly: held.holdsOnly,
+      ...held,
+      wanted: news?.wanted ?? new Set(),
     }).catch(async (error: unknown) => {
       // A probe asks whether there is a thread: not found is its answer, unless one is held.
       const isAnswer = error instanceof ServiceError && error.code === 'not_found';
@@ -54,38 +61,44 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
     }
     const { own, others } = splitGroups(thread, messages);
-    const isLive = claim.priority === priorities.live;
+    const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
     return {
       finding: {
         kind: 'thread',
         read: {
           thread,
           messages: own,
-          isComplete: end === 'complete' && !isLacking,
+          isComplete: end === 'complete',
+          hasGap: end === 'unsettled',
           // What is lacking may stand behind the newest messages that a usual read looks at.
-          hasGap: end === 'unsettled' || isLacking,
+          owesReread: lacking?.isNews === true && pageCount > usualPages,
           read: provenance(claim, 'conversations.read'),
         },
       },
       followUps: await groupsBehind(room.db, others),
       lookAgainSeconds: soonest([
         end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
-        isLacking ? room.doubts.lookAgain('unusual', await newestNews(held, messages, room.now())) : undefined,
-        isLive ? await named.lookAgain(room.db, claim.key, idsOf(messages), room.now()) : undefined,
+        lacking && room.doubts.lookAgain('unusual', lacking.since),
+        news?.lookAgain(
+          messages.map(({ id }) => id),
+          room.now(),
+        ),
       ]),
     };
   };
 }
 
-/** When a thread last had something new, by what is held and what was just read. */
-async function newestNews(held: HeldThread, messages: readonly Message[], now: Date): Promise<Date> {
-  const changedAt = await held.changedAt();
-  const sent = messages.map(({ sentAt }) => (sentAt === undefined ? 0 : Date.parse(sentAt)));
-  return changedAt === undefined ? now : new Date(Math.min(Number(now), Math.max(Number(changedAt), ...sent)));
-}
-
-function idsOf(messages: readonly Message[]): Message['id'][] {
-  return messages.map(({ id }) => id);
+/** Since when messages have come without what others have, and whether one was never seen before; undefined where none has. */
+async function lackingSince(
+  held: HeldThread,
+  messages: readonly Message[],
+  now: Date,
+): Promise<{ readonly since: Date; readonly isNews: boolean } | undefined> {
+  const ids = messages.filter(isLacking).map(({ id }) => String(id));
+  if (ids.length === 0) return undefined;
+  const seen = await held.firstSeen(ids);
+  const since = ids.map((id) => seen.get(id) ?? now).reduce((a, b) => (a > b ? a : b));
+  return { since, isNews: seen.size < ids.length };
 }
 
 function retryIn(secondsIncomplete: number): number {

@@ -20,6 +20,8 @@ export interface ThreadRead {
   readonly isComplete: boolean;
   /** The read may have missed messages in between: the mirror can no longer count on holding all. */
   readonly hasGap?: boolean;
+  /** The next read is to list the thread to its end, though all of it is held. */
+  readonly owesReread?: boolean;
   readonly read: Provenance;
 }
 
@@ -160,15 +162,16 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
        message_count = m.held, changed_at = coalesce(m.changed_at, c.changed_at),
        thread_fetched_at = greatest(c.thread_fetched_at, r.fetched_at), fetch_seq = greatest(c.fetch_seq, r.fetch_seq),
        is_thread_complete = (c.is_thread_complete and not r.has_gap) or r.is_complete,
-       is_reread_owed = c.is_reread_owed and not r.is_complete,
+       is_reread_owed = (c.is_reread_owed and not r.is_complete) or r.owes_reread,
        complete_read_at = case when r.is_complete then greatest(c.complete_read_at, r.fetched_at) else c.complete_read_at end,
        deleted_at = case when m.held > 0 then null when r.is_complete then coalesce(c.deleted_at, now()) else c.deleted_at end,
        deleted_reason = case when m.held > 0 then null when r.is_complete then 'a complete read lists no message' else c.deleted_reason end
      from (
        select conversation_id, max(fetch_seq) as fetch_seq, max(fetched_at) as fetched_at,
-         bool_or(is_complete) as is_complete, bool_or(has_gap) as has_gap
-       from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::boolean[])
-         as u (conversation_id, fetch_seq, fetched_at, is_complete, has_gap)
+         bool_or(is_complete) as is_complete, bool_or(has_gap) as has_gap,
+         bool_or(owes_reread) as owes_reread
+       from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::boolean[], $6::boolean[])
+         as u (conversation_id, fetch_seq, fetched_at, is_complete, has_gap, owes_reread)
        group by conversation_id
      ) r
      cross join lateral (
@@ -189,6 +192,7 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
       held.map(({ read }) => read.fetchedAt),
       held.map(({ isComplete }) => isComplete),
       held.map(({ hasGap }) => hasGap ?? false),
+      held.map(({ owesReread }) => owesReread ?? false),
     ],
   );
 }

@@ -9,8 +9,10 @@ export interface HeldThread {
   holdsAny(): Promise<boolean>;
   /** Seconds since it was last held whole, else since it was first seen; undefined when it is not held. */
   secondsIncomplete(): Promise<number | undefined>;
-  /** When a message of it last changed; undefined when it is not held. */
-  changedAt(): Promise<Date | undefined>;
+  /** How many messages it holds of a thread that it holds whole, and the newest of them; undefined of any other. */
+  heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
+  /** When those of these messages were first seen that it holds. */
+  firstSeen(ids: readonly (number | string)[]): Promise<ReadonlyMap<string, Date>>;
   /** Whether it holds the whole thread, these messages among it. */
   holdsAll(ids: readonly (number | string)[]): Promise<boolean>;
   /** Whether it holds the whole thread, and nothing, but deleted messages, besides these. */
@@ -34,7 +36,21 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
     isHeld: () => isSo('true'),
     holdsAny: () => isSo(`exists (select ${messages})`),
     secondsIncomplete: () => ask('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
-    changedAt: () => ask('coalesce(changed_at, first_seen_at)'),
+    async heldWhole() {
+      const whole = await ask<{ count: number; newest: string | null }>(
+        `case when ${isWhole} then jsonb_build_object('count', (select count(*) ${messages}),
+           'newest', (select message_id::text ${messages} order by sent_at desc nulls last, message_id desc limit 1)) end`,
+      );
+      return whole?.newest == null ? undefined : { count: whole.count, newest: whole.newest };
+    },
+    async firstSeen(ids) {
+      const seen = await ask<Readonly<Record<string, string>> | null>(
+        `(select jsonb_object_agg(message_id, first_seen_at) from warehouse.sms_messages m
+          where m.conversation_id = c.conversation_id and message_id = any($4::bigint[]))`,
+        ids,
+      );
+      return new Map(Object.entries(seen ?? {}).map(([id, at]) => [id, new Date(at)]));
+    },
     holdsAll: (ids) =>
       isSo(
         `${isWhole} and (select count(*) ${messages} and message_id = any($4::bigint[])) = cardinality($4::bigint[])`,
