@@ -1,15 +1,18 @@
-import { bumpTargets, type Pauses } from '../../inbox/bumps.ts';
+import type { Pauses } from '../../inbox/bumps.ts';
 import { priorities, type Ring } from '../../inbox/target.ts';
 import type { Log } from '../../log.ts';
 import { maskKey } from '../../masking.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { type Answer, type Service, ServiceError } from '../../service/client.ts';
 import type { UnreadCounts } from '../../service/entities/unread.ts';
-import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import { type Database, query } from '../../warehouse/database.ts';
 import { ourLines } from '../../warehouse/entities/directory/lines.ts';
 import { withheldUnread } from '../../warehouse/erasure/unread.ts';
 import type { OnAnswer } from '../finding.ts';
-import { addCallers, bumpsOf, probe, rereadNewest } from './candidates.ts';
+import { addCallers, probe, rereadNewest } from './candidates.ts';
+import { agreement, type Counts, heldUnread, learnKind, type UnreadKind } from './counted.ts';
+import { keepLooks, type LinePast, type LineUnread, pastOf } from './snapshots.ts';
+import { rereadUnread } from './unread-rereads.ts';
 
 /*
  * A lost SMS event leaves a trace: the line counts one more unread text than the mirror (section 4.3).
@@ -29,13 +32,8 @@ export interface UnreadParts {
   readonly onRings: (rings: readonly Ring[]) => void;
 }
 
-/** How a line's unread texts compare. */
-export interface LineUnread {
-  readonly line: string;
-  readonly reported: number;
-  readonly held: number;
-  readonly state: 'even' | 'behind' | 'unexplained' | 'older' | 'ahead';
-}
+/** A look at a line, and since when it is behind. */
+type Look = LineUnread & { readonly behindFor: number };
 
 /** A text that is on its way makes a line count more for a moment; only what lasts so long is looked into. */
 const graceSeconds = 60;
@@ -50,36 +48,47 @@ const mostProbes = 200;
  * Rejects with `ServiceError`.
  */
 export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
-  const { db, service, onAnswer, onRings, log } = parts;
+  const { db, service, onAnswer, onRings, log, pauses } = parts;
   const answer = await service.unread.counts();
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, await ourLines(db));
-  const held = await heldUnread(db, [...reported.keys()]);
-  const missed = difference(reported, held);
+  const counts = await heldUnread(db, [...reported.keys()]);
+  const agreements = new Map([...counts].map(([line, held]) => [line, agreement(reported.get(line) ?? 0, held)]));
+  const learnt = await learnKind(db, [...agreements.values()]);
+  const kind = learnt ?? 'line';
+  const missed = difference(reported, counts, kind);
   const withheld = await withheldUnread(db, missed);
   const unclear = await unclearUnread(db, missed);
-  const looks: (LineUnread & { readonly behindFor: number })[] = [];
+  const looks: Look[] = [];
   for (const [line, count] of reported) {
-    const accounted = (held.get(line) ?? 0) + (withheld.get(line) ?? 0);
+    const accounted = (counts.get(line)?.[kind] ?? 0) + (withheld.get(line) ?? 0);
     // A text of which the service does not say whether it is read may be one that the line counts.
     const missing = Math.min(count - accounted, Math.max(0, count - accounted - (unclear.get(line) ?? 0)));
     const past = missing > 0 ? await pastOf(db, line) : { behindFor: 0, givenUp: 0 };
-    looks.push({ line, reported: count, held: accounted, state: stateOf(missing, past), behindFor: past.behindFor });
+    const { behindFor } = past;
+    const state = stateOf(missing, past);
+    looks.push({ line, reported: count, held: accounted, state, behindFor, agreesWith: agreements.get(line) });
   }
-  const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, reported.keys()) : undefined;
+  const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, reported.keys(), kind) : undefined;
   const compared = looks.map((look) => {
     const lost = ofOurTime?.get(look.line);
     const isOlder = isGivenUp(look) && lost !== undefined && lost <= (withheld.get(look.line) ?? 0);
     return isOlder ? { ...look, state: 'older' as const } : look;
   });
   for (const look of compared) {
+    const { line, held } = look;
     if (isGivenUp(look)) {
-      const facts = { line: maskKey('line', look.line), missing: look.reported - look.held };
+      const facts = { line: maskKey('line', line), missing: look.reported - held };
       log.warn(facts, 'Unread texts of a line cannot be found: a possible gap');
     }
     onRings(await lookInto(parts, look));
+    // Where nothing tells yet what the line counts, its texts may be unread to others alone.
+    const isUntold = learnt === undefined && (counts.get(line)?.personal ?? 0) > look.reported;
+    if (look.state !== 'ahead' && !isUntold) continue;
+    const what = { line, kind: learnt ?? 'personal', ahead: held - look.reported };
+    onRings(await db.transaction().execute((tx) => rereadUnread(tx, what, pauses)));
   }
-  await keep(db, compared);
+  await keepLooks(db, compared);
   return compared;
 }
 
@@ -89,9 +98,13 @@ function countsOf({ data }: Answer<UnreadCounts>, lines: Iterable<string>): Map<
   return new Map([...none, ...data.lines.map(({ line, count = 0 }) => [normalizeNumber(line), count] as const)]);
 }
 
-/** How many more each line counts. */
-function difference(counts: ReadonlyMap<string, number>, held: ReadonlyMap<string, number>): Map<string, number> {
-  return new Map([...counts].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));
+/** How many more each line counts than are held. */
+function difference(
+  reported: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, Counts>,
+  kind: UnreadKind,
+): Map<string, number> {
+  return new Map([...reported].map(([line, count]) => [line, count - (counts.get(line)?.[kind] ?? 0)]));
 }
 
 function isGivenUp({ state }: LineUnread): boolean {
@@ -105,14 +118,15 @@ function isGivenUp({ state }: LineUnread): boolean {
 async function missingOfOurTime(
   { db, service, onAnswer }: UnreadParts,
   lines: Iterable<string>,
+  kind: UnreadKind,
 ): Promise<Map<string, number> | undefined> {
   const [begin] = await query<{ at: Date }>(db, 'select min(timestamp)::timestamptz as at from ops.migrations', []);
   if (!begin) return undefined;
   try {
     const answer = await service.unread.counts({ since: begin.at });
     onAnswer('unread.counts', answer);
-    const counts = countsOf(answer, lines);
-    return difference(counts, await heldUnread(db, [...counts.keys()], begin.at));
+    const reported = countsOf(answer, lines);
+    return difference(reported, await heldUnread(db, [...reported.keys()], begin.at), kind);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_request') return undefined;
     throw error;
@@ -126,57 +140,14 @@ function stateOf(missing: number, { behindFor, givenUp }: LinePast): LineUnread[
   return missing <= givenUp || behindFor > explainedSeconds ? 'unexplained' : 'behind';
 }
 
-async function lookInto(
-  { db, pauses }: UnreadParts,
-  { line, state, behindFor, held, reported }: LineUnread & { readonly behindFor: number },
-): Promise<Ring[]> {
-  const how = { priority: priorities.live, pauses };
-  if (state === 'ahead') return db.transaction().execute((tx) => rereadUnread(tx, line, held - reported, pauses));
+async function lookInto({ db, pauses }: UnreadParts, { line, state, behindFor }: Look): Promise<Ring[]> {
   if (state !== 'behind' || behindFor < graceSeconds) return [];
+  const how = { priority: priorities.live, pauses };
   const now = Date.now();
   const lately = { from: new Date(now - callersOfDays * 86_400_000), to: new Date(now) };
   await addCallers(db, lately, { evidence: 'unread', line });
   const rings = await db.transaction().execute((tx) => rereadNewest(tx, line, mostThreads, how));
   return [...rings, ...(await probe(db, mostProbes, how)).rings];
-}
-
-/**
- * Threads whose texts the mirror takes for unread: somebody has read them since. They are read to their end, and each ever
- * more seldom while the line goes on to be ahead by as much: a service may count in a way of its own.
- */
-async function rereadUnread(tx: Transaction, line: string, ahead: number, pauses: Pauses): Promise<Ring[]> {
-  const rows = await query<{ line: string; number: string; participants_key: string }>(
-    tx,
-    `with since as (
-       select coalesce(min(observed_at), now()) as at from warehouse.sms_unread_snapshots
-       where line = $1 and observed_at > coalesce((select max(observed_at) from warehouse.sms_unread_snapshots
-         where line = $1 and held_count - reported_count <> $2), '-infinity')
-     ), due as (
-       select conversation_id from warehouse.sms_conversations c, since
-       where c.line = $1 and c.deleted_at is null
-         and coalesce(c.thread_fetched_at, '-infinity') < now() - greatest(interval '1 minute', (now() - since.at) / 2)
-         and exists (select from warehouse.sms_messages m where m.conversation_id = c.conversation_id
-           and m.direction = 'in' and m.is_read = false and m.deleted_at is null)
-       order by c.thread_fetched_at nulls first limit ${mostThreads} for update of c skip locked
-     )
-     update warehouse.sms_conversations c set is_reread_owed = true from due
-     where c.conversation_id = due.conversation_id
-     returning c.line, c.number, c.participants_key`,
-    [line, ahead],
-  );
-  return bumpTargets(tx, bumpsOf(rows, priorities.history), pauses);
-}
-
-async function heldUnread(db: Database, lines: readonly string[], since?: Date): Promise<Map<string, number>> {
-  const rows = await query<{ line: string; unread: number }>(
-    db,
-    `select line, count(*)::integer as unread from warehouse.sms_messages
-     where line = any($1) and direction = 'in' and is_read = false and deleted_at is null
-       and ($2::timestamptz is null or sent_at > $2)
-     group by line`,
-    [lines, since],
-  );
-  return new Map(rows.map(({ line, unread }) => [line, unread]));
 }
 
 /** How many texts of each line, up to so many, the service did not call read or unread. */
@@ -191,49 +162,4 @@ async function unclearUnread(db: Database, most: ReadonlyMap<string, number>): P
     [behind.map(([line]) => line), behind.map(([, count]) => count)],
   );
   return new Map(rows.map(({ line, count }) => [line, count]));
-}
-
-/** What earlier looks know of a line that counts more than is held. */
-interface LinePast {
-  /** Seconds since it began to be behind, after it was last even, ahead or given up. */
-  readonly behindFor: number;
-  /** How many texts were given up. */
-  readonly givenUp: number;
-}
-
-async function pastOf(db: Database, line: string): Promise<LinePast> {
-  const [row] = await query<LinePast>(
-    db,
-    `with settled as (
-       select observed_at, case when state in ('unexplained', 'older') then reported_count - held_count else 0 end as given_up
-       from warehouse.sms_unread_snapshots where line = $1 and state <> 'behind' order by observed_at desc limit 1
-     )
-     select coalesce((select given_up from settled), 0) as "givenUp",
-       coalesce(extract(epoch from now() - min(observed_at)), 0)::float8 as "behindFor"
-     from warehouse.sms_unread_snapshots
-     where line = $1 and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
-    [line],
-  );
-  return row ?? { behindFor: 0, givenUp: 0 };
-}
-
-// One row says as much as many equal ones: only changes are kept, and the newest look.
-async function keep(db: Database, compared: readonly LineUnread[]): Promise<void> {
-  await query(
-    db,
-    `with seen as (
-       select * from unnest($1::text[], $2::integer[], $3::integer[], $4::text[]) as s (line, reported_count, held_count, state)
-     ), last as (
-       select distinct on (line) u.* from warehouse.sms_unread_snapshots u join seen using (line) order by line, observed_at desc
-     )
-     insert into warehouse.sms_unread_snapshots (line, observed_at, reported_count, held_count, state)
-     select s.line, now(), s.reported_count, s.held_count, s.state from seen s left join last l using (line)
-     where (l.reported_count, l.held_count, l.state) is distinct from (s.reported_count, s.held_count, s.state)`,
-    [
-      compared.map(({ line }) => line),
-      compared.map(({ reported }) => reported),
-      compared.map(({ held }) => held),
-      compared.map(({ state }) => state),
-    ],
-  );
 }
