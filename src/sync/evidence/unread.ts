@@ -85,7 +85,7 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
     // Where nothing tells yet what the line counts, its texts may be unread to others alone.
     const isUntold = learnt === undefined && (counts.get(line)?.personal ?? 0) > look.reported;
     if (look.state !== 'ahead' && !isUntold) continue;
-    const what = { line, kind: learnt ?? 'personal', ahead: held - look.reported };
+    const what = { line, kind: learnt ?? 'personal' };
     onRings(await db.transaction().execute((tx) => rereadUnread(tx, what, pauses)));
   }
   await keepLooks(db, compared);

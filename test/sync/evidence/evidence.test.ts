@@ -178,22 +178,21 @@ describe.each(backends)('on %s', async (backend) => {
     );
     const address = { line: quietLine, number: texter };
     await (context.service as Service).conversations.markMessages(address, { messageIds: [id] });
-    const owedAfter = async (minutes: { ahead: number; sinceRead: number }) => {
+    const owedAfter = async (minutes: number) => {
+      // It was read to its end, as it was owed, and that was so long ago.
       await world.query(
-        `update warehouse.sms_unread_snapshots set observed_at = now() - $1 * interval '1 minute' where line = $2`,
-        minutes.ahead,
-        quietLine,
+        `update warehouse.sms_conversations set is_reread_owed = false, thread_fetched_at = now() - $1 * interval '1 minute',
+           unread_reread_at = unread_reread_at - $1 * interval '1 minute'`,
+        minutes,
       );
-      await world.query(
-        `update warehouse.sms_conversations set is_reread_owed = false, thread_fetched_at = now() - $1 * interval '1 minute'`,
-        minutes.sinceRead,
-      );
+      await world.query('truncate warehouse.sms_unread_snapshots');
       expect((await compareUnread(parts)).find((each) => each.line === quietLine)?.state).toBe('ahead');
       return world.value('select bool_or(is_reread_owed) from warehouse.sms_conversations');
     };
-    expect(await owedAfter({ ahead: 0, sinceRead: 2 })).toBe(true);
-    expect(await owedAfter({ ahead: 60, sinceRead: 20 })).toBe(false);
-    expect(await owedAfter({ ahead: 60, sinceRead: 40 })).toBe(true);
+    expect(await owedAfter(2)).toBe(true);
+    expect(await owedAfter(5)).toBe(false);
+    expect(await owedAfter(6)).toBe(true);
+    expect(await owedAfter(15)).toBe(false);
     await world.query('delete from ops.streams');
   });
 
