@@ -13,3 +13,11 @@ alter table warehouse.sms_conversations
 comment on column warehouse.sms_conversations.unread_reread_at is 'When it was last to be read to its end because its line counted fewer unread texts than are held.';
 comment on column warehouse.sms_conversations.unread_reread_count is 'How many unread texts of it were held then.';
 comment on column warehouse.sms_conversations.unread_reread_wait is 'How long it waits from then on for the next such read: twice as long after each that found none of them read.';
+
+-- A service may leave texts out of its counts that it shows as unread: what is lost stays visible beside them.
+alter table warehouse.sms_unread_snapshots
+  add column uncounted_count integer not null default 0 check (uncounted_count >= 0),
+  add column looked_until timestamptz;
+comment on column warehouse.sms_unread_snapshots.uncounted_count is 'Of the held ones, how many the service leaves out of its count although rereads of their threads found them unread: so many fewer are expected of it.';
+comment on column warehouse.sms_unread_snapshots.looked_until is 'When a look last found it all the same.';
+comment on column warehouse.sms_unread_snapshots.state is 'even, but for what is uncounted; behind: the service counts more, and the threads of the line are being looked through; unexplained: it still does after that, a possible gap; older: the same, but what is missing came before the mirror was made; ahead: it counts fewer, since texts were read elsewhere, and are read again.';

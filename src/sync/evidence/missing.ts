@@ -13,7 +13,7 @@ export interface MissingTexts {
 export function missingTexts(db: Database): Promise<MissingTexts[]> {
   return query<MissingTexts>(
     db,
-    `select line, reported_count - held_count as missing, observed_at as since, state from (
+    `select line, reported_count - held_count + uncounted_count as missing, observed_at as since, state from (
        select distinct on (line) * from warehouse.sms_unread_snapshots order by line, observed_at desc
      ) newest where state in ('behind', 'unexplained', 'older') order by line`,
     [],

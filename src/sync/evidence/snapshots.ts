@@ -6,9 +6,37 @@ export interface LineUnread {
   readonly line: string;
   readonly reported: number;
   readonly held: number;
+  /** Of the held ones, how many the service is known to leave out of its count. */
+  readonly uncounted: number;
   readonly state: 'even' | 'behind' | 'unexplained' | 'older' | 'ahead';
   /** What the line was seen to count, where this look could tell. */
   readonly agreesWith: UnreadKind | undefined;
+}
+
+/** How many unread texts a line counts beyond those that are held and that it is known to count. */
+export function missingOf({ reported, held, uncounted }: Omit<LastLook, 'at'>): number {
+  return reported - held + uncounted;
+}
+
+/** The newest look at a line. */
+export interface LastLook extends Pick<LineUnread, 'reported' | 'held' | 'uncounted'> {
+  readonly at: Date;
+}
+
+/** The newest look at each line that was ever looked at. */
+export async function lastLooks(db: Database, lines: readonly string[]): Promise<ReadonlyMap<string, LastLook>> {
+  const rows = await query<LastLook & { line: string }>(
+    db,
+    `select l.line, u.reported_count as reported, u.held_count as held, u.uncounted_count as uncounted,
+       coalesce(u.looked_until, u.observed_at) as at
+     from unnest($1::text[]) as l (line), ${newestOf('l.line')} u`,
+    [lines],
+  );
+  return new Map(rows.map(({ line, ...look }) => [line, look]));
+}
+
+function newestOf(line: string): string {
+  return `lateral (select * from warehouse.sms_unread_snapshots where line = ${line} order by observed_at desc limit 1)`;
 }
 
 /** What earlier looks know of a line that counts more than is held. */
@@ -23,7 +51,7 @@ export async function pastOf(db: Database, line: string): Promise<LinePast> {
   const [row] = await query<LinePast>(
     db,
     `with settled as (
-       select observed_at, case when state in ('unexplained', 'older') then reported_count - held_count else 0 end as given_up
+       select observed_at, case when state in ('unexplained', 'older') then reported_count - held_count + uncounted_count else 0 end as given_up
        from warehouse.sms_unread_snapshots where line = $1 and state <> 'behind' order by observed_at desc limit 1
      )
      select coalesce((select given_up from settled), 0) as "givenUp",
@@ -35,26 +63,32 @@ export async function pastOf(db: Database, line: string): Promise<LinePast> {
   return row ?? { behindFor: 0, givenUp: 0 };
 }
 
-/** Keeps what a comparison saw. One row says as much as many equal ones: only changes are kept. */
-export async function keepLooks(db: Database, looks: readonly LineUnread[]): Promise<void> {
+/** Keeps what a comparison that began `at` saw. One row says as much as many equal ones: only changes are kept. */
+export async function keepLooks(db: Database, looks: readonly LineUnread[], at: Date): Promise<void> {
+  const seen = `s.reported_count, s.held_count, s.uncounted_count, s.state, s.agrees_with`;
   await query(
     db,
     `with seen as (
-       select * from unnest($1::text[], $2::integer[], $3::integer[], $4::text[], $5::text[])
-         as s (line, reported_count, held_count, state, agrees_with)
-     ), last as (
-       select distinct on (line) u.* from warehouse.sms_unread_snapshots u join seen using (line) order by line, observed_at desc
+       select * from unnest($1::text[], $2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[])
+         as s (line, reported_count, held_count, uncounted_count, state, agrees_with)
+     ), known as (
+       select s.line, u.observed_at from seen s, ${newestOf('s.line')} u
+       where (u.reported_count, u.held_count, u.uncounted_count, u.state, u.agrees_with) is not distinct from (${seen})
+     ), again as (
+       update warehouse.sms_unread_snapshots u set looked_until = $7 from known k
+       where u.line = k.line and u.observed_at = k.observed_at
      )
-     insert into warehouse.sms_unread_snapshots (line, observed_at, reported_count, held_count, state, agrees_with)
-     select s.line, now(), s.reported_count, s.held_count, s.state, s.agrees_with from seen s left join last l using (line)
-     where (l.reported_count, l.held_count, l.state, l.agrees_with)
-       is distinct from (s.reported_count, s.held_count, s.state, s.agrees_with)`,
+     insert into warehouse.sms_unread_snapshots
+       (line, observed_at, looked_until, reported_count, held_count, uncounted_count, state, agrees_with)
+     select s.line, now(), $7, ${seen} from seen s where not exists (select from known k where k.line = s.line)`,
     [
       looks.map(({ line }) => line),
       looks.map(({ reported }) => reported),
       looks.map(({ held }) => held),
+      looks.map(({ uncounted }) => uncounted),
       looks.map(({ state }) => state),
       looks.map(({ agreesWith }) => agreesWith ?? null),
+      at,
     ],
   );
 }

@@ -12,7 +12,7 @@ import { countedAs, type UnreadKind } from './counted.ts';
 
 const mostThreads = 50;
 const firstWait = `interval '10 minutes'`;
-const longestWait = `interval '6 hours'`;
+const longestWait = `interval '12 hours'`;
 
 /** Has threads read to their end, on a line, of which the mirror takes texts for unread, as many as have waited for it. */
 export async function rereadUnread(

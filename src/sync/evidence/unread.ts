@@ -11,7 +11,8 @@ import { withheldUnread } from '../../warehouse/erasure/unread.ts';
 import type { OnAnswer } from '../finding.ts';
 import { addCallers, probe, rereadNewest } from './candidates.ts';
 import { agreement, type Counts, heldUnread, learnKind, type UnreadKind } from './counted.ts';
-import { keepLooks, type LinePast, type LineUnread, pastOf } from './snapshots.ts';
+import { keepLooks, type LinePast, type LineUnread, lastLooks, missingOf, pastOf } from './snapshots.ts';
+import { uncountedOf } from './uncounted.ts';
 import { rereadUnread } from './unread-rereads.ts';
 
 /*
@@ -20,7 +21,8 @@ import { rereadUnread } from './unread-rereads.ts';
  *   even ──▶ behind: its newest threads are read again, then its recent callers are probed ──▶ even | unexplained | older
  *
  * What stays unexplained is shown with its line and time, unless it is older than the mirror: then no webhook of ours was
- * lost, and a back-fill of threads may find it. A line that counts fewer was read elsewhere ("ahead").
+ * lost, and a back-fill of threads may find it. A line that counts fewer was read elsewhere ("ahead"), or counts in a way of
+ * its own.
  */
 
 export interface UnreadParts {
@@ -52,44 +54,67 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
   const answer = await service.unread.counts();
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, await ourLines(db));
-  const counts = await heldUnread(db, [...reported.keys()]);
+  const lines = [...reported.keys()];
+  const last = await lastLooks(db, lines);
+  const at = await databaseTime(db);
+  const counts = await heldUnread(db, lines);
   const agreements = new Map([...counts].map(([line, held]) => [line, agreement(reported.get(line) ?? 0, held)]));
   const learnt = await learnKind(db, [...agreements.values()]);
   const kind = learnt ?? 'line';
-  const missed = difference(reported, counts, kind);
+  const lacking = difference(reported, counts, kind);
+  const missed = new Map([...lacking].map(([line, count]) => [line, count + (last.get(line)?.uncounted ?? 0)]));
   const withheld = await withheldUnread(db, missed);
   const unclear = await unclearUnread(db, missed);
   const looks: Look[] = [];
   for (const [line, count] of reported) {
-    const accounted = (counts.get(line)?.[kind] ?? 0) + (withheld.get(line) ?? 0);
+    const held = (counts.get(line)?.[kind] ?? 0) + (withheld.get(line) ?? 0);
+    const uncounted = await uncountedOf(db, { line, reported: count, held }, kind, last.get(line));
+    const seen = { line, reported: count, held, uncounted, agreesWith: agreements.get(line) };
     // A text of which the service does not say whether it is read may be one that the line counts.
-    const missing = Math.min(count - accounted, Math.max(0, count - accounted - (unclear.get(line) ?? 0)));
+    const missing = Math.min(missingOf(seen), Math.max(0, missingOf(seen) - (unclear.get(line) ?? 0)));
     const past = missing > 0 ? await pastOf(db, line) : { behindFor: 0, givenUp: 0 };
-    const { behindFor } = past;
-    const state = stateOf(missing, past);
-    looks.push({ line, reported: count, held: accounted, state, behindFor, agreesWith: agreements.get(line) });
+    looks.push({ ...seen, state: stateOf(missing, past), behindFor: past.behindFor });
   }
-  const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, reported.keys(), kind) : undefined;
+  const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, lines, kind) : undefined;
   const compared = looks.map((look) => {
     const lost = ofOurTime?.get(look.line);
-    const isOlder = isGivenUp(look) && lost !== undefined && lost <= (withheld.get(look.line) ?? 0);
+    // Any of the uncounted ones may be of our time.
+    const isOlder = isGivenUp(look) && lost !== undefined && lost + look.uncounted <= (withheld.get(look.line) ?? 0);
     return isOlder ? { ...look, state: 'older' as const } : look;
   });
+  // What is asked for now is asked because of this look.
+  await keepLooks(db, compared, at);
   for (const look of compared) {
-    const { line, held } = look;
-    if (isGivenUp(look)) {
-      const facts = { line: maskKey('line', line), missing: look.reported - held };
-      log.warn(facts, 'Unread texts of a line cannot be found: a possible gap');
-    }
+    const { line } = look;
+    tell(log, look, last.get(line)?.uncounted ?? 0);
     onRings(await lookInto(parts, look));
     // Where nothing tells yet what the line counts, its texts may be unread to others alone.
     const isUntold = learnt === undefined && (counts.get(line)?.personal ?? 0) > look.reported;
-    if (look.state !== 'ahead' && !isUntold) continue;
+    // A text that was read while its thread was read again is among the uncounted ones.
+    if (look.state !== 'ahead' && look.uncounted === 0 && !isUntold) continue;
     const what = { line, kind: learnt ?? 'personal' };
     onRings(await db.transaction().execute((tx) => rereadUnread(tx, what, pauses)));
   }
-  await keepLooks(db, compared);
   return compared;
+}
+
+function tell(log: Log, look: LineUnread, uncountedBefore: number): void {
+  const line = maskKey('line', look.line);
+  const { uncounted } = look;
+  if (isGivenUp(look)) {
+    log.warn({ line, missing: missingOf(look) }, 'Unread texts of a line cannot be found: a possible gap');
+  }
+  if (uncounted > uncountedBefore) {
+    log.info(
+      { line, uncounted },
+      'A line counts fewer unread texts than its threads show, and is expected to from now on',
+    );
+  }
+}
+
+async function databaseTime(db: Database): Promise<Date> {
+  const [row] = await query<{ at: Date }>(db, 'select now() as at', []);
+  return row?.at ?? new Date();
 }
 
 /** How many unread texts each line counts. A line of ours that the answer leaves out counts none (sections 2.7, 4.3). */

@@ -42,7 +42,7 @@ test('a thread waits some hours at most, and anew once texts of it were read', a
   await hold(2);
   await look();
   await readOwed();
-  await query(`update warehouse.sms_conversations set unread_reread_wait = interval '5 hours'`);
+  await query(`update warehouse.sms_conversations set unread_reread_wait = interval '11 hours'`);
   const owedAfter = async (minutes: number) => {
     await passMinutes(database, minutes);
     await query('truncate warehouse.sms_unread_snapshots');
@@ -51,10 +51,10 @@ test('a thread waits some hours at most, and anew once texts of it were read', a
     await readOwed();
     return owed;
   };
-  expect(await owedAfter(310)).toBe(true);
-  expect(await owedAfter(370)).toBe(true);
+  expect(await owedAfter(670)).toBe(true);
+  expect(await owedAfter(730)).toBe(true);
   await query('update warehouse.sms_messages set is_read = true where message_id = 1');
-  expect(await owedAfter(370)).toBe(true);
+  expect(await owedAfter(730)).toBe(true);
   expect(await owedAfter(5)).toBe(false);
   expect(await owedAfter(6)).toBe(true);
 });
@@ -120,6 +120,6 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
   // A whole read of a thread is two requests, and each minute asks for the counts.
   expect(sum(0, 21)).toBeLessThanOrEqual(21 + 2 * 2 * threads);
   expect(sum(21, 41)).toBeLessThanOrEqual(20 + 2 * threads);
-  await lookAndRead(360);
+  await lookAndRead(720);
   expect(await lookAndRead(1)).toMatchObject({ reported: 20, held: 20, state: 'even' });
 });
