@@ -1,3 +1,26 @@
+-- Where the service calls no text read that only others have read, all are unread to the caller: those that nobody has read
+-- are few among millions, and are counted each minute.
+alter table warehouse.sms_messages add column is_read_by_others boolean not null default false;
+comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user has read it while is_read was false: somebody else than the credential''s own user.';
+update warehouse.sms_messages m set is_read_by_others = true
+  where m.direction = 'in' and m.is_read = false and m.deleted_at is null and exists (
+    select from warehouse.sms_message_reads r where r.conversation_id = m.conversation_id and r.message_id = m.message_id);
+
+create function warehouse.note_others_reads() returns trigger language plpgsql as $$
+begin
+  update warehouse.sms_messages m set is_read_by_others = true
+  from (select distinct conversation_id, message_id from new_rows) r
+  where m.conversation_id = r.conversation_id and m.message_id = r.message_id and m.is_read = false and not m.is_read_by_others;
+  return null;
+end $$;
+comment on function warehouse.note_others_reads is 'Notes of a message that users have read it, where it is unread to the caller.';
+create trigger note_others_reads after insert on warehouse.sms_message_reads referencing new table as new_rows
+  for each statement execute function warehouse.note_others_reads();
+
+drop index warehouse.sms_messages_unread;
+create index sms_messages_unread on warehouse.sms_messages (line, is_read_by_others)
+  where direction = 'in' and is_read = false and deleted_at is null;
+
 -- A text may be unread to the caller and read by others: which of the two a line counts is learnt from looks that tell
 -- them apart.
 alter table warehouse.sms_unread_snapshots

@@ -9,13 +9,11 @@ export type UnreadKind = 'personal' | 'line';
 export type Counts = Readonly<Record<UnreadKind, number>>;
 
 const isUnread = `m.direction = 'in' and m.is_read = false and m.deleted_at is null`;
-const isReadBySomebody = `exists (select from warehouse.sms_message_reads r
-  where r.conversation_id = m.conversation_id and r.message_id = m.message_id)`;
 
 /** The messages `m` that are unread, by kind. */
 export const countedAs: Readonly<Record<UnreadKind, string>> = {
   personal: isUnread,
-  line: `${isUnread} and not ${isReadBySomebody}`,
+  line: `${isUnread} and not m.is_read_by_others`,
 };
 
 const none: Counts = { personal: 0, line: 0 };
@@ -26,22 +24,14 @@ export async function heldUnread(
   lines: readonly string[],
   since?: Date,
 ): Promise<ReadonlyMap<string, Counts>> {
-  const isAsked = 'm.line = any($1) and ($2::timestamptz is null or m.sent_at > $2)';
-  const rows = await query<{ line: string; personal: number; others_read: number }>(
+  const rows = await query<Counts & { of: string }>(
     db,
-    `with unread as (
-       select m.line, count(*)::integer as personal from warehouse.sms_messages m
-       where ${isAsked} and ${isUnread} group by m.line
-     ), of_others as (
-       select m.line, count(*)::integer as others_read from warehouse.sms_messages m
-       where ${isAsked} and ${isUnread} and ${isReadBySomebody} group by m.line
-     )
-     select line, personal, coalesce(others_read, 0) as others_read from unread left join of_others using (line)`,
+    `select m.line as of, count(*)::integer as personal, (count(*) filter (where not m.is_read_by_others))::integer as line
+     from warehouse.sms_messages m
+     where m.line = any($1) and ${isUnread} and ($2::timestamptz is null or m.sent_at > $2) group by m.line`,
     [lines, since],
   );
-  const held = new Map(
-    rows.map(({ line, personal, others_read }) => [line, { personal, line: personal - others_read }]),
-  );
+  const held = new Map(rows.map(({ of, personal, line }) => [of, { personal, line }]));
   return new Map(lines.map((line) => [line, held.get(line) ?? none]));
 }
 

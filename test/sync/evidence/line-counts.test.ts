@@ -21,6 +21,18 @@ describe('of a line that counts what nobody has read', () => {
     expect(await look()).toMatchObject({ reported: 2, held: 2, state: 'even' });
   });
 
+  test('a text that somebody marks unread, where people make texts read, is unread', async () => {
+    await hold(2);
+    await query('update warehouse.sms_messages set is_read = true');
+    await query(
+      'insert into warehouse.sms_message_reads (conversation_id, message_id, user_id) select conversation_id, message_id, 7 from warehouse.sms_messages',
+    );
+    expect(await look()).toMatchObject({ held: 0, state: 'even' });
+    await query('update warehouse.sms_messages set is_read = false where message_id = 1');
+    service.counts = { [line]: 1 };
+    expect(await look()).toMatchObject({ held: 1, state: 'even' });
+  });
+
   test('lost texts are looked for and shown, however many others people have read', async () => {
     await hold(5, { readers: [7, 8] });
     await query(

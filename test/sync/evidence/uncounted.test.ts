@@ -80,6 +80,15 @@ test('a text that comes and one that is found read or gone are no lost ones', as
   expect(await state()).toBe('behind');
 });
 
+test('a text that is lost while others are read elsewhere shows when these are found', async () => {
+  await hold(3);
+  service.counts = { [line]: 2 };
+  await minute();
+  expect(await minute()).toMatchObject({ state: 'even', uncounted: 1 });
+  await query('update warehouse.sms_messages set is_read = true where message_id <= 2');
+  expect(await minute()).toMatchObject({ state: 'behind', reported: 2, held: 1, uncounted: 0 });
+});
+
 test('a thread that cannot be read may hide as many read texts as it holds', async () => {
   await hold(3);
   const unreadable = await hold(1);
