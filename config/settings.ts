@@ -104,8 +104,11 @@ const variables = z.object({
   TIME_ZONE: z
     .string()
     .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
-    .default('UTC')
-    .register(documentation, { doc: 'Time zone of the status page, and of the business hours and times in rules.' }),
+    .optional()
+    .register(documentation, {
+      doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules.',
+      otherwise: 'UTC',
+    }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
       error: 'must be one of trace, debug, info, warn, error, fatal',
@@ -138,6 +141,8 @@ export interface Settings {
   readonly rulesFile: string;
   readonly rulesMode: 'off' | 'dry-run' | 'live';
   readonly timeZone: string;
+  /** Whether somebody chose the time zone. */
+  readonly isTimeZoneSet: boolean;
   readonly logLevel: string;
   readonly eventRetentionDays: number;
 }
@@ -200,7 +205,8 @@ function grouped(read: z.output<typeof variables>): Settings {
     dataDir: read.DATA_DIR,
     rulesFile: read.RULES_FILE,
     rulesMode: read.RULES_MODE,
-    timeZone: read.TIME_ZONE,
+    timeZone: read.TIME_ZONE ?? 'UTC',
+    isTimeZoneSet: read.TIME_ZONE !== undefined,
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
   };

@@ -22,7 +22,8 @@ const reparseEveryMs = 5_000;
 const reparsedSeconds = 120;
 const retentionEveryMs = 300_000;
 const rollupsEveryMs = 10_000;
-const auditEveryMs = 3_600_000;
+/** Between two looks whether the last audit is old enough: they are taken once an hour, whoever was started when. */
+const auditLookMs = 60_000;
 
 /** The housekeeping of a worker: drift, completeness, what the reports are read from, and the inbox. */
 export function createMaintenance(parts: {
@@ -72,7 +73,7 @@ export function createMaintenance(parts: {
     every(pace.textsMs, 'Searching what touched which call', () => attribution.round(stopping.signal)),
     every(rollupsEveryMs, 'Counting what rules did', () => drainOutcomes(db, stopping.signal)),
     every(rollupsEveryMs, 'Working changes into the rollups', () => drainRollups(db, stopping.signal)),
-    every(auditEveryMs, 'Counting what is odd in the data', () => auditQuality(db)),
+    every(auditLookMs, 'Counting what is odd in the data', () => auditQuality(db)),
     every(retentionEveryMs, 'Ending the retention of deliveries', () => endRetention(db, retentionDays)),
   ];
   return {

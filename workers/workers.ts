@@ -3,6 +3,7 @@ import type { Context } from '../src/context.ts';
 import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
+import { adoptTimeZone } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { createAttributionRounds } from '../src/sync/attribution/attribution.ts';
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
@@ -43,6 +44,11 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
   const { db } = database;
   await retryStreams(db);
+  if (settings.isTimeZoneSet && !(await adoptTimeZone(db, settings.timeZone))) {
+    log.warn(
+      `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run \`trunkline reporting rebuild\``,
+    );
+  }
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
   const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring });

@@ -7,12 +7,35 @@ export interface RollupParams {
   readonly shortAbandonSeconds?: number | undefined;
 }
 
-/** Changes definitions; those left out stay. The rollups follow with {@link rebuildRollups}. */
+/**
+ * Changes definitions; those left out stay. A schedule in the zone of the reports goes with it. The rollups follow with
+ * {@link rebuildRollups}.
+ */
 export async function changeParams(db: Database, { timeZone, shortAbandonSeconds }: RollupParams): Promise<void> {
   await query(
     db,
-    `update reporting.params set time_zone = coalesce($1, time_zone), short_abandon_seconds = coalesce($2::integer, short_abandon_seconds)
+    `with before as materialized (select time_zone from reporting.params),
+     schedules as (
+       update reporting.schedules s set time_zone = $1 from before where s.time_zone = before.time_zone and $1::text is not null
+     )
+     update reporting.params set time_zone = coalesce($1, time_zone), short_abandon_seconds = coalesce($2::integer, short_abandon_seconds)
      where num_nonnulls($1::text, $2::integer) > 0`,
     [timeZone, shortAbandonSeconds],
   );
+}
+
+/**
+ * Lets the days of the reports be those of a zone, as long as there are none to compute anew. False when the reports are in
+ * another zone and stay so: at millions of calls, computing them anew is somebody's decision.
+ */
+export async function adoptTimeZone(db: Database, timeZone: string): Promise<boolean> {
+  const [held] = await query<{ is_same: boolean; is_empty: boolean }>(
+    db,
+    `select time_zone = $1 as is_same,
+       not exists (select from warehouse.calls) and not exists (select from warehouse.sms_messages) as is_empty
+     from reporting.params`,
+    [timeZone],
+  );
+  if (held?.is_empty && !held.is_same) await changeParams(db, { timeZone });
+  return held?.is_same === true || held?.is_empty === true;
 }

@@ -18,6 +18,7 @@ test('an empty environment has usable settings', () => {
     redisUrl: undefined,
     dataDir: '.data',
     timeZone: 'UTC',
+    isTimeZoneSet: false,
     logLevel: 'info',
     eventRetentionDays: 30,
   });

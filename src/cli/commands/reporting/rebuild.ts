@@ -25,7 +25,9 @@ export async function run({ from, to, timeZone, shortAbandon, json }: RebuildFla
   const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
   const { db } = context.database;
-  await changeParams(db, { timeZone, shortAbandonSeconds: shortAbandon });
+  // A part of the days cannot be in another zone than the rest.
+  const zone = timeZone ?? (settings.isTimeZoneSet && !from && !to ? settings.timeZone : undefined);
+  await changeParams(db, { timeZone: zone, shortAbandonSeconds: shortAbandon });
   const progress = createProgress('days');
   let done = 0;
   const rebuilt = await rebuildRollups(db, {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { adoptTimeZone, changeParams } from '../../src/reporting/params.ts';
+import { factsDatabase } from './facts.ts';
+
+test('the reports take the zone that was set, while there is nothing to compute anew', async () => {
+  await using facts = await factsDatabase();
+  const zones = () =>
+    facts.query(
+      'select p.time_zone as days, s.time_zone as hours from reporting.params p join reporting.schedules s using (schedule_id)',
+    );
+  expect(await adoptTimeZone(facts.db, 'America/New_York')).toBe(true);
+  expect(await zones()).toEqual([{ days: 'America/New_York', hours: 'America/New_York' }]);
+  await facts.call({ call_id: '1700000001.1' });
+  expect(await adoptTimeZone(facts.db, 'America/New_York')).toBe(true);
+  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(false);
+  expect(await zones()).toEqual([{ days: 'America/New_York', hours: 'America/New_York' }]);
+});
+
+test('a schedule in a zone of its own stays in it', async () => {
+  await using facts = await factsDatabase();
+  await facts.query(`update reporting.schedules set time_zone = 'Europe/Berlin'`);
+  await changeParams(facts.db, { timeZone: 'America/Chicago' });
+  expect(await facts.query('select time_zone from reporting.schedules')).toEqual([{ time_zone: 'Europe/Berlin' }]);
+  expect(await facts.query('select time_zone from reporting.params')).toEqual([{ time_zone: 'America/Chicago' }]);
+});
