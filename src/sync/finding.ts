@@ -14,7 +14,8 @@ import type { Doubts } from './doubts.ts';
 
 /** What reading a target found, ready to be mirrored. */
 export type Finding =
-  | { readonly kind: 'thread'; readonly read: ThreadRead }
+  /** `strayed` are messages of groups, which the thread of two parties lists as well. */
+  | { readonly kind: 'thread'; readonly read: ThreadRead; readonly strayed?: readonly ThreadRead[] }
   | { readonly kind: 'call'; readonly read: CallRead }
   | { readonly kind: 'recordings'; readonly read: RecordingsRead }
   | { readonly kind: 'transcripts'; readonly read: TranscriptsRead }

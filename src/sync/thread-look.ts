@@ -48,7 +48,7 @@ export function createThreadLook(
     if (finding.kind !== 'thread') return false;
     const { read } = finding;
     const rings = await inTransaction(db, async (tx) => {
-      await writeThreads(tx, [read]);
+      await writeThreads(tx, [read, ...(finding.strayed ?? [])]);
       return bumpTargets(tx, followUps, pauses);
     });
     onRings(rings);

@@ -84,7 +84,7 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
   if (threads.length > 0)
     await writeThreads(
       tx,
-      threads.map(({ read }) => read),
+      threads.flatMap(({ read, strayed = [] }) => [read, ...strayed]),
     );
   if (calls.length > 0)
     await writeCalls(

@@ -49,7 +49,23 @@ test('a group message listed in a thread of two points at the group', async () =
   expect(desk.rings.map(({ kind, key }) => `${kind} ${key}`)).toContain(
     `thread ${line}/15557780001/${group.join(',')}`,
   );
-  expect(await messagesWith('15557780001')).toEqual(['6']);
+  expect(await messagesWith('15557780001')).toEqual(['5', '6']);
+  const apart = await database.query<{ participants_key: string; message_id: string }>(
+    `select c.participants_key, m.message_id from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+     where c.number = $1 order by m.message_id`,
+    '15557780001',
+  );
+  expect(apart.map((row) => row.participants_key)).toEqual([group.join(','), '']);
+});
+
+test('a group message that names its other participants alone is none of the thread of two', async () => {
+  const desk = await openDesk(database);
+  desk.service.answer = () => ({
+    data: { messages: [message(5, { groupParticipants: ['15557750001'] }), message(6)] },
+  });
+  await desk.read('thread', `${line}/15557750002`);
+  expect(await messagesWith('15557750002')).toEqual(['6']);
+  expect(await messagesWith('15557750001')).toEqual(['5']);
 });
 
 test('a later message of a group that is held points at the group until it is held too', async () => {

@@ -4,8 +4,9 @@ import { priorities } from '../../inbox/target.ts';
 import { normalizeNumber } from '../../numbers.ts';
 import { ServiceError } from '../../service/client.ts';
 import { isLacking, type Message } from '../../service/entities/message.ts';
+import type { Provenance } from '../../warehouse/columns.ts';
 import { type Database, query } from '../../warehouse/database.ts';
-import { type Thread, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
+import { type Thread, type ThreadRead, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { soonest } from '../looks.ts';
@@ -61,6 +62,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
     }
     const { own, others } = splitGroups(thread, messages);
+    const read = provenance(claim, 'conversations.read');
     const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
     return {
       finding: {
@@ -72,8 +74,9 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
           hasGap: end === 'unsettled',
           // What is lacking may stand behind the newest messages that a usual read looks at.
           owesReread: lacking?.isNews === true && pageCount > usualPages,
-          read: provenance(claim, 'conversations.read'),
+          read,
         },
+        strayed: groupReads(others, read),
       },
       followUps: await groupsBehind(room.db, others),
       lookAgainSeconds: soonest([
@@ -112,7 +115,7 @@ function addressOf({ line, number, participants }: Thread) {
 /** A message of a group, found in the thread of two. */
 interface Strayed {
   readonly group: Thread;
-  readonly id: Message['id'];
+  readonly message: Message;
 }
 
 /** Messages of a group belong to the group's thread, also where the thread of two parties lists them. */
@@ -120,18 +123,28 @@ function splitGroups(thread: Thread, messages: readonly Message[]): { own: Messa
   if (thread.participants.length > 0) return { own: [...messages], others: [] };
   const others: Strayed[] = [];
   const own = messages.filter((message) => {
-    const group = groupOf(thread.line, message);
-    if (group) others.push({ group, id: message.id });
+    const group = groupOf(thread, message);
+    if (group) others.push({ group, message });
     return group === undefined;
   });
   return { own, others };
 }
 
-function groupOf(line: string, message: Message): Thread | undefined {
-  const parties = (message.groupParticipants ?? []).map(normalizeNumber).filter((each) => each !== '' && each !== line);
-  const participants = [...new Set(parties)].sort();
+/** Whether the participants include the line, or the number that the thread was asked for by, is not specified (section 2.6). */
+function groupOf({ line, number }: Thread, message: Message): Thread | undefined {
+  const named = (message.groupParticipants ?? []).map(normalizeNumber).filter((each) => each !== '' && each !== line);
+  const participants = [...new Set(named.length > 0 ? [...named, number] : [])].sort();
   const [first] = participants;
   return first === undefined || participants.length < 2 ? undefined : { line, number: first, participants };
+}
+
+/** What the thread of two shows of groups: how a group is to be addressed is not specified, so its own thread may show less. */
+function groupReads(others: readonly Strayed[], read: Provenance): ThreadRead[] {
+  return [...Map.groupBy(others, ({ group }) => threadKey(group)).values()].flatMap((strayed) => {
+    const [{ group: thread } = { group: undefined }] = strayed;
+    const messages = strayed.map(({ message }) => message);
+    return thread ? [{ thread, messages, isComplete: false, read }] : [];
+  });
 }
 
 /** Groups of which the mirror lacks a message: an event may name the sender and the line alone, and so the thread of two. */
@@ -148,7 +161,7 @@ async function groupsBehind(db: Database, strayed: readonly Strayed[]): Promise<
       strayed.map(({ group }) => group.line),
       strayed.map(({ group }) => group.number),
       strayed.map(({ group }) => group.participants.join(',')),
-      strayed.map(({ id }) => id),
+      strayed.map(({ message }) => message.id),
     ],
   );
   return behind.map((group) => ({ kind: 'thread', key: threadKey(group) }));
