@@ -9,8 +9,9 @@ import { halves, type Span, secondOf } from './spans.ts';
 
 /*
  * Call search pages by offset, newest first unless told otherwise, while calls arrive (section 4.6). A listing counts
- * only when its distinct ids are as many as the service's own total; else it is made again, and then in smaller spans,
- * down to what fits one page and cannot shift any more, or to a single second, whose passes are added up.
+ * only when its distinct ids are as many as the service's own total, whatever stands beside `data` (section 8); else it
+ * is made again, and then in smaller spans, down to what fits one page and cannot shift any more, or to a single second,
+ * whose passes are added up. However a service counts and pages, each search but a few brings something new.
  */
 
 /** What a span holds according to the service. */
@@ -50,8 +51,12 @@ const margin = 1;
 interface Pass {
   readonly calls: Map<string, number>;
   readonly total: number | undefined;
+  /** Pages that brought something new. */
   readonly pageCount: number;
+  /** Whether each row that came has an id. */
   readonly isWhole: boolean;
+  /** It ended at its first page, since parts of the span are to be listed instead. */
+  readonly isCut: boolean;
 }
 
 export function createCallLister({ service, db, onAnswer }: ListerParts): CallLister {
@@ -76,11 +81,17 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     }
   }
 
-  async function passOver(span: Span, onPage: OnPage, signal: AbortSignal | undefined): Promise<Pass | 'too_many'> {
+  async function passOver(
+    span: Span,
+    isToCut: (total: number) => boolean,
+    onPage: OnPage,
+    signal: AbortSignal | undefined,
+  ): Promise<Pass> {
     const calls = new Map<string, number>();
     const writing: Promise<void>[] = [];
     let total: number | undefined;
     let isWhole = true;
+    let isCut = false;
     let pageCount = 0;
     try {
       for (let offset = 0; ; ) {
@@ -89,57 +100,69 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
         onAnswer('calls.search', answer);
         const page = answer.data;
         total = page.total;
-        if (offset === 0 && (total ?? 0) > mostAtOnce) return 'too_many';
         // Nothing at all is whole, however it is written.
-        isWhole &&= answer.isComplete || (total === 0 && page.calls.length === 0);
+        isWhole &&= answer.omitted === 0 || (total === 0 && page.calls.length === 0);
+        const before = calls.size;
         for (const call of page.calls) calls.set(call.id, secondOf(call));
-        if (page.calls.length > 0) {
-          pageCount += 1;
-          if (writing.length === pagesInFlight) await writing.shift();
-          writing.push(quiet(onPage(page.calls, read)));
-        }
+        // A service may answer its last page, or its first, to any offset.
+        if (calls.size === before) break;
+        pageCount += 1;
+        if (writing.length === pagesInFlight) await writing.shift();
+        writing.push(quiet(onPage(page.calls, read)));
+        isCut = offset === 0 && total !== undefined && isToCut(total);
         offset += page.calls.length;
-        if (page.calls.length === 0 || (total !== undefined && offset >= total)) break;
+        if (isCut || (total !== undefined && offset >= total)) break;
       }
       await Promise.all(writing);
     } finally {
       await Promise.allSettled(writing);
     }
-    return { calls, total, pageCount, isWhole };
+    return { calls, total, pageCount, isWhole, isCut };
   }
 
+  /** `around` is what the service counted in the span that this one is a part of. */
   async function listInto(
     found: Map<string, number>,
     span: Span,
+    around: number,
     onPage: OnPage,
     signal: AbortSignal | undefined,
   ): Promise<string | undefined> {
     const parts = halves(span);
-    let doubt = `more than ${mostAtOnce} calls in one second`;
+    const isLarge = (total: number) => total > mostAtOnce;
+    const isToCut = (total: number) => parts !== undefined && isLarge(total) && total < around;
     const together = addPasses();
+    let total = 0;
     for (let tries = 1; ; tries += 1) {
-      const pass = await passOver(span, onPage, signal);
-      if (pass === 'too_many') break;
+      const pass = await passOver(span, isToCut, onPage, signal);
       for (const [id, second] of pass.calls) found.set(id, second);
-      if (!pass.isWhole) return 'the answer may be partial: rows without an id, or unknown keys beside `data`';
+      if (pass.isCut) {
+        total = pass.total ?? 0;
+        break;
+      }
+      if (!pass.isWhole) return 'the answer may be partial: rows without an id';
       if (pass.total === undefined) return 'the service does not say how many calls there are';
+      total = pass.total;
       together.add(pass);
-      if (pass.calls.size === pass.total || (!parts && together.isWhole())) return undefined;
-      doubt = `the service counts ${pass.total} calls and lists ${pass.calls.size}`;
+      if (pass.calls.size === total || (!parts && together.isWhole())) return undefined;
+      const isSpent = parts ? tries === triesOfOneSpan : together.idlePasses() === idlePassesOfOneSecond;
+      // Where a part counts as many as the whole, smaller ones will too: something else than the span is counted.
+      const isLast = !parts || (isLarge(total) && total >= around);
       // A single page cannot have shifted.
-      if (pass.pageCount <= 1 && tries > 1) return doubt;
-      if (parts ? tries === triesOfOneSpan : together.idlePasses() === idlePassesOfOneSecond) break;
+      if ((pass.pageCount <= 1 && tries > 1) || (isSpent && isLast)) {
+        return `the service counts ${total} calls and lists ${pass.calls.size}`;
+      }
+      if (isSpent) break;
     }
-    if (!parts) return doubt;
     const doubts: (string | undefined)[] = [];
-    for (const part of parts) doubts.push(await listInto(found, part, onPage, signal));
+    for (const part of parts ?? []) doubts.push(await listInto(found, part, total, onPage, signal));
     return doubts.find((each) => each !== undefined);
   }
 
   return {
     async list(span, onPage, signal) {
       const found = new Map<string, number>();
-      const doubt = await listInto(found, span, onPage, signal);
+      const doubt = await listInto(found, span, Number.POSITIVE_INFINITY, onPage, signal);
       const within = [...found].filter(([, second]) => second >= span.from && second < span.to);
       return { calls: new Map(within), doubt };
     },

@@ -140,13 +140,49 @@ test.each([
     (data: { calls: unknown[] }) => ({ data: { ...data, calls: [...data.calls, {}] } }),
     'partial',
   ],
-  ['keys beside data', (data: object) => ({ data, beside: { next: 'page' } }), 'partial'],
 ] as const)('%s proves nothing', async (_what, bend, doubt) => {
   const history = filled(3);
   history.bend = bend as History['bend'];
   const { listing } = await listed(history);
   expect(listing.doubt).toContain(doubt);
   expect(listing.calls.size).toBe(3);
+});
+
+test('keys beside data take nothing from the proof: as many ids as the service counts', async () => {
+  const history = filled(3);
+  history.bend = (data) => ({ data, beside: { requestId: 'req_1', next: 'page' } });
+  const { listing, searches } = await listed(history);
+  expect([listing.calls.size, listing.doubt]).toEqual([3, undefined]);
+  expect(searches).toHaveLength(1);
+});
+
+test.each([undefined, 9_000])(
+  'a last page that comes again at any offset, with a total of %s, ends the pass',
+  async (total) => {
+    const history = filled(3);
+    history.before = (search) => Object.assign(search, { offset: 0 });
+    history.bend = (data) => ({ data: { ...data, total } });
+    const { listing, searches } = await listed(history);
+    expect(listing.calls.size).toBe(3);
+    expect(listing.doubt).toMatch(/^the service (does not say how many|counts 9000 calls and lists 3)/);
+    expect(searches.length).toBeLessThan(5);
+  },
+);
+
+test('a total that counts the account, not the window, is a doubt, and all that is shown is mirrored', async () => {
+  const history = filled(600);
+  history.bend = (data) => ({ data: { ...data, total: 20_000 } });
+  const { listing, searches, mirrored } = await listed(history);
+  expect(listing.doubt).toMatch(/^the service counts 20000 calls and lists \d+$/);
+  expect([listing.calls.size, mirrored.size]).toEqual([600, 600]);
+  expect(searches.length).toBeLessThan(15);
+});
+
+test('large totals whose calls all lie in one half are listed whole', async () => {
+  const history = createHistory();
+  for (let at = 0; at < 10_200; at += 1) history.calls.push(callAt(begin + 3_000 + (at % 500), at));
+  const { listing } = await listed(history);
+  expect([listing.calls.size, listing.doubt]).toEqual([10_200, undefined]);
 });
 
 /** `npm run faults -- paging` draws a thousand. */
