@@ -20,8 +20,12 @@ const claimMinutes = 5;
 const nextPass = `(
   select coalesce(min(p.at), 'infinity') from (select c.to_at + p * interval '1 second' as at from unnest(array[${passes}]) p) p
   where p.at > now())`;
-/** A comparison that proved nothing is made again after one minute, then two, four, … up to an hour. */
-const nextTry = `now() + least(60, power(2, least(c.attempts, 6))) * interval '1 minute'`;
+/** A comparison that proved nothing is made again after one minute, then two, four, … up to so many. */
+const nextTry = (most: number | string) =>
+  `now() + least(${most}, power(2, least(c.attempts, 11))) * interval '1 minute'`;
+const anHour = 60;
+/** What differs in the same way from hour to hour is hardly mended by another look. */
+const anHourOrADay = `case when c.state = 'differs' and c.last_error = doubt then 1440 else ${anHour} end`;
 
 /**
  * Adds the hours since the last planned one, so that a downtime is planned at the next start; the first start looks back
@@ -150,7 +154,7 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
        reported_count = compared.reported, held_count = compared.held,
        state = case when doubt is null then 'proven' else 'differs' end,
        attempts = case when doubt is null then 0 else c.attempts + 1 end,
-       due_at = case when doubt is null then ${nextPass} else ${nextTry} end,
+       due_at = case when doubt is null then ${nextPass} else ${nextTry(anHourOrADay)} end,
        proven_at = case when doubt is null then now() else c.proven_at end,
        checked_at = now(), claimed_until = '-infinity', last_error = doubt
      from compared
@@ -189,7 +193,7 @@ export async function failHours(db: Database, hours: readonly number[], reason: 
   await query(
     db,
     `update ops.coverage c set state = case when state = 'waiting' then 'failed' else state end,
-       attempts = attempts + 1, due_at = ${nextTry}, checked_at = now(), claimed_until = '-infinity', last_error = $2
+       attempts = attempts + 1, due_at = ${nextTry(anHour)}, checked_at = now(), claimed_until = '-infinity', last_error = $2
      where stream = 'calls' and from_at = any(select to_timestamp(h) from unnest($1::bigint[]) h)`,
     [hours, reason],
   );
