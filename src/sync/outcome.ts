@@ -21,6 +21,11 @@ const growsUpTo = 30_000;
 /** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third miss counts. */
 const lookAgainForMissing = [5_000, 60_000];
 
+/** Whether a read that does not find its target is the last one that settles it. */
+export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
+  return misses >= lookAgainForMissing.length;
+}
+
 /** Decides by what the error advises (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
 export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misses'>, random: () => number): Outcome {
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);

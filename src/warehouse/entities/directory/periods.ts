@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../../database.ts';
+import { type Database, query, type Transaction } from '../../database.ts';
 
 /** Facts that hold for a time, such as "this extension is that user's": `valid_to` is infinity while they hold. */
 export interface PeriodsRead {
@@ -57,6 +57,16 @@ export async function heldOwners(tx: Transaction, table: 'warehouse.users' | 'wa
   const key = table === 'warehouse.users' ? 'user_id' : 'line';
   const rows = await query<{ owner: string }>(tx, `select ${key}::text as owner from ${table}`, []);
   return rows.map((row) => row.owner);
+}
+
+/** Whether any user or line is held and not deleted. */
+export async function holdsAny(db: Database, table: 'warehouse.users' | 'warehouse.sms_lines'): Promise<boolean> {
+  const [row] = await query<{ any: boolean }>(
+    db,
+    `select exists (select from ${table} where deleted_at is null) as any`,
+    [],
+  );
+  return row?.any === true;
 }
 
 /**

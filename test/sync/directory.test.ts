@@ -1,0 +1,73 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { migratedDatabase } from '../world/database.ts';
+import { type Desk, openDesk } from './desk.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() =>
+  database.query(
+    `truncate warehouse.users, warehouse.user_endpoints, warehouse.sms_lines, warehouse.sms_line_users, ops.sync_targets`,
+  ),
+);
+
+const rows = {
+  users: [{ id: 7, extensions: ['101'] }],
+  lines: [{ number: '15550000001', userIds: [7] }],
+} as const;
+type Kind = keyof typeof rows;
+const tables = { users: 'warehouse.users', lines: 'warehouse.sms_lines' } as const;
+const periods = { users: 'warehouse.user_endpoints', lines: 'warehouse.sms_line_users' } as const;
+
+const held = (kind: Kind) => database.value(`select count(*)::integer from ${tables[kind]} where deleted_at is null`);
+const holding = (kind: Kind) =>
+  database.value(`select count(*)::integer from ${periods[kind]} where valid_to = 'infinity'`);
+
+async function openDirectory(
+  kind: Kind,
+): Promise<{ desk: Desk; shows: (listed: readonly object[], beside?: object) => void }> {
+  const desk = await openDesk(database);
+  const shows = (listed: readonly object[], beside: object = {}) => {
+    desk.service.answer = () => ({ data: listed, beside: { ...beside } });
+  };
+  shows(rows[kind]);
+  expect(await desk.read(kind, '')).toBe('mirrored');
+  return { desk, shows };
+}
+
+const readAgain = async (desk: Desk, kind: Kind) => {
+  await desk.pass({ kind, key: '' });
+  return desk.turn(kind, '');
+};
+
+test.each(['users', 'lines'] as const)(
+  'an empty list of %s deletes none before it came three times in a row',
+  async (kind) => {
+    const { desk, shows } = await openDirectory(kind);
+    shows([]);
+    expect([await readAgain(desk, kind), await readAgain(desk, kind)]).toEqual(['later', 'later']);
+    expect([await held(kind), await holding(kind)]).toEqual([1, 1]);
+    expect(await readAgain(desk, kind)).toBe('mirrored');
+    expect([await held(kind), await holding(kind)]).toEqual([0, 0]);
+    // Now there are none to doubt it.
+    expect(await readAgain(desk, kind)).toBe('mirrored');
+  },
+);
+
+test.each(['users', 'lines'] as const)('an empty list of %s counts from the last one that was not', async (kind) => {
+  const { desk, shows } = await openDirectory(kind);
+  shows([]);
+  await readAgain(desk, kind);
+  await readAgain(desk, kind);
+  shows(rows[kind]);
+  expect(await readAgain(desk, kind)).toBe('mirrored');
+  shows([]);
+  expect(await readAgain(desk, kind)).toBe('later');
+  expect(await held(kind)).toBe(1);
+});
+
+test.each(['users', 'lines'] as const)('an empty list of %s that may be partial is taken as it is', async (kind) => {
+  const { desk, shows } = await openDirectory(kind);
+  shows([], { next: 'cursor' });
+  expect(await readAgain(desk, kind)).toBe('mirrored');
+  expect(await held(kind)).toBe(1);
+});
