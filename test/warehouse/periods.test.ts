@@ -47,14 +47,58 @@ describe('an endpoint', () => {
     ]);
   });
 
-  test('that comes back begins a second period', async () => {
+  test('that comes back to its user with nobody in between has been that user’s all the time', async () => {
     await listUsers([{ id: 4, extensions: ['401'] }]);
     await listUsers([{ id: 4, extensions: [] }]);
-    await listUsers([{ id: 4, extensions: ['401'] }]);
-    expect(await endpoints('401')).toEqual([
-      { user_id: '4', since_ever: true, holds: false },
-      { user_id: '4', since_ever: false, holds: true },
+    // What is read meanwhile finds nobody who has it.
+    await database.query(
+      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, source)
+       values ('1700000000.401', 'extension', '401', 'answered', now(), 'legs')`,
+    );
+    await listUsers([{ id: 4, extensions: ['401', '401'] }]);
+    expect(await endpoints('401')).toEqual([{ user_id: '4', since_ever: true, holds: true }]);
+    expect(
+      await database.value(`select user_id from warehouse.call_attributions where call_id = '1700000000.401'`),
+    ).toBe('4');
+  });
+
+  test('that comes back with its deleted user goes on, as one does that others have too', async () => {
+    await listUsers([
+      { id: 41, extensions: ['411'] },
+      { id: 42, extensions: ['412'] },
     ]);
+    await listUsers([
+      { id: 41, extensions: ['411', '412'] },
+      { id: 42, extensions: ['412'] },
+    ]);
+    await listUsers([]);
+    await listUsers([
+      { id: 41, extensions: ['411', '412'] },
+      { id: 42, extensions: ['412'] },
+    ]);
+    expect(await endpoints('411')).toEqual([{ user_id: '41', since_ever: true, holds: true }]);
+    expect(await endpoints('412')).toEqual([
+      { user_id: '42', since_ever: true, holds: true },
+      { user_id: '41', since_ever: false, holds: true },
+    ]);
+  });
+
+  test.each([
+    ['a known user', true],
+    ['a new one', false],
+  ])('that %s had in between begins a second period', async (_who, isKnown) => {
+    const [owner, other, extension] = isKnown ? [43, 44, '431'] : [45, 46, '451'];
+    await listUsers([{ id: owner, extensions: [extension] }, ...(isKnown ? [{ id: other, extensions: [] }] : [])]);
+    await listUsers([{ id: other, extensions: [extension] }]);
+    await listUsers([{ id: owner, extensions: [extension] }]);
+    expect(
+      await database.query(
+        `select valid_to = 'infinity' as holds from warehouse.user_endpoints
+         where endpoint = $1 and user_id = $2 order by valid_from`,
+        extension,
+        owner,
+      ),
+    ).toEqual([{ holds: false }, { holds: true }]);
   });
 
   test('of a user who is no longer listed ends, unless the answer may be partial', async () => {
@@ -94,6 +138,15 @@ describe('the users of a line', () => {
     await listLines([{ number: '15550000001', userIds: [1, 2] }]);
     await listLines([{ number: '15550000001', userIds: [2, 3] }]);
     expect(await holding('15550000001')).toEqual([{ user_id: '2' }, { user_id: '3' }]);
+  });
+
+  test('have been so all the time when one is left out and comes back', async () => {
+    await listLines([{ number: '15550000007', userIds: [7, 8] }]);
+    await listLines([{ number: '15550000007', userIds: [8] }]);
+    await listLines([{ number: '15550000007', userIds: [7, 8] }]);
+    expect(
+      await database.value(`select count(*)::integer from warehouse.sms_line_users where line = '15550000007'`),
+    ).toBe(2);
   });
 
   test('of an unrestricted line are none, and that is said', async () => {

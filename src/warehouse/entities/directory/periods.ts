@@ -17,7 +17,10 @@ export interface PeriodsRead {
   readonly owners: readonly string[] | undefined;
 }
 
-/** Ends what no longer holds and begins what newly does. */
+/**
+ * Ends what no longer holds and begins what newly does. What comes back to a user, and nobody else's began in between,
+ * has held all the time: a read may leave out what was there, and history keeps its credit.
+ */
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<void> {
   const { table, columns, listed, scopes } = read;
   const [owner = 'line'] = columns;
@@ -36,6 +39,26 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
        and (exists (select from ${relation(scoped, 1 + columns.length)} where ${same(scoped)})
          or p.${owner} <> all($${1 + columns.length + scoped.length}::${typeOf(owner)}[]))`,
     [...transposed(listed, columns), ...transposed(scopes, scoped), read.owners ?? null],
+  );
+  const shared = columns.filter((name) => name !== 'user_id').map((name) => `o.${name} = p.${name}`);
+  const own = columns.map((name) => `o.${name} = p.${name}`);
+  // A user who is new may have had it since any time.
+  const began =
+    owner === 'user_id' ? `(o.valid_from >= p.valid_to or o.valid_from = '-infinity')` : 'o.valid_from >= p.valid_to';
+  // Written anew, so that what found nobody in between is credited.
+  await query(
+    tx,
+    `with returned as (
+       delete from ${table} p using ${relation(columns, 1)}
+       where ${same(columns)}
+         and p.valid_to < 'infinity' and p.valid_to = (select max(o.valid_to) from ${table} o where ${own.join(' and ')})
+         and not exists (
+           select from ${table} o
+           where ${shared.join(' and ')} and o.user_id <> p.user_id and o.valid_to > p.valid_to and ${began})
+       returning p.*
+     )
+     insert into ${table} (${columns.join(', ')}, valid_from) select ${columns.join(', ')}, valid_from from returned`,
+    transposed(listed, columns),
   );
   await query(
     tx,
