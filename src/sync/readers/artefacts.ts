@@ -1,7 +1,13 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
+import type { Transcript } from '../../service/entities/transcript.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
-import { type HeldCall, type HeldCalls, momentOf } from '../../warehouse/entities/calls/held-call.ts';
+import {
+  type HeldCall,
+  type HeldCalls,
+  momentOf,
+  recordingsToExpect,
+} from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
 
@@ -37,7 +43,8 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   const { data: transcripts, isComplete } = answer;
   const call = await room.heldCall(claim.key);
   const lack = room.doubts.weigh('calls.transcripts', answer.lacking);
-  const standing = transcriptsStanding(transcripts.length, call, looksAhead(claim, call, room));
+  const analysed = transcripts.filter(isAnalysed).length;
+  const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
   const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
   return {
     finding: {
@@ -69,15 +76,26 @@ export async function refusedArtefacts(
       };
 }
 
-/** The looks that are still ahead, in seconds from now: the first of the schedule, and the nearest. */
+/** The nearest looks that are still ahead, in seconds from now. */
 interface LooksAhead {
-  readonly first: number | undefined;
   readonly next: number | undefined;
+  /** For more than there is already. */
+  readonly forMore: number | undefined;
 }
 
 function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
-  return { first: nextLook(looks.slice(0, 1), endedAt, now()), next: nextLook(looks, endedAt, now()) };
+  return { next: nextLook(looks, endedAt, now()), forMore: nextLook(looksForMore(looks), endedAt, now()) };
+}
+
+/** Every other look of the schedule's beginning: by default after a minute, five, and an hour. */
+function looksForMore(looks: readonly number[]): number[] {
+  return looks.slice(0, 5).filter((_, at) => at % 2 === 0);
+}
+
+/** An analysis that is not through can list its transcript before there is anything in it. */
+function isAnalysed({ segments, shortSummary }: Transcript): boolean {
+  return segments === undefined || segments.length > 0 || shortSummary !== undefined;
 }
 
 /** When a call's artefacts could first be had: after its end, and when the call was met, in a back-fill long after. */
@@ -91,19 +109,27 @@ function certain(standing: Standing, isComplete: boolean, held: ArtefactState | 
 }
 
 /** Where recordings stand after a look that listed so many. */
-export function recordingsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
-  // Each party of a transferred call can be recorded: an early look may come before the last recording.
-  if (listed > 0) return { state: 'complete', lookAgainSeconds: call?.transferredCount ? ahead.first : undefined };
+function recordingsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
+  // An early look may come before the last recording.
+  if (listed > 0) {
+    const isShort = call === undefined || listed < recordingsToExpect(call);
+    return { state: 'complete', lookAgainSeconds: isShort ? ahead.forMore : undefined };
+  }
   if (call && call.recordingCount > 0) return { state: 'gone' };
   if (call?.isRecorded === false) return { state: 'none' };
   if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };
   return { state: call?.isRecorded ? 'gone' : 'none' };
 }
 
-/** Where transcripts stand after a look that listed so many; the analysis goes leg by leg. */
-export function transcriptsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
+/** Where transcripts stand after a look that listed so many, so many of them with content; the analysis goes leg by leg. */
+function transcriptsStanding(
+  listed: number,
+  analysed: number,
+  call: HeldCall | undefined,
+  ahead: LooksAhead,
+): Standing {
   const expected = Math.max(1, call?.recordingCount ?? 1);
-  if (listed >= expected) return { state: 'complete' };
+  if (analysed >= expected) return { state: 'complete' };
   if (listed === 0 && call && call.transcriptCount > 0) return { state: 'gone' };
   if (listed === 0 && call?.isRecorded === false && call.recordingCount === 0) return { state: 'none' };
   if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };

@@ -1,6 +1,6 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Call } from '../../service/entities/call.ts';
-import { type HeldCall, momentOf } from '../../warehouse/entities/calls/held-call.ts';
+import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import { provenance, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
 
@@ -15,20 +15,31 @@ export const readCall: TargetReader = async (claim, room, signal) => {
   const lack = room.doubts.weigh('calls.get', answer.lacking);
   return {
     finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
-    followUps: artefactsOf(call, held, claim.key),
+    followUps: artefactsOf(call, held, claim.key, room.now()),
     lookAgainSeconds: soonest([lookAgain(call, startedAt, room.looks, room.now()), room.doubts.lookAgain(lack, since)]),
   };
 };
 
+/** So long after its end, a call that is hinted at again may have got a recording that no look found. */
+const recordingsCanComeMs = 86_400_000;
+
 /**
  * Recordings come first: what they show says whether transcripts can be expected. A call that says it was not recorded
- * has neither, until it says otherwise, to whichever read, or a transcript is announced.
+ * has neither, until it says otherwise, to whichever read, or a transcript is announced. One that has fewer recordings
+ * than it may come to have is worth another read of them whenever it is worth one itself.
  */
-function artefactsOf(call: Call, held: HeldCall | undefined, callId: string): Bump[] {
+function artefactsOf(call: Call, held: HeldCall | undefined, callId: string, now: Date): Bump[] {
   const state = held?.recordingsState ?? null;
   const saysOtherwise = state === 'none' && (call.recorded === true || held?.isRecorded === false);
   const isOwed = call.recorded !== false && (state === null || saysOtherwise);
-  return isOwed ? [{ kind: 'recordings', key: callId }] : [];
+  return isOwed || isShort(call, held, now) ? [{ kind: 'recordings', key: callId }] : [];
+}
+
+function isShort(call: Call, held: HeldCall | undefined, now: Date): boolean {
+  if (held?.recordingsState !== 'complete' || Number(now) - Number(held.endedAt) > recordingsCanComeMs) return false;
+  const legCount = call.legs?.length ?? held.legCount;
+  const transferredCount = call.transferred ?? held.transferredCount;
+  return held.recordingCount < recordingsToExpect({ legCount, transferredCount });
 }
 
 // A call is listed while it lasts, and `recorded` can turn true just after its end; both are worth another look.

@@ -9,6 +9,8 @@ export interface HeldCall {
   readonly endedAt: Date;
   readonly firstSeenAt: Date;
   readonly transferredCount: number | null;
+  /** Null while its legs were never read. */
+  readonly legCount: number | null;
   readonly recordingsState: ArtefactState | null;
   readonly recordingCount: number;
   readonly transcriptsState: ArtefactState | null;
@@ -17,6 +19,18 @@ export interface HeldCall {
 
 /** Looks a call up; undefined when it is not held. */
 export type HeldCalls = (callId: string) => Promise<HeldCall | undefined>;
+
+/**
+ * How many recordings a call may come to have: one a leg, and one a party that it was transferred to. Two where nothing
+ * tells.
+ */
+export function recordingsToExpect({
+  legCount,
+  transferredCount,
+}: Pick<HeldCall, 'legCount' | 'transferredCount'>): number {
+  if (legCount === null && transferredCount === null) return 2;
+  return Math.max(legCount ?? 1, 1 + (transferredCount ?? 0));
+}
 
 /** Readers that ask while another question is under way share the next one. */
 export function createHeldCalls(db: Database): HeldCalls {
@@ -32,7 +46,7 @@ async function heldCalls(db: Database, callIds: readonly string[]): Promise<Map<
     db,
     `select call_id as "callId", is_recorded as "isRecorded", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
        first_seen_at as "firstSeenAt",
-       transferred_count as "transferredCount", recordings_state as "recordingsState",
+       transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
        coalesce(transcript_count, 0) as "transcriptCount"
      from warehouse.calls where call_id = any($1)`,
