@@ -34,6 +34,11 @@ export interface Reading {
   readonly lookAgainSeconds?: number | undefined;
 }
 
+/** The end of the reads of what is there and cannot be read: nothing is written, and the target settles as gone. */
+export interface Unshown {
+  readonly unshown: string;
+}
+
 /** Told of every answer, so that drift is counted. */
 export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
 
@@ -52,7 +57,7 @@ export interface ReadingRoom {
 }
 
 /** Reads one target through the API. Rejects with a ServiceError, and writes nothing. */
-export type TargetReader = (claim: Claim, room: ReadingRoom, signal: AbortSignal) => Promise<Reading>;
+export type TargetReader = (claim: Claim, room: ReadingRoom, signal: AbortSignal) => Promise<Reading | Unshown>;
 
 export function provenance(claim: Claim, source: string): Provenance {
   return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };

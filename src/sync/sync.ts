@@ -10,11 +10,12 @@ import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/t
 import type { Log } from '../log.ts';
 import { createHeldCalls, momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { createCallLister } from './coverage/listing.ts';
 import { createDoubts } from './doubts.ts';
-import { provenance, type Reading, type ReadingRoom, type TargetReader } from './finding.ts';
+import { provenance, type Reading, type ReadingRoom, type TargetReader, type Unshown } from './finding.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
-import { readCall } from './readers/call.ts';
+import { createCallReader } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
@@ -26,7 +27,7 @@ const daySeconds = 86_400;
 const unwrittenPauseMs = 5_000;
 
 /** A claimed target that was read, or could not be. */
-type Read = { readonly claim: Claim } & ({ readonly reading: Reading } | { readonly error: unknown });
+type Read = { readonly claim: Claim } & ({ readonly reading: Reading | Unshown } | { readonly error: unknown });
 
 /** How a target's turn ended. */
 export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
@@ -55,7 +56,7 @@ export function createSync(parts: SyncParts): Sync {
   const { db, log, pauses, onRings } = parts;
   const readers: Readonly<Record<TargetKind, TargetReader>> = {
     thread: createThreadReader(createThreadPages()),
-    call: readCall,
+    call: createCallReader(createCallLister(parts)),
     recordings: readRecordings,
     transcripts: readTranscripts,
     users: readUsers,
@@ -119,9 +120,9 @@ export function createSync(parts: SyncParts): Sync {
     }
   }
 
-  async function mirror(claim: Claim, reading: Reading): Promise<Turn> {
+  async function mirror(claim: Claim, reading: Reading | Unshown): Promise<Turn> {
     try {
-      await settle(claim, 'active', reading);
+      await ('unshown' in reading ? settle(claim, 'gone', {}, reading.unshown) : settle(claim, 'active', reading));
     } catch (error) {
       log.error({ err: error, target: shownTarget(claim) }, 'A read could not be written; it is tried again');
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
@@ -131,7 +132,7 @@ export function createSync(parts: SyncParts): Sync {
       await resumeStreams(db, [claim.kind]);
       log.info({ kind: claim.kind }, 'The stream reads again');
     }
-    return 'mirrored';
+    return 'unshown' in reading ? 'gone' : 'mirrored';
   }
 
   async function readFailed(claim: Claim, error: unknown): Promise<Turn> {

@@ -170,10 +170,7 @@ export async function recordHours(tx: Transaction, { hours, calls, doubt }: Comp
   return unlisted.map(({ call_id }) => call_id);
 }
 
-/**
- * Calls that were marked gone leave their hours one short: they are compared again, soon, and no more often than that
- * where the service goes on listing what it does not show.
- */
+/** Calls that were marked gone leave their hours one short: they are compared again, soon. */
 export async function doubtHoursOf(tx: Transaction, callIds: readonly string[]): Promise<void> {
   await query(
     tx,

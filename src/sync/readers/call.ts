@@ -1,24 +1,54 @@
 import type { Bump } from '../../inbox/bumps.ts';
+import { ServiceError } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
-import { provenance, type TargetReader } from '../finding.ts';
+import type { CallLister } from '../coverage/listing.ts';
+import { provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
+import { isLastMiss } from '../outcome.ts';
 
-/** Reads one call with its legs (section 4.6), and asks for the recordings and transcripts that it should have. */
-export const readCall: TargetReader = async (claim, room, signal) => {
-  const answer = await room.service.calls.get(claim.key, { signal });
-  room.onAnswer('calls.get', answer);
-  const call = answer.data;
-  const held = await room.heldCall(claim.key);
-  const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
-  const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
-  const lack = room.doubts.weigh('calls.get', answer.lacking);
-  return {
-    finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
-    followUps: artefactsOf(call, held, claim.key, room.now()),
-    lookAgainSeconds: soonest([lookAgain(call, startedAt, room.looks, room.now()), room.doubts.lookAgain(lack, since)]),
+/**
+ * Reads one call with its legs (section 4.6), and asks for the recordings and transcripts that it should have. Before one
+ * that is held is given up, the history is searched for it: what it lists is there, whether or not it can be read.
+ */
+export function createCallReader(lister: CallLister): TargetReader {
+  return async (claim, room, signal) => {
+    const answer = await room.service.calls.get(claim.key, { signal }).catch(async (error: unknown) => {
+      const isMissing = error instanceof ServiceError && error.code === 'not_found' && isLastMiss(claim);
+      if (isMissing && (await isListed(claim.key, lister, room, signal))) return undefined;
+      throw error;
+    });
+    if (answer === undefined) return { unshown: 'the history lists the call, and three spaced reads did not find it' };
+    room.onAnswer('calls.get', answer);
+    const call = answer.data;
+    const held = await room.heldCall(claim.key);
+    const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
+    const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
+    const lack = room.doubts.weigh('calls.get', answer.lacking);
+    return {
+      finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
+      followUps: artefactsOf(call, held, claim.key, room.now()),
+      lookAgainSeconds: soonest([
+        lookAgain(call, startedAt, room.looks, room.now()),
+        room.doubts.lookAgain(lack, since),
+      ]),
+    };
   };
-};
+}
+
+/** Whether the history lists a call that is held, at the second that it began in. */
+async function isListed(
+  callId: string,
+  lister: CallLister,
+  { heldCall }: Pick<ReadingRoom, 'heldCall'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const held = await heldCall(callId);
+  if (held === undefined) return false;
+  const second = Math.floor(Number(held.startedAt) / 1_000);
+  const { calls } = await lister.list({ from: second, to: second + 1 }, async () => undefined, signal);
+  return calls.has(callId);
+}
 
 /** So long after its end, a call that is hinted at again may have got a recording that no look found. */
 const recordingsCanComeMs = 86_400_000;

@@ -5,6 +5,8 @@ import type { ArtefactState } from './artefacts.ts';
 /** What the mirror holds of a call that decides what else to read of it. */
 export interface HeldCall {
   readonly isRecorded: boolean | null;
+  /** The start, else the second in the call id. */
+  readonly startedAt: Date;
   /** The end, else the start, else the second in the call id. */
   readonly endedAt: Date;
   readonly firstSeenAt: Date;
@@ -45,7 +47,7 @@ async function heldCalls(db: Database, callIds: readonly string[]): Promise<Map<
   const rows = await hotQuery<HeldCall & { callId: string }>(
     db,
     `select call_id as "callId", is_recorded as "isRecorded", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
-       first_seen_at as "firstSeenAt",
+       coalesce(started_at, to_timestamp(call_epoch)) as "startedAt", first_seen_at as "firstSeenAt",
        transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
        coalesce(transcript_count, 0) as "transcriptCount"

@@ -1,0 +1,103 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { apiKey, createService } from '../../src/service/client.ts';
+import { recordHours } from '../../src/sync/coverage/coverage.ts';
+import { createCallLister } from '../../src/sync/coverage/listing.ts';
+import { mirrorSpan } from '../../src/sync/coverage/mirroring.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+import { type Asked, notFound, type Reply } from '../world/service.ts';
+import { callId, shownCall } from './call-service.ts';
+import { openDesk } from './desk.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.coverage, warehouse.calls, warehouse.call_legs'));
+
+/** A service whose search lists a call or not, and that never shows it by itself. */
+async function withUnshownCall() {
+  const id = callId(7_200);
+  const began = Number(id.split('.')[0]);
+  const hour = began - (began % 3_600);
+  const { legs, ...row } = shownCall(id, { endTime: new Date((began + 30) * 1_000).toISOString() });
+  const desk = await openDesk(database);
+  const client = createService({ baseUrl: desk.service.url, credential: apiKey('key'), log: captureLog().log });
+  let search: (within: boolean) => Reply = () => ({ data: { total: 0, calls: [] } });
+  desk.service.answer = ({ path, body }: Asked) => {
+    if (path !== '/calls/search') return notFound;
+    const { start, end } = JSON.parse(body) as { start: number; end: number };
+    return search(start <= began && began <= end);
+  };
+  const lists = (isListed: boolean) => {
+    search = (within) => ({ data: isListed && within ? { total: 1, calls: [row] } : { total: 0, calls: [] } });
+  };
+  const fails = (status: number, error: string) => {
+    search = () => ({ error, status });
+  };
+  /** Compares the hour of the call; answers with its state, and whether the call is owed a read since. */
+  async function compare() {
+    const parts = { db: database.db, pauses: { activeMs: 0, refusedMs: 0 }, onRings: () => undefined };
+    const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
+    const span = { from: hour, to: hour + 3_600 };
+    const { calls, doubt } = await mirrorSpan(parts, lister, span, { readWith: 0, isWatched: true }, undefined);
+    await database.db.transaction().execute((tx) => recordHours(tx, { hours: [hour], calls, doubt }));
+    return database.value('select state from ops.coverage where from_at = to_timestamp($1)', hour);
+  }
+  const readThrice = async () => {
+    const turns = [await desk.read('call', id)];
+    for (let at = 0; at < 2; at += 1) {
+      await desk.pass({ kind: 'call', key: id });
+      turns.push(await desk.turn('call', id));
+    }
+    return turns;
+  };
+  const isHeld = () => database.value('select deleted_at is null from warehouse.calls where call_id = $1', id);
+  const [settled, owed] = ['state', 'dirty_version > clean_version'].map(
+    (what) => () => database.value(`select ${what} from ops.sync_targets where kind = 'call' and key = $1`, id),
+  ) as [() => Promise<unknown>, () => Promise<unknown>];
+  return { id, desk, lists, fails, compare, readThrice, isHeld, settled, owed, client };
+}
+
+test('a call that the history lists, and that is never found by itself, stays held and its hour proven', async () => {
+  const { desk, lists, compare, readThrice, isHeld, settled, owed, client } = await withUnshownCall();
+  lists(true);
+  expect(await compare()).toBe('proven');
+  expect(await owed()).toBe(true);
+  expect(await readThrice()).toEqual(['later', 'later', 'gone']);
+  expect([await isHeld(), await settled(), await owed()]).toEqual([true, 'gone', false]);
+  const asked = desk.service.asked.length;
+  expect(await compare()).toBe('proven');
+  expect(desk.service.asked.length).toBe(asked + 1);
+  expect([await isHeld(), await owed()]).toEqual([true, false]);
+  await client.close();
+});
+
+test('a call that is neither found nor listed any more is gone', async () => {
+  const { lists, compare, readThrice, isHeld, client } = await withUnshownCall();
+  lists(true);
+  await compare();
+  lists(false);
+  expect(await readThrice()).toEqual(['later', 'later', 'gone']);
+  expect(await isHeld()).toBe(false);
+  await client.close();
+});
+
+test('a call that is not found is not gone before the history could be asked', async () => {
+  const { id, desk, lists, fails, compare, readThrice, isHeld, client } = await withUnshownCall();
+  lists(true);
+  await compare();
+  fails(500, 'internal_error');
+  expect(await readThrice()).toEqual(['later', 'later', 'later']);
+  expect(await isHeld()).toBe(true);
+  lists(false);
+  await desk.pass({ kind: 'call', key: id });
+  expect(await desk.turn('call', id)).toBe('gone');
+  expect(await isHeld()).toBe(false);
+  await client.close();
+});
+
+test('a call that was never held is not searched for', async () => {
+  const { desk, readThrice, client } = await withUnshownCall();
+  expect(await readThrice()).toEqual(['later', 'later', 'gone']);
+  expect(desk.service.asked.map(({ path }) => path)).not.toContain('/calls/search');
+  await client.close();
+});
