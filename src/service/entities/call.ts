@@ -35,11 +35,17 @@ export type CallSummary = Entity<typeof summaryShape, 'id'>;
 
 export const callSummary = fields(summaryShape, { identity: ['id'] });
 
+/** What a service may leave out where it is zero or false. */
+export const countsAndFlags = [
+  ...(['statusCode', 'durationSeconds', 'talkTimeSeconds'] as const),
+  ...(['transferred', 'abandoned', 'recorded', 'repeated'] as const),
+];
+
 /** A call that has not ended says as much as one that has, but for its end; who called whom is empty text, not nothing. */
 const always = [
-  ...(['direction', 'status', 'statusCode', 'startTime', 'durationSeconds', 'talkTimeSeconds'] as const),
+  ...countsAndFlags,
+  ...(['direction', 'status', 'startTime', 'legs'] as const),
   ...(['callerType', 'callerNumber', 'calledType', 'calledNumber', 'dialledNumber'] as const),
-  ...(['transferred', 'abandoned', 'recorded', 'repeated', 'legs'] as const),
 ];
 
 // The specification names `bridgedFromCallId` alone. The rest are a call's own names, read where a leg has them; its

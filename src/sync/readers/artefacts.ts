@@ -23,7 +23,6 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
   room.onAnswer('calls.recordings', answer);
   const { data: recordings, isComplete } = answer;
   const call = await room.heldCall(claim.key);
-  const lack = room.doubts.weigh('calls.recordings', answer.lacking);
   const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
   const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
   return {
@@ -32,7 +31,7 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
       read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
     },
     followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
-    lookAgainSeconds: soonest([lookAgainSeconds, room.doubts.lookAgain(lack, firstHad(claim, call))]),
+    lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
   };
 };
 
@@ -42,7 +41,6 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   room.onAnswer('calls.transcripts', answer);
   const { data: transcripts, isComplete } = answer;
   const call = await room.heldCall(claim.key);
-  const lack = room.doubts.weigh('calls.transcripts', answer.lacking);
   const analysed = transcripts.filter(isAnalysed).length;
   const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
   const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
@@ -52,7 +50,7 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
       read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
     },
     followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
-    lookAgainSeconds: soonest([lookAgainSeconds, room.doubts.lookAgain(lack, firstHad(claim, call))]),
+    lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
   };
 };
 
@@ -85,7 +83,19 @@ interface LooksAhead {
 
 function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
-  return { next: nextLook(looks, endedAt, now()), forMore: nextLook(looksForMore(looks), endedAt, now()) };
+  return {
+    next: nextLook(looksFor(call, looks), endedAt, now()),
+    forMore: nextLook(looksForMore(looks), endedAt, now()),
+  };
+}
+
+/**
+ * Fewer looks than all while nothing is found, and nothing says whether the call was recorded: many services leave that
+ * out where it was not. What nobody answered hardly ever was.
+ */
+function looksFor(call: HeldCall | undefined, looks: readonly number[]): readonly number[] {
+  if (call === undefined || call.isRecorded !== null || call.recordingCount > 0) return looks;
+  return call.isMissed ? looks.slice(0, 1) : [...new Set([...looksForMore(looks), ...looks.slice(-1)])];
 }
 
 /** Every other look of the schedule's beginning: by default after a minute, five, and an hour. */
@@ -96,6 +106,16 @@ function looksForMore(looks: readonly number[]): number[] {
 /** An analysis that is not through can list its transcript before there is anything in it. */
 function isAnalysed({ segments, shortSummary }: Transcript): boolean {
   return segments === undefined || segments.length > 0 || shortSummary !== undefined;
+}
+
+function lookForLacking(
+  claim: Claim,
+  call: HeldCall | undefined,
+  { doubts }: ReadingRoom,
+  { lacking }: { readonly lacking: readonly string[] },
+): number | undefined {
+  const since = firstHad(claim, call);
+  return doubts.lookAgainAt({ operation: `calls.${claim.kind}`, key: claim.key, lacking, since });
 }
 
 /** When a call's artefacts could first be had: after its end, and when the call was met, in a back-fill long after. */

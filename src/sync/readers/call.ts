@@ -24,13 +24,13 @@ export function createCallReader(lister: CallLister): TargetReader {
     const held = await room.heldCall(claim.key);
     const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
     const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
-    const lack = room.doubts.weigh('calls.get', answer.lacking);
+    const { lacking } = answer;
     return {
       finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
       followUps: artefactsOf(call, held, claim.key, room.now()),
       lookAgainSeconds: soonest([
         lookAgain(call, startedAt, room.looks, room.now()),
-        room.doubts.lookAgain(lack, since),
+        room.doubts.lookAgainAt({ operation: 'calls.get', key: claim.key, lacking, since }),
       ]),
     };
   };

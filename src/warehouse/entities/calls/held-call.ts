@@ -5,6 +5,7 @@ import type { ArtefactState } from './artefacts.ts';
 /** What the mirror holds of a call that decides what else to read of it. */
 export interface HeldCall {
   readonly isRecorded: boolean | null;
+  readonly isMissed: boolean;
   /** The start, else the second in the call id. */
   readonly startedAt: Date;
   /** The end, else the start, else the second in the call id. */
@@ -46,7 +47,8 @@ export function createHeldCalls(db: Database): HeldCalls {
 async function heldCalls(db: Database, callIds: readonly string[]): Promise<Map<string, HeldCall>> {
   const rows = await hotQuery<HeldCall & { callId: string }>(
     db,
-    `select call_id as "callId", is_recorded as "isRecorded", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
+    `select call_id as "callId", is_recorded as "isRecorded",
+       status is not distinct from 'missed' as "isMissed", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
        coalesce(started_at, to_timestamp(call_epoch)) as "startedAt", first_seen_at as "firstSeenAt",
        transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
