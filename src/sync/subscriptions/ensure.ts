@@ -40,7 +40,7 @@ export interface SubscriptionParts {
  * address, enables and retypes it by PUT, and else creates one; one that was created here and points elsewhere gets its
  * address back; several of ours for one address are reduced to one. Other people's subscriptions are never touched. What
  * the service refuses is answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look
- * is noted as a gap. Rejects when the service cannot be asked at present.
+ * is noted as a gap. Rejects when the service cannot be asked at present, after it was asked for each type.
  */
 export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
   // Two receivers that look together must not both find an address missing.
@@ -61,16 +61,19 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const spelling = await readSpellings(service);
   const ensured: Ensured[] = [];
-  try {
-    for (const type of wantedTypes) {
-      const url = hookUrl(publicUrl, secret, type);
+  const failures: unknown[] = [];
+  for (const type of wantedTypes) {
+    const url = hookUrl(publicUrl, secret, type);
+    try {
       ensured.push(await ensureOne(parts, listed, known.get(type), { type, spelled: spelling(type), url }));
+    } catch (error) {
+      failures.push(error);
     }
-  } finally {
-    // What was repaired lost deliveries, whether or not the next one can be looked at.
-    for (const each of changedOf(ensured)) tell(parts, each);
-    await recordSubscriptions(db, ensured);
   }
+  // What was repaired lost deliveries, whether or not all could be looked at.
+  for (const each of changedOf(ensured)) tell(parts, each);
+  await recordSubscriptions(db, ensured);
+  if (failures.length > 0) throw failures[0];
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));

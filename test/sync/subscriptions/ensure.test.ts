@@ -113,6 +113,22 @@ test('a repair is remembered with its gap, though the service fails on the next 
   expect(await database.value('select reason from ops.gaps')).toContain('AccountSMS was disabled');
 });
 
+test('one that cannot be created keeps no other from being enabled', async () => {
+  await ensure();
+  await database.query('truncate ops.gaps');
+  const all = (await service.webhooks.list()).data;
+  const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
+  await service.webhooks.remove(idOf('AccountSMS'));
+  await service.webhooks.disable(idOf('AccountEndedCalls'));
+  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['createWebhook'] }] });
+  await expect(ensure()).rejects.toThrow('webhooks.create');
+  sandbox.faults({});
+  expect(await listed()).toContainEqual({ id: idOf('AccountEndedCalls'), type: 'AccountEndedCalls', enabled: true });
+  expect(await database.query('select reason from ops.gaps')).toEqual([
+    { reason: 'the webhook subscription of AccountEndedCalls was disabled' },
+  ]);
+});
+
 test('a repair whose process dies before it is noted leaves its gap to the next look', async () => {
   await ensure();
   await database.query('truncate ops.gaps');
