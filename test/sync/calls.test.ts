@@ -1,43 +1,15 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { queueSettings } from '../../config/queues.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
-import { callId, callService, type ShownCall, shownCall, shownRecording, shownTranscript } from './call-service.ts';
-import { type DeskOptions, openDesk } from './desk.ts';
+import { callDesk, whole } from './call-desk.ts';
+import { callId, callService, shownCall, shownRecording, shownTranscript } from './call-service.ts';
+import { openDesk } from './desk.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
-async function withCall(shown: (id: string) => ShownCall, options: DeskOptions & { secondsAgo?: number } = {}) {
-  const id = callId(options.secondsAgo);
-  const calls = new Map([[id, shown(id)]]);
-  const desk = await openDesk(database, options);
-  desk.service.answer = callService(calls);
-  const shows = (change: ShownCall) => void calls.set(id, { ...calls.get(id), ...change });
-  const vanishes = () => void calls.delete(id);
-  /** Reads the call and all that follows from it, until nothing is owed or only later looks are. */
-  const readOnce = async () => {
-    await desk.read('call', id);
-    await desk.turn('recordings', id);
-    await desk.turn('transcripts', id);
-  };
-  return { id, desk, shows, vanishes, readOnce };
-}
-
-async function states(id: string) {
-  const [row] = await database.query(
-    `select recordings_state as recordings, recording_count, transcripts_state as transcripts, transcript_count
-     from warehouse.calls where call_id = $1`,
-    id,
-  );
-  return row;
-}
-
-const whole = (id: string): ShownCall => ({
-  call: { data: shownCall(id) },
-  recordings: { data: [shownRecording(id)] },
-  transcripts: { data: [shownTranscript(Number(id.split('.')[1]), id)] },
-});
+const { withCall, states } = callDesk(database);
 
 let later = 0;
 /** A clock that the test moves, in seconds. */
@@ -146,162 +118,6 @@ test('a transcript of a call that was never read has the call read', async () =>
   await desk.turn('recordings', id);
   await desk.turn('transcripts', id);
   expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
-});
-
-describe('a transferred call', () => {
-  test('has both recordings and both transcripts mirrored, though the second pair comes later', async () => {
-    later = 0;
-    const { id, desk, readOnce, shows } = await withCall(
-      (own) => ({ ...whole(own), call: { data: shownCall(own, { transferred: 1 }) } }),
-      movable,
-    );
-    await readOnce();
-    const second = callId();
-    const number = Number(id.split('.')[1]);
-    shows({
-      recordings: { data: [shownRecording(id), shownRecording(second)] },
-      transcripts: { data: [shownTranscript(number, id), shownTranscript(number + 500_000, second, { callId: id })] },
-    });
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
-    await desk.pass({ kind: 'transcripts', key: id });
-    await desk.turn('transcripts', id);
-    expect(await states(id)).toMatchObject({ recording_count: 2, transcript_count: 2 });
-    expect(
-      await database.query(
-        `select leg_unique_id, leg_pairing from warehouse.transcripts where call_id = $1 order by transcript_id`,
-        id,
-      ),
-    ).toEqual([
-      { leg_unique_id: id, leg_pairing: 'exact' },
-      { leg_unique_id: second, leg_pairing: 'exact' },
-    ]);
-  });
-
-  test('keeps the call that was asked for beside the call id of its leg', async () => {
-    const { id, readOnce } = await withCall((own) => ({
-      ...whole(own),
-      recordings: { data: [shownRecording(own, { callId: '1700000000.77' })] },
-    }));
-    await readOnce();
-    expect(
-      await database.query('select call_id, leg_call_id from warehouse.recordings where call_id = $1', id),
-    ).toEqual([{ call_id: id, leg_call_id: '1700000000.77' }]);
-  });
-});
-
-describe('a call of more legs than recordings', () => {
-  const looks = [60, 120, 300, 900, 3_600, 21_600, 86_400];
-  const legsOf = (id: string) => [{ uniqueId: id }, { uniqueId: `${id}1`, bridgedFromCallId: id }];
-  const second = (id: string) => ({
-    recordings: { data: [shownRecording(id), shownRecording(`${id}1`)] },
-    transcripts: {
-      data: [
-        shownTranscript(Number(id.split('.')[1]), id),
-        shownTranscript(Number(id.split('.')[1]) + 300_000, `${id}1`, { callId: id }),
-      ],
-    },
-  });
-  const withLegs = (more: object) =>
-    withCall((own) => ({ ...whole(own), call: { data: shownCall(own, { legs: legsOf(own), ...more }) } }), {
-      ...movable,
-      looks,
-    });
-
-  test.each([{ transferred: 0 }, { transferred: undefined }, { transferred: 1, legs: undefined }])(
-    'has its recordings looked for 1, 5 and 60 minutes after its end: %o',
-    async (more) => {
-      later = 0;
-      const { id, desk, readOnce } = await withLegs(more);
-      await readOnce();
-      const asked = () => desk.service.asked.filter(({ path }) => path.endsWith('/recordings')).length;
-      expect(asked()).toBe(1);
-      for (const [at, ended] of [
-        [61, 'mirrored'],
-        [301, 'mirrored'],
-        [3_601, 'mirrored'],
-        [90_000, 'nothing_owed'],
-      ] as const) {
-        later = at;
-        await desk.pass({ kind: 'recordings', key: id });
-        expect(await desk.turn('recordings', id)).toBe(ended);
-      }
-      expect(asked()).toBe(4);
-      expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
-    },
-  );
-
-  test('has a second recording and its transcript found, and is looked at no more', async () => {
-    later = 0;
-    const { id, desk, readOnce, shows } = await withLegs({});
-    await readOnce();
-    shows(second(id));
-    later = 61;
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
-    await desk.turn('transcripts', id);
-    expect(await states(id)).toEqual({
-      recordings: 'complete',
-      recording_count: 2,
-      transcripts: 'complete',
-      transcript_count: 2,
-    });
-    await desk.pass({ kind: 'recordings', key: id });
-    expect(await desk.turn('recordings', id)).toBe('nothing_owed');
-  });
-
-  test.each([
-    ['within a day', 80_000, 'mirrored'],
-    ['later', 90_000, 'nothing_owed'],
-  ] as const)('has its recordings read again when it is hinted at again %s', async (_when, at, ended) => {
-    later = 0;
-    const { id, desk, readOnce, shows } = await withLegs({});
-    await readOnce();
-    later = 4_000;
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
-    shows(second(id));
-    later = at;
-    await desk.read('call', id);
-    expect(await desk.turn('recordings', id)).toBe(ended);
-  });
-});
-
-test('a usual call costs one read of it, of its recordings and of its transcripts, however often it is looked for', async () => {
-  later = 0;
-  const { id, desk, readOnce } = await withCall(whole, {
-    ...movable,
-    looks: [60, 120, 300, 900, 3_600, 21_600, 86_400],
-  });
-  await readOnce();
-  for (const at of [61, 301, 3_601, 86_401]) {
-    later = at;
-    for (const kind of ['call', 'recordings', 'transcripts'] as const) {
-      await desk.pass({ kind, key: id });
-      expect(await desk.turn(kind, id)).toBe('nothing_owed');
-    }
-  }
-  expect(desk.service.asked).toHaveLength(3);
-});
-
-test('a transcript without a word or a summary is pending while looks remain', async () => {
-  later = 0;
-  const number = (id: string) => Number(id.split('.')[1]);
-  const { id, desk, readOnce, shows } = await withCall(
-    (own) => ({ ...whole(own), transcripts: { data: [shownTranscript(number(own), own, { segments: [] })] } }),
-    movable,
-  );
-  await readOnce();
-  expect(await states(id)).toMatchObject({ transcripts: 'pending', transcript_count: 1 });
-  shows({ transcripts: { data: [shownTranscript(number(id), id, { segments: [], shortSummary: 'A greeting' })] } });
-  later = 61;
-  await desk.pass({ kind: 'transcripts', key: id });
-  await desk.turn('transcripts', id);
-  expect(await states(id)).toMatchObject({ transcripts: 'complete' });
-  shows({ transcripts: { data: [shownTranscript(number(id), id, { segments: [] })] } });
-  later = 121;
-  await desk.read('transcripts', id);
-  expect(await states(id)).toMatchObject({ transcripts: 'complete' });
 });
 
 test('call ids that are answered as bare numbers keep every digit', async () => {
