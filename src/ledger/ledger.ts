@@ -33,7 +33,7 @@ export interface LedgerTiming {
   readonly leaseMs: number;
   /** For the whole answer to a send; well within the lease. */
   readonly answerMs: number;
-  /** Whoever stood still for so long between the commit of the dispatch and the first byte sends nothing. */
+  /** From the beginning of the dispatch to the first byte: whoever stood still for longer sends nothing. Well within the lease. */
   readonly stallMs: number;
   /** After a dispatch whose outcome is unknown, when its thread is read; after the last, a person is asked. */
   readonly looksMs: readonly number[];

@@ -15,7 +15,8 @@ export type ErrorCode =
   | 'unsupported'
   | 'redirect'
   | 'unexpected_status'
-  | 'aborted';
+  | 'aborted'
+  | 'stalled';
 
 /**
  * What the caller should do: try again later unchanged (`retry`), see to the credential, ask for a scope or a
@@ -43,6 +44,7 @@ const adviceFor: Record<ErrorCode, Advice> = {
   redirect: 'retry',
   unexpected_status: 'retry',
   aborted: 'retry',
+  stalled: 'retry',
 };
 
 export interface ErrorDetails {

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
@@ -67,4 +70,66 @@ test('a process killed while the service works on its request leaves a send that
   await ledger.pass(sendId);
   expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
   expect(await ledger.texts(number)).toHaveLength(1);
+});
+
+/** Keeps every commit of a dispatch waiting at the database until it is released. */
+async function holdDispatches(): Promise<{ isWaiting(): Promise<boolean>; release(): Promise<void> }> {
+  await database.query(`create function ops.wait() returns trigger language plpgsql as $$
+    begin perform pg_advisory_xact_lock_shared(4711); return null; end $$`);
+  await database.query(`create constraint trigger wait after update on ops.sends deferrable initially deferred
+    for each row when (new.state = 'DISPATCHED' and old.state = 'RESERVED') execute function ops.wait()`);
+  const held = Promise.withResolvers<void>();
+  const wanted = Promise.withResolvers<void>();
+  onTestFinished(async () => {
+    await database.query('drop function ops.wait cascade');
+  });
+  const over = database.db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(4711)`.execute(tx);
+    held.resolve();
+    await wanted.promise;
+  });
+  await held.promise;
+  return {
+    async isWaiting() {
+      const waiting =
+        await database.value(`select exists (select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and not l.granted and d.datname = current_database())`);
+      return waiting === true;
+    },
+    async release() {
+      wanted.resolve();
+      await over;
+    },
+  };
+}
+
+test('a process that stands still during the commit of a dispatch lets nothing out when it goes on', async () => {
+  const ledger = await openLedger(database, sandbox);
+  // The unknown outcomes of the tests before may have paused everything.
+  await resumeSends(database.db);
+  const { sendId, line, number } = await ledger.answer();
+  const commits = await holdDispatches();
+  const stallMs = 1_000;
+  const args = [program, database.url, sandbox.url, sandbox.apiKey, 'never', sendId, String(stallMs)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = once(child, 'exit');
+  await expect.poll(commits.isWaiting, { timeout: 60_000 }).toBe(true);
+  child.kill('SIGSTOP');
+  await commits.release();
+  await expect.poll(() => ledger.state(sendId)).toBe('DISPATCHED');
+  await sleep(2 * stallMs);
+
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  await sandbox.emit.sms({ line, number, text: 'STOP', announce: false });
+  await ledger.mirror(line, number);
+  await pauseSends(database.db, 'for good');
+  child.kill('SIGCONT');
+  await ended;
+  expect(await ledger.state(sendId)).toBe('PLANNED stalled');
+  await resumeSends(database.db);
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+  expect(await ledger.state(sendId)).toBe('DENIED gate:opted_out');
+  expect(await ledger.texts(number)).toEqual([]);
 });

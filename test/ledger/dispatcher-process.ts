@@ -5,7 +5,7 @@ import { createThreadLook } from '../../src/sync/thread-look.ts';
 import { createDatabase } from '../../src/warehouse/database.ts';
 
 // A dispatcher in a process of its own, which says where it has arrived, and at the step it was given goes no further.
-const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = ''] = process.argv.slice(2);
+const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = '', stallMs = '5000'] = process.argv.slice(2);
 const log = createLog('silent');
 const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'dispatcher' });
 const service = createService({ baseUrl: apiUrl, credential: apiKey(key), log });
@@ -41,6 +41,7 @@ const dispatcher = createDispatcher({
   mode: 'live',
   pauses,
   onRings,
+  timing: { stallMs: Number(stallMs) },
 });
 await dispatcher.turn(sendId);
 await arrive('settled');

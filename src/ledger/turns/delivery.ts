@@ -40,9 +40,11 @@ export async function deliver(ledger: Ledger, reserved: Reserved): Promise<Deliv
     ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
     return await takeBack(ledger, reserved, 'the thread could not be read');
   }
+  // Before the transaction: whoever stands still during its commit learns of it only when the others have gone on.
+  const mayLeave = within(ledger.timing.stallMs);
   const dispatched = await inTransaction(ledger.db, (tx) => dispatch(tx, ledger, reserved, blocked));
   if (typeof dispatched === 'string') return dispatched;
-  const outcome = await post(ledger, dispatched, performance.now());
+  const outcome = await post(ledger, dispatched, mayLeave);
   return settle(ledger, dispatched, outcome);
 }
 
@@ -93,16 +95,18 @@ async function messagesOf(tx: Transaction, { line, number }: Send): Promise<stri
   return rows.map(({ id }) => id);
 }
 
-/** The one request of a send. */
-async function post({ messages, timing }: Ledger, send: Send, committedAt: number): Promise<Outcome> {
-  if (performance.now() - committedAt > timing.stallMs) {
-    return { kind: 'not_sent', reason: 'stalled', retryAfterMs: undefined, countsAsTry: false };
-  }
+/** Whether so many milliseconds from now are not over. Of two clocks, since one of them rests while a machine sleeps. */
+function within(milliseconds: number): () => boolean {
+  const [running, wall] = [performance.now(), Date.now()];
+  return () => performance.now() - running <= milliseconds && Date.now() - wall <= milliseconds;
+}
+
+/** The one request of a send, which leaves in time or not at all. */
+async function post({ messages, timing }: Ledger, send: Send, mayLeave: () => boolean): Promise<Outcome> {
   try {
     const { line, number, text } = send;
-    return outcomeOfAnswer(
-      await messages.send({ from: line, to: [number], message: text }, { answerMs: timing.answerMs }),
-    );
+    const call = { answerMs: timing.answerMs, mayLeave };
+    return outcomeOfAnswer(await messages.send({ from: line, to: [number], message: text }, call));
   } catch (error) {
     return outcomeOfError(error);
   }

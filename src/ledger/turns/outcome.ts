@@ -49,6 +49,9 @@ export function outcomeOfAnswer({ status, data }: Answer<Sent>): Outcome {
   return { kind: 'unknown', reason: `status ${status} does not fit its answer` };
 }
 
+/** Where the client itself let nothing out. */
+const untried: ReadonlySet<ServiceError['code']> = new Set(['circuit_open', 'aborted', 'stalled']);
+
 /** An error is proof only where the client says so: with an answer of the service itself, or before the first byte. */
 export function outcomeOfError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) {
@@ -58,7 +61,7 @@ export function outcomeOfError(error: unknown): Outcome {
   const reason = status === undefined ? code : `${code} (${status})`;
   if (effect === 'unknown') return { kind: 'unknown', reason };
   if (advice !== 'retry') return { kind: 'rejected', reason };
-  return { kind: 'not_sent', reason, retryAfterMs, countsAsTry: code !== 'circuit_open' && code !== 'aborted' };
+  return { kind: 'not_sent', reason, retryAfterMs, countsAsTry: !untried.has(code) };
 }
 
 /** Dollars, as decimals in JSON, in whole micro-dollars. */

@@ -33,6 +33,8 @@ export interface Sent {
   body?: string | undefined;
   /** Milliseconds for the whole answer, instead of `headersMs` and `answerMs`. */
   answerMs?: number | undefined;
+  /** Asked right before the first byte; on false nothing leaves. */
+  mayLeave?: (() => boolean) | undefined;
   /** A connection of its own: an idle one that the service is just closing would leave the effect in doubt. */
   isAlone?: boolean;
 }
@@ -68,16 +70,19 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
   const [shared, alone] = [sharing.compose(watchSending), lonely.compose(watchSending)];
 
   async function exchange(sent: Sent, signal: AbortSignal | undefined): Promise<Received> {
-    const { operation, method, path, headers, body, answerMs = limits.answerMs } = sent;
+    const { operation, method, path, headers, body, answerMs = limits.answerMs, mayLeave } = sent;
     const cut = new AbortController();
     let clock: NodeJS.Timeout | undefined;
     let isSent = false;
     let isLate = false;
+    let isStalled = false;
     let status: number | undefined;
     const onAbort = (): void => cut.abort();
     const onSending = (): boolean => {
       // Whatever the connection pool makes of a broken connection: no request is written twice.
       if (isSent) return false;
+      isStalled = mayLeave?.() === false;
+      if (isStalled) return false;
       isSent = true;
       // Time in the queue for a connection is ours, not the service's.
       clock = setTimeout(() => {
@@ -109,6 +114,9 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
       return { status, header, body: await decode(raw, header('content-encoding') ?? '', limits.bodyBytes) };
     } catch (error) {
       if (signal?.aborted) throw aborted(operation, signal, isSent);
+      if (isStalled && !isSent) {
+        throw new ServiceError('stalled', 'it was too late to let it leave', { operation, effect: 'none' });
+      }
       const late = isLate ? answerMs : undefined;
       throw failure(error, { operation, status, isSent, lateAfterMs: late });
     } finally {
@@ -137,7 +145,7 @@ function watchSending(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
       onRequestStart(controller, context) {
         const isAllowed = (options as WatchedOptions).onSending();
         handler.onRequestStart?.(controller, context);
-        if (!isAllowed) controller.abort(new Error('it was about to be written twice'));
+        if (!isAllowed) controller.abort(new Error('it must not be written, or not twice'));
       },
       onRequestUpgrade: (...event) => handler.onRequestUpgrade?.(...event),
       onResponseStart: (...event) => handler.onResponseStart?.(...event),

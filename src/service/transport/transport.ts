@@ -18,6 +18,12 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Milliseconds for each whole answer, from the first byte sent, instead of `headersMs` and `answerMs` of the limits. */
   answerMs?: number;
+  /**
+   * Asked when the connection stands, right before the first byte: on false nothing leaves, the call rejects with
+   * `stalled`, and nothing is counted against the service. For what must not leave late, however long the credential and
+   * the connection took.
+   */
+  mayLeave?: () => boolean;
 }
 
 /** One operation of the API: what is sent, and how its `data` is read. */
@@ -135,12 +141,12 @@ export function createTransport(parts: TransportParts): Transport {
 
   async function tryOnce<T>(
     operation: Operation<T>,
-    { signal, answerMs }: CallOptions,
+    { signal, answerMs, mayLeave }: CallOptions,
     attempt: number,
     credential: string,
     isAlone = false,
   ): Promise<Answer<T>> {
-    const request = { ...toRequest(operation, credential), answerMs, isAlone };
+    const request = { ...toRequest(operation, credential), answerMs, mayLeave, isAlone };
     const permit = circuit.enter();
     if ('retryAfterMs' in permit) {
       const details = { operation: operation.name, effect: 'none', retryAfterMs: permit.retryAfterMs } as const;
@@ -170,7 +176,7 @@ export function createTransport(parts: TransportParts): Transport {
         throw error;
       }
       status ??= error.status;
-      if (error.code === 'aborted') permit.abandoned();
+      if (error.code === 'aborted' || error.code === 'stalled') permit.abandoned();
       else if (isHostFailure(error)) permit.failed(error.retryAfterMs);
       else permit.succeeded();
       tell(error.code);

@@ -141,6 +141,23 @@ test('a send that its caller gives up may have happened once it left', async () 
   expect(posts).toHaveLength(1);
 });
 
+test('a send that may not leave any more once the credential and the connection are there has not left', async () => {
+  let isLate = false;
+  const credential: Credential = {
+    async authorization() {
+      isLate = true;
+      return 'Bearer late';
+    },
+    renew: async () => false,
+  };
+  const { url, posts } = await countPosts((socket) => socket.end());
+  const { messages, circuit } = open(url, { credential, circuit: { failures: 1 } });
+  const error = await refusalOf(messages.send(request, { mayLeave: () => !isLate }));
+  expect(error).toMatchObject({ code: 'stalled', advice: 'retry', effect: 'none' });
+  expect(posts).toEqual([]);
+  expect(circuit.state().state).toBe('closed');
+});
+
 test('a send takes a connection of its own: an idle one might close under it', async () => {
   const opened: string[][] = [];
   const { url } = await listenTcp((socket) => {
