@@ -5,6 +5,7 @@ import { type Delivered, deliver } from './turns/delivery.ts';
 import { linkMessages } from './turns/links.ts';
 import { prepare } from './turns/preparation.ts';
 import { leaseOver, reconcile } from './turns/reconcile.ts';
+import { releaseAllSuperseded } from './turns/superseded.ts';
 import { sweepSends } from './turns/sweep.ts';
 
 export type SendTurn =
@@ -24,7 +25,10 @@ export type SendTurn =
 export interface Dispatcher {
   /** Takes one send as far as it goes now. Rejects when the database cannot be reached; the sweep then rings again. */
   turn(sendId: string): Promise<SendTurn>;
-  /** Up to so many sends that are due, for their bells to be rung; also expires, and links messages to their sends. */
+  /**
+   * Up to so many sends that are due, for their bells to be rung; also links messages to their sends, and gives back what
+   * superseded sends had reserved.
+   */
   sweep(most: number): Promise<string[]>;
   /** Sweeps and takes all turns, until nothing is due. For whoever has no queue. */
   round(): Promise<number>;
@@ -58,6 +62,7 @@ export function createDispatcher(parts: LedgerParts): Dispatcher {
 
   async function sweep(most: number): Promise<string[]> {
     await linkMessages(ledger);
+    await releaseAllSuperseded(ledger.db);
     return sweepSends(ledger.db, most, ledger.timing.lostAfterMs);
   }
 

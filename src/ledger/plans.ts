@@ -2,16 +2,18 @@ import { normalizeNumber } from '../numbers.ts';
 import { hotQuery, type Transaction } from '../warehouse/database.ts';
 import { defaultRuleLimits } from './limits.ts';
 import type { SendPlan } from './send.ts';
+import { takeStep } from './transitions.ts';
 
 /**
  * `planned`: the row stands as soon as the transaction commits. `duplicate`: this rule has answered this trigger, or is
- * about to. `thread_busy`: another send of the thread is under way, and nothing was planned.
+ * about to. `thread_busy`: another send of the thread and the mode is under way, and nothing was planned.
  */
 export type Planned = 'planned' | 'duplicate' | 'thread_busy';
 
 /**
- * Plans a send, in the transaction of the decision. It waits only for transactions that plan for the same thread. A send
- * that still waits for its turn on an older trigger gives way to one on a newer: its answer would come too late.
+ * Plans a send, in the transaction of the decision. It waits only for transactions at sends of the same thread, never for a
+ * budget. A send on an older trigger of which nothing can have left gives way to one on a newer: its answer would come too
+ * late. A dry run and what goes out live are not in each other's way.
  */
 export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned> {
   const { rule, ruleVersion, trigger, text, mode, limits = {} } = plan;
@@ -19,7 +21,7 @@ export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned
   const number = normalizeNumber(plan.number);
   const key = [rule, line, number, trigger.kind, trigger.id];
   if (await isPlanned(tx, key)) return 'duplicate';
-  await supersede(tx, line, number, trigger);
+  await supersede(tx, { line, number, trigger, mode });
   const planned = await hotQuery(
     tx,
     `with planned as (
@@ -53,19 +55,23 @@ async function isPlanned(tx: Transaction, key: readonly string[]): Promise<boole
   return held.length > 0;
 }
 
-async function supersede(tx: Transaction, line: string, number: string, trigger: SendPlan['trigger']): Promise<void> {
-  await hotQuery(
+/**
+ * Of PLANNED and HELD nothing has left, of RESERVED neither: the fence keeps its worker from the dispatch. What it had
+ * reserved is left to the workers: budgets are theirs, and this transaction may hold many threads.
+ */
+async function supersede(
+  tx: Transaction,
+  { line, number, trigger, mode }: Pick<SendPlan, 'line' | 'number' | 'trigger' | 'mode'>,
+): Promise<void> {
+  const older = await hotQuery<{ send_id: string; fence: number }>(
     tx,
-    `with old as (
-       select send_id, state from ops.sends
-       where line = $1 and number = $2 and state in ('PLANNED', 'HELD')
-         and trigger_at <= $3 and (trigger_kind, trigger_id) <> ($4, $5) for update
-     ), gone as (
-       update ops.sends s set state = 'DENIED', reason = 'superseded', settled_at = now() from old
-       where s.send_id = old.send_id returning s.send_id, old.state, s.fence
-     )
-     insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor)
-     select send_id, state, 'DENIED', fence, 'superseded', 'rule' from gone`,
-    [line, number, trigger.at, trigger.kind, trigger.id],
+    `select send_id, fence from ops.sends
+     where line = $1 and number = $2 and mode = $3 and state in ('PLANNED', 'HELD', 'RESERVED')
+       and trigger_at <= $4 and (trigger_kind, trigger_id) <> ($5, $6) for update`,
+    [line, number, mode, trigger.at, trigger.kind, trigger.id],
   );
+  for (const { send_id: sendId, fence } of older) {
+    const step = { sendId, from: ['PLANNED', 'HELD', 'RESERVED'], to: 'DENIED', reason: 'superseded' } as const;
+    await takeStep(tx, { ...step, actor: 'rule', set: { fence: fence + 1 } });
+  }
 }

@@ -11,6 +11,8 @@
  *                                                                                               ▼            ▼
  *                                     the operator settles: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
  *
+ * A send on a newer trigger takes the place of one that is PLANNED, HELD or RESERVED: this is DENIED, superseded.
+ *
  * A crash leaves PLANNED and HELD as they are; of RESERVED the lease ends, and it is PLANNED again, since no request can
  * have left; of DISPATCHED it ends in UNKNOWN, since one may have. Nothing leads from UNKNOWN back to a request, but the
  * proof that none left, from the very try that made it.

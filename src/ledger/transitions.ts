@@ -9,7 +9,7 @@ export interface Step {
   readonly fence?: number;
   readonly to: SendState;
   readonly reason?: string | undefined;
-  readonly actor?: 'worker' | 'operator';
+  readonly actor?: 'rule' | 'worker' | 'operator';
   /** When it is to be looked at next, from now. Default: as it is. */
   readonly dueInMs?: number;
   readonly set?: Readonly<Partial<Record<Settable, unknown>>>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { openLedger } from './ledger-world.ts';
+import { openLedger, type PlannedSend } from './ledger-world.ts';
 
 const database = await migratedDatabase();
 const sandbox = await createSandbox({ calls: 0, threads: 0 });
@@ -83,6 +83,73 @@ test('a send that waits gives way to one on a newer trigger', async () => {
   expect(second.planned).toBe('planned');
   expect(await ledger.state(first.sendId)).toBe('DENIED superseded');
   expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+});
+
+test('a send that is reserved gives way too, and its worker lets nothing out', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const limits = { quietHours: 'none', perThread: 1 } as const;
+  const sentAt = new Date(Date.now() - 3_000).toISOString();
+  const first = await ledger.answer({ limits }, { sentAt });
+  const { number } = first;
+  let second: PlannedSend | undefined;
+  const interrupted = await openLedger(database, sandbox, {
+    look: async (thread) => {
+      const isWhole = await ledger.parts.look(thread);
+      second = await ledger.answer({ number, limits }, { text: 'And tomorrow?' });
+      return isWhole;
+    },
+  });
+  expect(await interrupted.dispatcher.turn(first.sendId)).toBe('lost');
+  expect(second?.planned).toBe('planned');
+  expect(await ledger.state(first.sendId)).toBe('DENIED superseded');
+  // What the first had reserved of the thread's only send is the second's to use.
+  expect(await ledger.dispatcher.turn(second?.sendId ?? '')).toBe('sent');
+  expect(posts()).toBe(1);
+  expect(await budget()).toEqual([{ sends_count: 1, reserved_micros: 0, spent_micros: 10_000 }]);
+});
+
+test('what a superseded send had reserved is given back when nothing comes of the other', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
+  const hung = await openLedger(database, sandbox, { look: () => new Promise(() => undefined) });
+  void hung.dispatcher.turn(first.sendId);
+  await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
+  const second = await ledger.answer({ number: first.number }, { text: 'STOP' });
+  expect(second.planned).toBe('planned');
+  expect(await ledger.dispatcher.turn(second.sendId)).toBe('denied');
+  await ledger.dispatcher.sweep(10);
+  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+  await ledger.dispatcher.sweep(10);
+  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+});
+
+test('a send whose request may have left does not give way', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
+  const dead = await openLedger(database, sandbox, { messages: { send: () => new Promise(() => undefined) } });
+  void dead.dispatcher.turn(first.sendId);
+  await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
+  const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
+  expect(second.planned).toBe('thread_busy');
+  expect(await ledger.state(first.sendId)).toBe('DISPATCHED');
+});
+
+test('a rule on trial keeps nothing back: not a live answer to the same text, nor one that waits', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const trial = await ledger.answer({ rule: 'trial', mode: 'dry-run' });
+  const { line, number, triggerId } = trial;
+  const trigger = { kind: 'message', id: triggerId, at: new Date() } as const;
+  const plan = { line, number, text: 'x', trigger, limits: { quietHours: 'none' } } as const;
+  expect(await ledger.plan({ ...plan, rule: 'live', mode: 'live' })).toBe('planned');
+  const later = { ...trigger, id: '999999999', at: new Date(Date.now() + 5_000) };
+  expect(await ledger.plan({ ...plan, rule: 'trial', mode: 'dry-run', trigger: later })).toBe('planned');
+  expect(await database.query('select rule, state, reason from ops.sends order by planned_at')).toEqual([
+    { rule: 'trial', state: 'DENIED', reason: 'superseded' },
+    { rule: 'live', state: 'PLANNED', reason: null },
+    { rule: 'trial', state: 'PLANNED', reason: null },
+  ]);
+  await ledger.dispatcher.round();
+  expect(await ledger.texts(number)).toEqual(['x']);
 });
 
 test('many workers at one send let it out once', async () => {

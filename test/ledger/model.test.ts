@@ -57,8 +57,9 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
   async function intend(at: number): Promise<void> {
     const line = lines[at % lines.length]?.number ?? '';
     const number = `1212${String(2_000_000 + at)}`;
+    const own = { quietHours: 'none', humanMinutes: 0, maxAgeSeconds: 86_400 } as const;
     const answered = await ledger.answer(
-      { line, number, text: `Reply ${at}`, limits: { quietHours: 'none', humanMinutes: 0, maxAgeSeconds: 86_400 } },
+      { line, number, text: `Reply ${at}`, limits: own },
       { text: `Question ${at}` },
     );
     // Whoever evaluates the same trigger again, or another rule on it, changes nothing.
@@ -67,6 +68,11 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
     const again = { rule: 'test', line, number, text: `Reply ${at}`, mode: 'live', trigger, limits } as const;
     if (at % 5 === 0) expect(await ledger.plan(again)).toBe('duplicate');
     if (at % 7 === 0) await ledger.plan({ ...again, rule: 'other', text: `Other ${at}` });
+    // They write again, wherever the answer to the first text is by then.
+    if (at % 3 === 0) {
+      await sleep(random.between(0, 300));
+      await ledger.answer({ line, number, text: `Later ${at}`, limits: own }, { text: `Another question ${at}` });
+    }
     // A person who writes the very same words must not be taken for the ledger.
     if (at % 11 === 0) {
       setTimeout(
@@ -140,6 +146,7 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
     ...Array.from({ length: sweepers }, sweeps),
     ...Array.from({ length: workers }, works),
   ]);
+  await ledger.dispatcher.sweep(1);
 
   const twice = [...posts.possible].filter(([, requests]) => requests > 1);
   const charges = sandbox.sends(1_000_000).flatMap(({ charge }) => (charge === null ? [] : [charge]));

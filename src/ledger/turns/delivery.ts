@@ -150,9 +150,10 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
         message_type: type ?? 'sms',
         message_id: messageId ?? null,
       };
+      // The switch is locked before the send by everybody.
+      if (unitMicros !== undefined) await noteUnitPrice(tx, unitMicros);
       if (!(await takeStep(tx, { ...step, to: 'SENT', set }))) return 'lost';
       await spend(tx, send, micros ?? send.reservedMicros);
-      if (unitMicros !== undefined) await noteUnitPrice(tx, unitMicros);
       return 'sent';
     }
     case 'skipped':

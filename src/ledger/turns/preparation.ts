@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger.ts';
 import { defaultRuleLimits } from '../limits.ts';
 import { lockSend, type Send } from '../send.ts';
 import { takeStep } from '../transitions.ts';
+import { releaseSuperseded } from './superseded.ts';
 
 /** A send with its budget reserved, and the fence that this made. */
 export interface Reserved {
@@ -34,6 +35,7 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
   if (ledger.mode === 'off') return refuse(tx, send, { kind: 'deny', reason: 'mode_off' });
   if (verdict.kind === 'hold') return refuse(tx, send, verdict);
 
+  if (!isDry) await releaseSuperseded(tx, send);
   const limits = ledger.limits();
   const ofThread = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
   const units = worstSegments(send.text);
