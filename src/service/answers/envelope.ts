@@ -32,6 +32,8 @@ export interface Refusal {
   type: string;
   message: string;
   scope?: string;
+  /** Type and message both came, as the service always writes them. */
+  isWhole: boolean;
 }
 
 /**
@@ -65,7 +67,8 @@ export function readRefusal(body: string): Refusal | undefined {
   if (!isRecord(envelope) || !isRecord(error) || typeof error.type !== 'string') return undefined;
   const message = typeof error.message === 'string' ? error.message : '';
   const scope = [error.scope, envelope.scope].find((value) => typeof value === 'string' && value !== '');
-  return { type: error.type, message, ...(typeof scope === 'string' && { scope }) };
+  const isWhole = typeof error.message === 'string';
+  return { type: error.type, message, isWhole, ...(typeof scope === 'string' && { scope }) };
 }
 
 function parse(text: string): unknown {

@@ -26,7 +26,8 @@ const statuses: Record<number, ErrorCode> = {
 /**
  * Names an answer that is not 2xx (section 7). The error's `type` decides; without the envelope the answer came from
  * something in between, so a 404 is no proof of absence and a 403 no proof of a missing permission. What section 7 lists
- * as refused had no effect; a failure of the service had none where the operation `failsClean`.
+ * as refused had no effect; where the operation `failsClean`, nothing had that came with the whole envelope, whatever its
+ * type: a 4xx is rejected, a 5xx not carried out.
  */
 export function refusal(
   { name: operation, failsClean }: Pick<Operation<unknown>, 'name' | 'failsClean'>,
@@ -47,8 +48,8 @@ export function refusal(
     const message = `a redirect came (${status}) and was not followed; check the base address`;
     return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an odd status came');
   }
+  if (failsClean && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
   if (status >= 500) {
-    if (failsClean && envelope?.type === 'internal_error') details.effect = 'none';
     return new ServiceError('server', said(`the service failed (${status})`, envelope, credential), details);
   }
   if (status === 429) {

@@ -36,7 +36,7 @@ export interface Operation<T> {
   body?: unknown;
   /** Why the service must refuse it: then nothing leaves, and the call rejects with `invalid_request`. */
   fault?: string | undefined;
-  /** A 500 of the service is proof that nothing happened. Section 7 promises it for sends alone. */
+  /** A 4xx or 5xx with the error envelope is proof that nothing happened. Section 7 promises it for sends alone. */
   failsClean?: true;
   /** How its `data` is read; `nothing` where 204 is documented. */
   read: Read<T>;

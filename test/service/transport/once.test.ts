@@ -88,6 +88,13 @@ test.each([
   [422, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
   [429, 'rate_limited', { code: 'rate_limited', advice: 'retry' }],
   [500, 'internal_error', { code: 'server', advice: 'retry' }],
+  [402, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [408, 'a_new_word', { code: 'unexpected_status', advice: 'retry' }],
+  [409, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [413, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [429, 'a_new_word', { code: 'rate_limited', advice: 'retry' }],
+  [500, 'a_new_word', { code: 'server', advice: 'retry' }],
+  [503, 'a_new_word', { code: 'server', advice: 'retry' }],
 ])('a send that the service answers with %i %s is proof that nothing was sent', async (status, type, expected) => {
   const { url, seen } = await listen((response) => refuse(response, status, type, { scope: 'sms:send' }));
   const error = await refusalOf(open(url, { retry: { tries: 5 } }).messages.send(request));
@@ -95,8 +102,11 @@ test.each([
   expect(seen).toHaveLength(1);
 });
 
-test('only a send is proved not to have happened by a failure of the service', async () => {
-  const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
+test.each([
+  [500, 'internal_error'],
+  [409, 'a_new_word'],
+])('only a send is proved not to have happened by a %i %s of the service', async (status, type) => {
+  const { url, seen } = await listen((response) => refuse(response, status, type));
   const service = open(url);
   const effects = [];
   for (const call of Object.values(onceOnly)) effects.push((await refusalOf(call(service))).effect);
