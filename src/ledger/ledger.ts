@@ -37,7 +37,9 @@ export interface LedgerTiming {
   readonly stallMs: number;
   /** After a dispatch whose outcome is unknown, when its thread is read; after the last, a person is asked. */
   readonly looksMs: readonly number[];
-  /** Before a thread that could not be read is tried again. */
+  /** How long after the last look a thread is still tried that cannot be read whole, before a person is asked. */
+  readonly graceMs: number;
+  /** Before a thread that could not be read is tried again, at the least. */
   readonly pauseMs: number;
   /** Before a send is tried again that provably did not leave. */
   readonly retryMs: readonly number[];
@@ -52,6 +54,7 @@ export const defaultLedgerTiming: LedgerTiming = {
   answerMs: 20_000,
   stallMs: 5_000,
   looksMs: [15_000, minutes, 5 * minutes, 30 * minutes, 120 * minutes, 1_440 * minutes],
+  graceMs: 60 * minutes,
   pauseMs: 15_000,
   retryMs: [5_000, 30_000],
   lostAfterMs: 10_000,

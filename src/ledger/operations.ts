@@ -43,14 +43,20 @@ export async function readSend(
 
 /**
  * The operator's word on a send whose outcome nobody could find out: `SENT` keeps its budget as spent, `NOT_SENT` gives it
- * back. False when it does not need one. Nothing is sent again: for that, a rule plans anew.
+ * back. Also on one that is still looked for (UNKNOWN), where it `isInsisted`. False when it does not need one. Nothing is
+ * sent again: for that, a rule plans anew.
  */
-export function settleByHand(db: Database, sendId: string, to: 'SENT' | 'NOT_SENT'): Promise<boolean> {
+export function settleByHand(
+  db: Database,
+  sendId: string,
+  to: 'SENT' | 'NOT_SENT',
+  { isInsisted = false } = {},
+): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
-    if (send?.state !== 'NEEDS_HUMAN') return false;
+    if (!send || !(send.state === 'NEEDS_HUMAN' || (isInsisted && send.state === 'UNKNOWN'))) return false;
     const set = to === 'NOT_SENT' ? { reserved_micros: 0 } : {};
-    await takeStep(tx, { sendId, from: ['NEEDS_HUMAN'], to, reason: 'settled by hand', actor: 'operator', set });
+    await takeStep(tx, { sendId, from: [send.state], to, reason: 'settled by hand', actor: 'operator', set });
     if (to === 'SENT') await spend(tx, send, send.reservedMicros);
     else await release(tx, send);
     return true;

@@ -42,6 +42,7 @@ export const quickTiming: LedgerTiming = {
   answerMs: 1_500,
   stallMs: 1_000,
   looksMs: [10_000, 20_000, 40_000],
+  graceMs: 60_000,
   pauseMs: 50,
   retryMs: [10, 20],
   lostAfterMs: 500,

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { readControl, resumeSends } from '../../src/ledger/control.ts';
+import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -169,6 +170,80 @@ test('the last look does not count while the thread cannot be read', async () =>
   sandbox.faults({});
   await ledger.pass(sendId);
   expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+});
+
+/** As if so many minutes had passed since the request. */
+async function waitMinutes(sendId: string, minutes: number): Promise<void> {
+  await database.query(
+    `update ops.sends set dispatched_at = dispatched_at - $2 * interval '1 minute', due_at = now() where send_id = $1`,
+    sendId,
+    minutes,
+  );
+}
+
+const unreadable = [
+  { name: 'may not be whole', fault: { kind: 'siblings' } },
+  { name: 'is refused', fault: { kind: 'error', status: 403 } },
+] as const;
+
+test('one message that matches is enough, also where the read may not be whole', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  strike({ kind: 'reset', when: 'after' } as Strike);
+  await ledger.dispatcher.turn(sendId);
+  sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.state(sendId)).toBe('SENT reconciled');
+});
+
+test.each(unreadable)('a thread whose read $name for good is a person’s after some grace', async ({ fault }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  strike({ kind: 'reset', when: 'before' } as Strike);
+  await ledger.dispatcher.turn(sendId);
+  sandbox.faults({ answers: [{ ...fault, operations: ['readThread'] } as AnswerFault] });
+  await waitMinutes(sendId, 1);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  // It is asked the more rarely, the longer it lasts.
+  expect(await database.value(`select due_at > clock_timestamp() + interval '5 seconds' from ops.sends`)).toBe(true);
+  await waitMinutes(sendId, 1);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('needs_human');
+  expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches in a thread that cannot be read whole');
+});
+
+describe('the operator settles', () => {
+  async function unknown(): Promise<{ ledger: LedgerWorld; sendId: string }> {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId } = await ledger.answer();
+    strike({ kind: 'reset', when: 'before' } as Strike);
+    await ledger.dispatcher.turn(sendId);
+    return { ledger, sendId };
+  }
+
+  test('what needs a person, but nothing that is still looked for', async () => {
+    const { ledger, sendId } = await unknown();
+    expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(false);
+    await lookToTheEnd(ledger, sendId);
+    expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(true);
+    expect(await ledger.state(sendId)).toBe('NOT_SENT settled by hand');
+  });
+
+  test.each([
+    { to: 'SENT', money: { sends_count: 1, reserved_micros: 0, spent_micros: 50_000 } },
+    { to: 'NOT_SENT', money: { sends_count: 0, reserved_micros: 0, spent_micros: 0 } },
+  ] as const)('as $to what is still looked for, when insisted on', async ({ to, money }) => {
+    const { ledger, sendId } = await unknown();
+    expect(await settleByHand(database.db, sendId, to, { isInsisted: true })).toBe(true);
+    expect(await ledger.state(sendId)).toBe(`${to} settled by hand`);
+    const [account] = await database.query(
+      `select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets where scope = 'account'`,
+    );
+    expect(account).toEqual(money);
+    await ledger.pass(sendId);
+    expect(await ledger.dispatcher.turn(sendId)).toBe('nothing_due');
+    expect(posts()).toBe(1);
+  });
 });
 
 test('a lease that is over takes a reservation back, and makes a dispatch unknown', async () => {

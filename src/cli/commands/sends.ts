@@ -75,18 +75,24 @@ function costOf({ settledMicros, reservedMicros, state }: Send): string {
 export interface SettleFlags extends Json {
   readonly sent?: boolean;
   readonly notSent?: boolean;
+  readonly force?: boolean;
   readonly yes?: boolean;
 }
 
-/** Settles a send that needs a person; without `yes`, says what that would mean. */
-export function runSettle(sendId: string, { sent, yes = false, json }: SettleFlags): Promise<void> {
+/** Settles a send that needs a person, with `force` one that is still looked for; without `yes`, says what that would mean. */
+export function runSettle(sendId: string, { sent, force = false, yes = false, json }: SettleFlags): Promise<void> {
   const to = sent ? 'SENT' : 'NOT_SENT';
   return inLedger(async (db) => {
     const found = await readSend(db, sendId);
     if (!found) throw noSuch(sendId);
     const { state, reservedMicros } = found.send;
-    const isDone = yes && (await settleByHand(db, sendId, to));
-    if (state !== 'NEEDS_HUMAN' || (yes && !isDone)) {
+    const isDone = yes && (await settleByHand(db, sendId, to, { isInsisted: force }));
+    if (state === 'UNKNOWN' && !force) {
+      throw new CommandFailed(
+        'This send is UNKNOWN: its thread is still looked through. --force settles it all the same.',
+      );
+    }
+    if ((state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') || (yes && !isDone)) {
       throw new CommandFailed(`This send is ${state} and needs nobody's word: only NEEDS_HUMAN is settled by hand.`);
     }
     if (json) return console.log(JSON.stringify({ sendId, state: isDone ? to : state, isDone }));

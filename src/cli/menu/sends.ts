@@ -26,6 +26,7 @@ export function addSends(program: Command): void {
     .description('Your word on a send that needs a person: look into the thread first. Nothing is sent again.')
     .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
     .option('--not-sent', 'it did not')
+    .option('--force', 'also while its thread is still looked through (UNKNOWN)')
     .option('--yes', 'do it; without this, only say what would change')
     .option(...jsonFlag)
     .action((id, options, command: Command) => {

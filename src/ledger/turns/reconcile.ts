@@ -2,7 +2,7 @@ import { normalizeNumber } from '../../numbers.ts';
 import { inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { release, spend } from '../budgets.ts';
 import { holdControl, readSender } from '../control.ts';
-import type { Ledger } from '../ledger.ts';
+import type { Ledger, LedgerTiming } from '../ledger.ts';
 import { lockSend, type Send } from '../send.ts';
 import { takeStep } from '../transitions.ts';
 import { becomeUnknown } from './delivery.ts';
@@ -57,20 +57,15 @@ function same(one: string | null, other: string): boolean {
 }
 
 /**
- * Looks for an UNKNOWN send in its thread. Exactly one match is the send; two or more, or none after the last look, are
- * a person's to decide. Absence is no proof, and nothing is sent again.
+ * Looks for an UNKNOWN send in its thread. Exactly one match is the send, however much of the thread was read; two or
+ * more, or none after the last look, are a person's to decide. A look counts when the thread was read whole; one that never
+ * is goes to a person some time after the last look was due. Absence is no proof, and nothing is sent again.
  */
 export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
   const { db, log, timing } = ledger;
-  const { sendId, line, number } = unknown;
+  const { sendId, number } = unknown;
   const isErased = number.startsWith('erased/');
-  try {
-    const isWhole = isErased || (await ledger.look({ line, number, participants: [] }));
-    if (!isWhole) return await waitForLook(ledger, unknown);
-  } catch (error) {
-    log.info({ err: error, sendId }, 'The thread of an unknown send could not be read; it is tried again');
-    return await waitForLook(ledger, unknown);
-  }
+  const isWhole = isErased || (await lookInto(ledger, unknown));
   const verdict = await inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'UNKNOWN') return 'lost';
@@ -88,9 +83,10 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
       await spend(tx, send, send.reservedMicros);
       return 'sent';
     }
-    const looks = await countLook(tx, send, timing.looksMs);
-    if (matches.length === 0 && looks < timing.looksMs.length && !isErased) return 'unknown';
-    const reason = matches.length > 0 ? `${matches.length} messages match` : 'no message matches';
+    const isOver = isWhole ? (await countLook(tx, send, timing)) || isErased : await waitForRead(tx, send, timing);
+    if (matches.length === 0 && !isOver) return 'unknown';
+    const none = isWhole ? 'no message matches' : 'no message matches in a thread that cannot be read whole';
+    const reason = matches.length > 0 ? `${matches.length} messages match` : none;
     await takeStep(tx, { ...step, to: 'NEEDS_HUMAN', reason });
     return 'needs_human';
   });
@@ -98,8 +94,25 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
   return verdict;
 }
 
-/** Counts the scheduled looks whose time has come, and sets when the next is due. Looks on a hint do not use them up. */
-async function countLook(tx: Transaction, { sendId }: Send, looksMs: readonly number[]): Promise<number> {
+/** Reads the thread; false when the mirror may lack some of it. */
+async function lookInto({ log, look }: Ledger, { sendId, line, number }: Send): Promise<boolean> {
+  try {
+    return await look({ line, number, participants: [] });
+  } catch (error) {
+    log.info({ err: error, sendId }, 'The thread of an unknown send could not be read; it is tried again');
+    return false;
+  }
+}
+
+/**
+ * Counts the scheduled looks whose time has come, and sets when the next is due. Looks on a hint do not use them up. True
+ * after the last.
+ */
+async function countLook(
+  tx: Transaction,
+  { sendId }: Send,
+  { looksMs }: Pick<LedgerTiming, 'looksMs'>,
+): Promise<boolean> {
   const [row] = await query<{ looks: number }>(
     tx,
     `with passed as (
@@ -111,17 +124,26 @@ async function countLook(tx: Transaction, { sendId }: Send, looksMs: readonly nu
      from passed where send_id = $1 returning looks`,
     [sendId, looksMs],
   );
-  return row?.looks ?? 0;
+  return (row?.looks ?? 0) >= looksMs.length;
 }
 
-async function waitForLook({ db, timing }: Ledger, { sendId }: Send): Promise<'unknown'> {
-  await query(
-    db,
-    `update ops.sends set due_at = clock_timestamp() + $2 * interval '1 ms', rung_at = '-infinity', looked_at = clock_timestamp()
-     where send_id = $1 and state = 'UNKNOWN'`,
-    [sendId, timing.pauseMs],
+/** The longer an outcome is unknown, the more rarely its thread is tried again: each wait is this part of the time so far. */
+const waitPart = 0.1;
+
+/** Sets when a thread that could not be read whole is tried again. True when there was time enough. */
+async function waitForRead(
+  tx: Transaction,
+  { sendId }: Send,
+  { looksMs, pauseMs, graceMs }: Pick<LedgerTiming, 'looksMs' | 'pauseMs' | 'graceMs'>,
+): Promise<boolean> {
+  const [row] = await query<{ is_over: boolean }>(
+    tx,
+    `update ops.sends set looked_at = clock_timestamp(), rung_at = '-infinity',
+       due_at = clock_timestamp() + greatest($2 * interval '1 ms', (clock_timestamp() - dispatched_at) * ${waitPart})
+     where send_id = $1 returning clock_timestamp() > dispatched_at + $3 * interval '1 ms' as is_over`,
+    [sendId, pauseMs, (looksMs.at(-1) ?? 0) + graceMs],
   );
-  return 'unknown';
+  return row?.is_over ?? false;
 }
 
 /** The user in whose name the texts of this ledger are sent; null with an API key, and while it is not known. */
