@@ -1,11 +1,11 @@
 /*
- * Only a whole message opts out: "stop by at five" must not, "please stop" must. What is not certain counts as an
- * opt-out, since the cost of that is a person who answers instead of a rule.
+ * Only a whole message opts out, but for courtesy around it and what a phone adds: "stop by at five" must not, "please
+ * stop" must. What is not certain counts as an opt-out, since the cost of that is a person who answers instead of a rule.
  */
 
 /** The words that carriers honour, and what people of other languages write in their place; accents are gone. */
 const outWords = words(`
-  stop stopall unsubscribe cancel end quit optout remove revoke stopp
+  stop stopall unsub unsubscribe unsuscribe unsubcribe cancel end quit optout remove revoke stopp
   parar pare para alto baja detener detente detenga detengase cancelar cancela salir basta borrar borrame
   arret arreter arretez stopper desabonner desabonnement desinscrire desinscription annuler fin
   abmelden abbestellen austragen aufhoren kundigen ende halt
@@ -27,25 +27,22 @@ const outWords = words(`
 `);
 
 const outPhrases = phrases(`
-  stop all / stop it / stop this / stop now / stop please / please stop / pls stop / just stop / stop stop
-  stop texting / stop texting me / stop messaging me / stop sending / stop sending me texts / stop sending texts
-  stop sending me messages / stop sending messages / stop text / stop texts / stop messages / stop contacting me
-  stop the texts / stop the messages / stop these texts / stop these messages / please stop texting me / please stop texting
-  please stop messaging me / please stop contacting me / please stop sending me messages / please stop sending me texts
-  do not text / do not text me / dont text me / don t text me / do not contact me / dont contact me / don t contact me
-  do not message me / dont message me / don t message me / do not text me again / dont text me again / do not text me anymore
-  dont text me anymore / don t text me anymore / do not contact me again / no more / no more texts / no more messages
-  no more text messages / opt out / opt me out / optout please / i want to opt out / i would like to opt out / please opt me out
-  remove me / remove me please / please remove me / take me off / take me off your list / take me off the list
-  remove me from your list / remove me from the list / please remove me from your list / remove my number
-  please remove my number / delete my number / lose my number / unsubscribe me / please unsubscribe / unsubscribe please
-  please unsubscribe me / unsubscribe all / i want to unsubscribe / cancel texts / cancel messages / leave me alone
-  please leave me alone / quit texting me / quit messaging me / cease / cease and desist / wrong number stop / stop wrong number
+  stop all / stop it / stop this / stop text / stop texts
+  do not contact me / dont contact me / don t contact me / do not contact me again / do not contact me anymore
+  do not text / do not text me / dont text me / don t text me / do not message me / dont message me / don t message me
+  no more / no more texts / no more messages / no more text messages
+  opt out / opt me out / i want to opt out / i would like to opt out
+  remove me / take me off / take me off your list / take me off the list / remove me from your list
+  remove me from the list / remove my number / delete my number / lose my number
+  unsubscribe me / unsubscribe all / i want to unsubscribe / cancel texts / cancel messages / leave me alone
+  cease / cease and desist / stop wrong number
   no mas / no mas mensajes / ya no mas / no me escriban / no me escribas mas / no me envien mas mensajes / dar de baja
-  darme de baja / darse de baja / deja de escribirme / dejen de escribirme / por favor pare / por favor paren / eliminar mi numero
-  se desabonner / me desabonner / me desinscrire / plus de messages / ne plus recevoir / stop svp / arretez svp / stop sms
-  bitte stop / bitte abmelden / keine sms mehr / keine nachrichten mehr / nicht mehr schreiben / hor auf / bitte aufhoren
-  por favor parar / nao quero mais / nao envie mais / parar de receber / me remova / me tire da lista
+  darme de baja / darse de baja / deja de escribirme / dejen de escribirme / paren / eliminar mi numero
+  se desabonner / me desabonner / me desinscrire / plus de messages / ne plus recevoir / stop sms
+  arrete de m ecrire / arretez de m ecrire / arretez de m envoyer des messages / arretez de m envoyer des sms
+  arretez de me contacter / arretez les messages / arretez les sms / ne m ecrivez plus / ne m envoyez plus de messages
+  keine sms mehr / keine nachrichten mehr / nicht mehr schreiben / hor auf / horen sie auf
+  nao quero mais / nao envie mais / parar de receber / me remova / me tire da lista
   non scrivetemi piu / non scrivermi piu / basta messaggi / niente piu messaggi
   geen berichten meer / niet meer sturen / nie pisz / nie piszcie / prosze przestac
   не пишите / не пишите мне / не пиши мне / больше не пишите / не присылайте / не пишіть
@@ -54,6 +51,35 @@ const outPhrases = phrases(`
   मत भेजो / मैसेज मत भेजो / बंद करो / बंद करें
   ngung gui / khong nhan tin / huy dang ky / huwag na mag text / tama na
 `);
+
+/** Said before and after what is meant; it changes nothing about it. */
+const courtesy = phrases(`
+  please / pls / plz / kindly / just / now / right now / immediately / at once / asap / already
+  thanks / thank you / thanks a lot / thank you very much / many thanks / thx / ty / cheers / sorry / no / no thanks / no thank you / nope
+  yes / ok / okay / hi / hello / hey / sir / madam / wrong number
+  por favor / porfavor / gracias / muchas gracias / no gracias / hola / ya
+  svp / stp / s il vous plait / s il te plait / merci / non merci / bonjour
+  bitte / danke / nein danke / hallo / per favore / grazie / no grazie / ciao
+  faz favor / obrigado / obrigada / alstublieft / aub / bedankt / dank u / tack / takk / tak / kiitos / prosze / dziekuje
+  lutfen / tesekkurler / salamat / po / terima kasih / tolong / cam on / xin
+  пожалуйста / спасибо / будь ласка / дякую / παρακαλω / ευχαριστω
+  בבקשה / נא / תודה / من فضلك / لو سمحت / رجاء / شكرا / कृपया / प्लीज / धन्यवाद
+  请 / 谢谢 / 請 / 謝謝
+`);
+const longestCourtesy = Math.max(...[...courtesy].map((phrase) => phrase.split(' ').length));
+
+/** What a phone writes under a text. */
+const signature =
+  / (?:sent from|sent via|get outlook for|envoye de mon|enviado desde mi|enviado do meu|inviato da|gesendet von|von meinem|verstuurd vanaf) .*$/;
+
+/** To stop texting, in whatever words stand between and after, as long as they say nothing else. */
+const filler =
+  'me|us|my|this|that|the|these|those|any|all|your|such|of|it|more|anymore|any more|again|so many|to|at|on|number|phone|cell|from|you|and|or';
+const contact =
+  'text|texts|texting|txt|txts|texting|message|messages|messaging|msg|msgs|sms|mms|sending|contacting|writing|bothering|spamming|spam';
+const stopsContact = new RegExp(
+  `^(?:stop|quit|cease|do not|dont|don t)(?: (?:${filler}))* (?:${contact})(?: (?:${filler}|${contact}))*$`,
+);
 
 /** What takes an opt-out back. "Yes" does not: people say it to people. */
 const inWords = words(`start unstop subscribe resume optin iniciar comenzar reanudar demarrer reprendre starten weiter
@@ -64,15 +90,30 @@ const inPhrases = phrases(
 
 /** Whether an inbound text takes its sender out of all texts, or in again. */
 export function optOutChange(text: string): 'out' | 'in' | undefined {
-  const plain = plainOf(text);
+  const plain = ` ${plainOf(text)}`.replace(signature, '').trim();
   if (plain === '' || plain.length > 80) return undefined;
-  if (outPhrases.has(plain)) return 'out';
-  if (inPhrases.has(plain)) return 'in';
+  if (inPhrases.has(plain) || plain.split(' ').every((part) => inWords.has(part))) return 'in';
+  return isOut(plain) || isOut(withoutCourtesy(plain)) ? 'out' : undefined;
+}
+
+function isOut(plain: string): boolean {
+  if (outPhrases.has(plain) || stopsContact.test(plain)) return true;
   const parts = plain.split(' ');
-  if (parts.every((part) => outWords.has(shortened(part)))) return 'out';
-  if (parts.every((part) => inWords.has(part))) return 'in';
-  const spelled = parts.length > 2 && parts.every((part) => [...part].length === 1) ? parts.join('') : '';
-  return outWords.has(spelled) ? 'out' : undefined;
+  if (parts.every((part) => outWords.has(shortened(part)))) return true;
+  return parts.length > 2 && parts.every((part) => [...part].length === 1) && outWords.has(parts.join(''));
+}
+
+/** What is left of a text when courtesy is taken from both its ends. */
+function withoutCourtesy(plain: string): string {
+  let parts = plain.split(' ');
+  for (let before = Number.POSITIVE_INFINITY; parts.length < before; ) {
+    before = parts.length;
+    for (let words = longestCourtesy; words > 0; words -= 1) {
+      if (courtesy.has(parts.slice(0, words).join(' '))) parts = parts.slice(words);
+      if (courtesy.has(parts.slice(-words).join(' '))) parts = parts.slice(0, -words);
+    }
+  }
+  return parts.join(' ');
 }
 
 /** Small letters and digits alone, without accents, one blank between words. */

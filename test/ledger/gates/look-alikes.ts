@@ -8,6 +8,26 @@ The bus stop is closed
 non-stop
 nonstop
 Please don't stop
+Please don't stop texting me
+Thanks, don't stop
+please stop by, thanks
+ok, stop by
+No thanks, I'm good
+Hi, thanks
+Yes please, thank you
+Sorry, wrong number, thanks
+Hello
+Stop texting my wife, call me instead
+stop sending the invoice to my old address
+Please stop messages from my tenant
+Don't text the address, call
+stop the car and text me
+can you stop the texts from your driver
+not now thanks
+Not now, please
+the end, thanks
+The photo was sent from my iPhone
+Are you open? Sent from my iPhone
 don't stop
 Never stop!
 Stop and shop

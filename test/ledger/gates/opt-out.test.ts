@@ -17,6 +17,14 @@ test.each(listed(lookAlikes))('changes nothing: %s', (text) => {
   expect(optOutChange(text)).toBeUndefined();
 });
 
+test.each([
+  'STOP\n\nSent from my iPhone',
+  'Stop please\r\n--\r\nEnvoyé de mon iPhone',
+  'stop\nGet Outlook for Android',
+])('takes out, whatever the phone wrote under it: %j', (text) => {
+  expect(optOutChange(text)).toBe('out');
+});
+
 test.each(['START', 'start', ' Start. ', 'UNSTOP', 'opt in', 'Reanudar', 'старт'])('takes in again: %s', (text) => {
   expect(optOutChange(text)).toBe('in');
 });

@@ -2,6 +2,35 @@
 export const optOuts = `
 STOP
 stop
+Opt out please
+opt out now
+Stop texting me please
+Stop texting me now
+Please stop all texts
+Please stop sending me all these messages!
+stop sending me these
+Quit sending texts to my phone
+do not text this number
+Don't text me any more
+Stop, thanks
+Stop. Thank you very much
+No thanks, stop
+Hi, please stop. Thanks!
+ok stop
+Yes, stop please
+sorry, wrong number, please stop
+UNSUB
+unsub please
+Stop. Sent from my iPhone
+Please stop texting me. Sent from my Galaxy
+Стоп, пожалуйста
+Stop por favor
+Basta, grazie
+Bitte aufhören, danke
+Arrêtez, s’il vous plaît
+Arrêtez de m’écrire
+Arrête de m'écrire stp
+הסר בבקשה
 Stop
  Stop.
 STOP!
