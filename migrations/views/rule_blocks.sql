@@ -8,5 +8,5 @@ comment on column reporting.rule_blocks.local_date is 'Local day on which the te
 comment on column reporting.rule_blocks.rule is 'Name of the rule.';
 comment on column reporting.rule_blocks.version is 'Fingerprint of the rules file then.';
 comment on column reporting.rule_blocks.mode is 'dry-run or live.';
-comment on column reporting.rule_blocks.gate is 'opted_out, blocked, human_wrote, answered, newer_inbound, budget_…, loop_…, too_old (for the rule, or held too long) and others; superseded: a newer one of the thread took its place; mode_off: rules were switched off.';
+comment on column reporting.rule_blocks.gate is 'opted_out, blocked, human_wrote, answered, newer_inbound, budget_…, loop_…, too_old (for the rule, or held too long) and others; superseded: a newer one of the thread took its place; rule_off: the rule was switched off, or is gone from its file; mode_off: all rules were switched off.';
 comment on column reporting.rule_blocks.blocked_count is 'Texts.';

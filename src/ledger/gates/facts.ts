@@ -6,6 +6,11 @@ export interface Facts {
   readonly now: Date;
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
+  /**
+   * How the rule that planned it stands in the file in force: `off` also when it is gone from there, `unknown` while no file
+   * is. `live` where no rule planned it, and where the rule is newer than what was last written down.
+   */
+  readonly ruleMode: 'off' | 'dry-run' | 'live' | 'unknown';
   /** The recipient is a line or a number of the account itself. */
   readonly isOwnNumber: boolean;
   readonly isErased: boolean;
@@ -122,6 +127,11 @@ const text = `
      order by sent_at desc nulls last limit 500)
   )
   select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
+    coalesce((
+      select case when s.planned_at > l.checked_at and s.rule_version is distinct from l.version then 'live'
+        when l.version is null then 'unknown'
+        else coalesce((select r ->> 'mode' from jsonb_array_elements(l.rules) r where r ->> 'name' = s.rule), 'off') end
+      from ops.sends s, ops.rules_loaded l where s.send_id = $5::uuid and s.rule_version is not null), 'live') as "ruleMode",
     exists (select from warehouse.sms_lines where line = $2)
       or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity') as "isOwnNumber",
     exists (select from ops.erased_among(array[$2])) as "isErased",

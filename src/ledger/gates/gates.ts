@@ -34,6 +34,7 @@ export function judge(send: Judged, facts: Facts): Verdict {
 
 function refusal(send: Judged, facts: Facts): string | undefined {
   const { number, line, trigger } = send;
+  if (facts.ruleMode === 'off') return 'rule_off';
   if (!/^\d+$/.test(number) || number.length > longestNumber) return 'no_number';
   if (number.length < shortestNumber) return 'short_code';
   if (number === line || facts.isOwnNumber) return 'own_number';

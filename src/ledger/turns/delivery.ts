@@ -4,7 +4,7 @@ import { threadKey } from '../../warehouse/entities/texts/conversations.ts';
 import { release, spend } from '../budgets.ts';
 import { holdControl, noteUnitPrice, pauseOnUnknowns, readControl } from '../control.ts';
 import { readFacts } from '../gates/facts.ts';
-import { judge } from '../gates/gates.ts';
+import { judge, type Verdict } from '../gates/gates.ts';
 import type { Ledger } from '../ledger.ts';
 import { findSend, lockSend, type Send } from '../send.ts';
 import { takeStep } from '../transitions.ts';
@@ -62,14 +62,17 @@ async function dispatch(
   const send = await lockSend(tx, sendId);
   // When the lease is over, it is somebody else's.
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
-  if (control.isPaused) {
+  const facts = await readFacts(tx, send);
+  if (control.isPaused || facts.ruleMode === 'unknown') {
     await release(tx, send);
     const set = { reserved_micros: 0 };
-    await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason: 'paused', dueInMs: 0, set });
+    const reason = control.isPaused ? 'paused' : 'no rules in force';
+    await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason, dueInMs: 0, set });
     return 'paused';
   }
-  const facts = await readFacts(tx, send);
-  const verdict = judge(send, { ...facts, isBlocked: facts.isBlocked || isBlocked });
+  const judged = judge(send, { ...facts, isBlocked: facts.isBlocked || isBlocked });
+  const isDry = judged.kind === 'pass' && facts.ruleMode === 'dry-run';
+  const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
   if (verdict.kind !== 'pass') {
     await release(tx, send);
     return refuse(tx, send, verdict);

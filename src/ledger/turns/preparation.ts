@@ -30,8 +30,8 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
   const facts = await readFacts(tx, send);
   const verdict = judge(send, facts);
   if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
-  const isDry = ledger.mode === 'dry-run' || send.mode === 'dry-run';
-  if (facts.isPaused && !isDry) return 'paused';
+  const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
+  if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';
   if (ledger.mode === 'off') return refuse(tx, send, { kind: 'deny', reason: 'mode_off' });
   if (verdict.kind === 'hold') return refuse(tx, send, verdict);
 
