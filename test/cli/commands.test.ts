@@ -158,3 +158,31 @@ test('settings are told as JSON', async () => {
   const rows = JSON.parse((await run(['settings', '--json'])).out) as { name: string; isSecret: boolean }[];
   expect(rows.find(({ name }) => name === 'WEBHOOK_SECRET')).toMatchObject({ isSecret: true });
 });
+
+describe('sends settle', () => {
+  const sendId = '00000000-0000-4000-8000-000000000001';
+  async function inState(state: string): Promise<void> {
+    const client = new Client(databaseUrl);
+    await client.connect();
+    await client.query('delete from ops.sends where send_id = $1', [sendId]);
+    await client.query(
+      `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at)
+       values ($1, 'r', '18457511133', '18455008085', 'message', '1', now(), 'live', 'x', $2, now())`,
+      [sendId, state],
+    );
+    await client.end();
+  }
+
+  test.each([
+    { state: 'NEEDS_HUMAN', flags: ['--yes'], code: 0, says: 'Settled as NOT_SENT' },
+    { state: 'UNKNOWN', flags: ['--yes'], code: 1, says: '--force' },
+    { state: 'UNKNOWN', flags: ['--force'], code: 0, says: '--yes does it' },
+    { state: 'UNKNOWN', flags: ['--force', '--yes'], code: 0, says: 'Settled as NOT_SENT' },
+    { state: 'DISPATCHED', flags: ['--force', '--yes'], code: 1, says: 'DISPATCHED' },
+  ])('of a send that is $state with $flags ends with $code', async ({ state, flags, code, says }) => {
+    await inState(state);
+    const ran = await run(['sends', 'settle', sendId, '--not-sent', ...flags]);
+    expect(ran.code).toBe(code);
+    expect(ran.out + ran.err).toContain(says);
+  });
+});
