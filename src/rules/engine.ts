@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountLimits } from '../ledger/limits.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
-import type { ThreadLook } from '../sync/thread-look.ts';
 import { type Database, query } from '../warehouse/database.ts';
+import type { ActionParts } from './actions/perform.ts';
 import { createPerformer } from './actions/performer.ts';
 import { createEvaluator } from './evaluator.ts';
 import { type RulesInForce, watchRules } from './file/watched.ts';
@@ -30,8 +30,7 @@ export interface RulesEngineOptions {
   readonly timeZone: string;
   /** Days for which it is remembered that a rule did not match; at least thirty. */
   readonly retentionDays: number;
-  /** Reads a thread now. */
-  readonly look: ThreadLook;
+  readonly look: ActionParts['look'];
   readonly pace?: RulesPace;
   /** Told after the commit of a round in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
@@ -59,12 +58,23 @@ const usualPace: RulesPace = { eventsMs: 1_000, silencesMs: 15_000, fileMs: 2_00
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, service, mode, pace = usualPace } = options;
   const stopping = new AbortController();
+  // The ledger goes by what is written down: what could not be is written down later.
+  let news: RulesInForce | undefined;
+  const announcing = repeated('Writing down which rules are in force', async () => {
+    const taken = news;
+    if (!taken) return;
+    await announce(db, mode, taken);
+    if (news === taken) news = undefined;
+  });
   const rules = await watchRules({
     path: options.file,
     timeZone: options.timeZone,
     log,
     pollMs: pace.fileMs,
-    onChange: (current) => void announce(db, mode, current).catch(complain('Writing down which rules are in force')),
+    onChange: (current) => {
+      news = current;
+      void announcing.kick();
+    },
   });
   const performer = createPerformer({
     db,
@@ -119,9 +129,10 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     };
   }
 
-  await announce(db, mode, rules.current);
+  await announcing.kick();
   const timers = [
     setInterval(() => {
+      void announcing.kick();
       void evaluating.kick();
       void acting.kick();
     }, pace.eventsMs),
@@ -143,7 +154,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       for (const timer of timers) clearInterval(timer);
       rules.close();
       stopping.abort();
-      await Promise.all([evaluating.kick(), listening.kick(), acting.kick(), forgetting.kick()]);
+      await Promise.all([announcing, evaluating, listening, acting, forgetting].map((each) => each.kick()));
     },
   };
 }

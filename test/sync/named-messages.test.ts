@@ -1,24 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createInbox } from '../../src/inbox/deliveries.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { openDesk } from './desk.ts';
-import { message, messages, type ShownMessage, threadService } from './thread-service.ts';
+import { threadsIn } from './thread-desk.ts';
+import { message, messages, threadService } from './thread-service.ts';
 
 const database = await migratedDatabase();
-const line = '15550000001';
-let parties = 2;
+const { line, withThread } = threadsIn(database);
 
 afterAll(() => database[Symbol.asyncDispose]());
-
-/** A desk whose service shows one thread that no other test reads. */
-async function withThread(start: readonly ShownMessage[]) {
-  parties += 1;
-  const key = `${line}/1555${String(parties).padStart(7, '0')}`;
-  const desk = await openDesk(database);
-  const thread = { messages: [...start] };
-  desk.service.answer = threadService(() => thread.messages);
-  return { desk, key, thread };
-}
 
 describe('a message that an event named', () => {
   const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);

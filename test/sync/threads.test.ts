@@ -2,35 +2,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
 import { notFound } from '../world/service.ts';
 import { type Desk, openDesk } from './desk.ts';
-import { message, messages, type ShownMessage, type ThreadHabits, threadService } from './thread-service.ts';
+import { threadsIn } from './thread-desk.ts';
+import { message, messages, type ShownMessage, threadService } from './thread-service.ts';
 
 const database = await migratedDatabase();
-const line = '15550000001';
-let parties = 2;
+const { line, withThread, mirrored } = threadsIn(database);
 
 afterAll(() => database[Symbol.asyncDispose]());
-
-/** A desk whose service shows one thread that no other test reads. */
-async function withThread(start: readonly ShownMessage[], habits: ThreadHabits = {}) {
-  parties += 1;
-  const key = `${line}/1555${String(parties).padStart(7, '0')}`;
-  const desk = await openDesk(database);
-  const held = { messages: [...start] };
-  const behave = (as: ThreadHabits) => {
-    desk.service.answer = threadService(() => held.messages, as);
-  };
-  behave(habits);
-  return { desk, key, thread: held, behave };
-}
-
-async function mirrored(key: string, where = 'deleted_at is null'): Promise<number[]> {
-  const [, number] = key.split('/');
-  const rows = await database.query<{ message_id: string }>(
-    `select message_id from warehouse.sms_messages where number = $1 and ${where} order by message_id`,
-    number,
-  );
-  return rows.map((row) => Number(row.message_id));
-}
 
 const ids = (list: readonly ShownMessage[]) => list.map(({ id }) => id);
 
@@ -68,52 +46,6 @@ describe.each([
     await desk.read('thread', key);
     expect(await mirrored(key)).toEqual(ids(thread.messages));
     expect(await mirrored(key, 'deleted_at is not null')).toEqual([7, 20]);
-  });
-});
-
-test.each(['newest first', 'oldest first'] as const)(
-  'a text in a long thread that is held whole costs few requests: %s',
-  async (order) => {
-    const { desk, key, thread } = await withThread(messages(1_000), { order, limit: 50 });
-    await desk.readAll('thread', key, 3);
-    thread.messages.push(message(1_001), message(1_002));
-    const before = desk.service.asked.length;
-    await desk.read('thread', key);
-    expect(desk.service.asked.length - before).toBeLessThanOrEqual(3);
-    expect(await mirrored(key)).toEqual(ids(thread.messages));
-    // What is deleted far back shows where the pages no longer fit.
-    thread.messages = thread.messages.filter(({ id }) => id !== 3);
-    thread.messages.push(message(1_003));
-    await desk.readAll('thread', key, 3);
-    expect((await mirrored(key)).slice(-1)).toEqual([1_003]);
-  },
-);
-
-describe.each([
-  ['no words beside a picture', { text: null, media: [{ name: 'a.png', url: 'https://media.test/a' }] }],
-  ['no words at all', { text: null }],
-  ['two receivers', { to: ['15550000001'] }],
-  ['no moment, being scheduled', { sentAt: undefined, scheduled: true, scheduledAt: '2030-01-01T00:00:00Z' }],
-] as const)('a thread in which one message has %s', (_what, odd) => {
-  test('is held whole, deletions and all', async () => {
-    const { desk, key, thread } = await withThread(messages(20), { limit: 25 });
-    thread.messages[2] = { ...message(3), ...odd } as ShownMessage;
-    await desk.readAll('thread', key, 3);
-    thread.messages = thread.messages.filter(({ id }) => id !== 7 && id !== 19);
-    await desk.readAll('thread', key, 3);
-    expect(await mirrored(key)).toEqual(ids(thread.messages));
-  });
-
-  test('costs a new text no more than another', async () => {
-    const { desk, key, thread } = await withThread(messages(500), { limit: 50 });
-    thread.messages[2] = { ...message(3), ...odd } as ShownMessage;
-    await desk.readAll('thread', key, 3);
-    await desk.read('thread', key);
-    thread.messages.push(message(501));
-    const before = desk.service.asked.length;
-    await desk.read('thread', key);
-    expect(desk.service.asked.length - before).toBeLessThanOrEqual(3);
-    expect(await mirrored(key)).toContain(501);
   });
 });
 

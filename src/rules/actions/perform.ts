@@ -1,8 +1,8 @@
 import type { Log } from '../../log.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { ConversationState } from '../../service/entities/conversation.ts';
-import type { ThreadLook } from '../../sync/thread-look.ts';
 import { type Database, inTransaction } from '../../warehouse/database.ts';
+import type { Thread } from '../../warehouse/entities/texts/conversations.ts';
 import { assigneeOf } from './assignee.ts';
 import { recordBlock, recordState } from './observed.ts';
 import { beginAction, haveWrittenSince, type Outcome, type Pending, settleAction } from './pending.ts';
@@ -13,8 +13,8 @@ export interface ActionParts {
   readonly log: Log;
   /** Whether a rule is in force and live: what waits of one that is not is not done. */
   readonly isLive: (rule: string) => boolean;
-  /** Reads a thread now; rejects with a ServiceError. */
-  readonly look: ThreadLook;
+  /** Reads a thread now and mirrors it; true when the mirror then holds it as the service has it. Rejects with a ServiceError. */
+  readonly look: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** After so many requests an action is given up. */
