@@ -193,12 +193,17 @@ function failingConcerns(backlog: readonly Backlog[]): Concern[] {
 /** That a role may not hear recordings can be meant so; a mirror without some of its texts or calls is not. */
 function forbiddenConcerns(backlog: readonly Backlog[]): Concern[] {
   return backlog
-    .filter(({ kind, forbidden }) => forbidden > 0 && (kind === 'thread' || kind === 'call'))
+    .filter(({ kind, forbidden }) => forbidden > 0 && kind !== 'recordings' && kind !== 'transcripts')
     .map(({ kind, forbidden }) => ({
       level: 'warning',
-      sentence: `The role of the credential’s user may not read ${countOf(forbidden, kind === 'thread' ? 'conversation' : 'call')}.`,
+      sentence: `The role of the credential’s user may not read ${forbiddenOf(kind, forbidden)}.`,
       cure: 'Give it the permission in the portal; what it may not read is asked for again within a day, or now with `trunkline resync`.',
     }));
+}
+
+function forbiddenOf(kind: Backlog['kind'], count: number): string {
+  if (kind === 'users' || kind === 'lines') return `the account’s ${kind}`;
+  return countOf(count, kind === 'thread' ? 'conversation' : 'call');
 }
 
 function inboxConcerns({ inbox }: Snapshot): Concern[] {

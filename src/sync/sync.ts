@@ -128,11 +128,15 @@ export function createSync(parts: SyncParts): Sync {
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
       return 'later';
     }
-    if (claim.isProbe) {
-      await resumeStreams(db, [claim.kind]);
-      log.info({ kind: claim.kind }, 'The stream reads again');
-    }
+    await resumeAfter(claim);
     return 'unshown' in reading ? 'gone' : 'mirrored';
+  }
+
+  /** Whatever a probe was answered, its credential was taken. */
+  async function resumeAfter({ kind, isProbe }: Claim): Promise<void> {
+    if (!isProbe) return;
+    await resumeStreams(db, [kind]);
+    log.info({ kind }, 'The stream reads again');
   }
 
   async function readFailed(claim: Claim, error: unknown): Promise<Turn> {
@@ -151,6 +155,7 @@ export function createSync(parts: SyncParts): Sync {
       case 'settle':
         log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
         await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
+        await resumeAfter(claim);
         return outcome.state;
     }
   }

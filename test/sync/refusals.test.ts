@@ -239,3 +239,13 @@ test('an address that the service repeats in a refusal is kept nowhere', async (
   expect(JSON.stringify(await targetOf('call', id))).not.toContain('media.example');
   expect(desk.logged()).not.toContain('media.example');
 });
+
+test('a credential that is taken again ends the wait, though it may not read this', async () => {
+  const desk = await openDesk(database);
+  desk.service.answer = () => ({ error: 'unauthenticated', status: 401 });
+  expect(await desk.read('users', 'all')).toBe('parked');
+  await endParking();
+  desk.service.answer = () => ({ error: 'permission_denied', status: 403 });
+  expect(await desk.turn('users', 'all')).toBe('forbidden');
+  expect(await database.query('select kind from ops.streams')).toEqual([]);
+});
