@@ -50,15 +50,21 @@ const separator = [
   String.raw`"\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
 ].join('|');
 
-/** The value as far as it goes; what was cut off before its end goes with it. */
+/**
+ * The value as far as it goes; what was cut off before its end goes with it. Each alternative says at every character
+ * what may follow, so that no text makes it look twice: a delivery may be a mebibyte of backslashes.
+ */
 const value = [
   String.raw`\[[^\]]*\]?`,
   String.raw`\{[^}]*\}?`,
-  String.raw`\\+"[\s\S]*?(?:\\+"|$)`,
+  String.raw`(?<quote>\\+")[^\\]*(?:(?!\k<quote>)\\+"?[^\\]*)*(?:\k<quote>|$)`,
   String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"?`,
   `'[^']*'?`,
   String.raw`(?:(?:bearer|basic)\s+)?[^\s&,;"'<>}\]]+`,
 ].join('|');
+
+/** The quote that ends a name, as the separator bounds it: before an unquoted value it says how deep the JSON is quoted. */
+const quoteOfName = /\\{0,8}["'](?=\s{0,8}:\s{0,8}$)/;
 
 const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
 
@@ -69,7 +75,7 @@ const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
 export function redactText(text: string): string {
   return text.replace(url, redacted).replace(secretPair, (pair, key: string, found: string) => {
     if (found === 'null' || found.startsWith(redacted)) return pair;
-    const quote = /^\\*["']/.exec(found)?.[0] ?? /\\*["'](?=\s*:\s*$)/.exec(key)?.[0] ?? '';
+    const quote = /^\\*["']/.exec(found)?.[0] ?? quoteOfName.exec(key)?.[0] ?? '';
     return `${key}${quote}${redacted}${quote}`;
   });
 }

@@ -49,3 +49,28 @@ test.each([
   expect(redactText(text)).toBe(kept);
   expect(redactText(kept)).toBe(kept);
 });
+
+const mebibyte = 1_048_576;
+
+test.each([
+  ['backslashes after a quoted value began', `x url=\\"${'\\'.repeat(mebibyte)}`],
+  ['backslashes that are no quote yet', `url=${'\\'.repeat(mebibyte)}x"`],
+  ['escapes within a quoted value', `secret=\\"${'\\a'.repeat(mebibyte / 2)}`],
+  ['escaped quotes after one another', `secret=\\"${'\\\\"'.repeat(mebibyte / 3)}`],
+  ['many values that run to the end', `token:\\"a\\`.repeat(mebibyte / 10)],
+  ['backslashes in the head of a part', `"secret"\r\n${'\\'.repeat(mebibyte)}\r\n\r\nabc`],
+  ['blanks in the head of a part', `"secret"\r\n${`" ${' '.repeat(98)}`.repeat(mebibyte / 100)}\r\n\r\nabc`],
+  ['a scheme and nothing after it', `token=bearer${' '.repeat(mebibyte)}"`],
+  ['half a separator', `token${'\\"%5d '.repeat(mebibyte / 6)}`],
+  ['parts without an end', '"secret"\n'.repeat(mebibyte / 9)],
+  ['addresses without an end', 'https%3a%2f'.repeat(mebibyte / 11)],
+])('takes time in proportion to a mebibyte of %s', (_fact, text) => {
+  const start = performance.now();
+  redactText(text);
+  expect(performance.now() - start).toBeLessThan(2_000);
+});
+
+test('removes a value quoted in a text to where its quotes end', () => {
+  const deep = JSON.stringify({ raw: JSON.stringify({ secret: 'hu"sh', x: 'kept' }) }).slice(0, -2);
+  expect(redactText(deep)).toBe(String.raw`{"raw":"{\"secret\":\"[redacted]\",\"x\":\"kept\"}`);
+});
