@@ -1,9 +1,7 @@
 import type { EventType } from '../event-types.ts';
+import { callIdsIn } from './call-ids.ts';
 import type { CallHint } from './hint.ts';
-import { type EventNode, inheritedWord } from './walk.ts';
-
-const callId = /^\d{9,11}\.\d{1,12}$/;
-const maxIds = 500;
+import { type EventNode, inheritedWord } from './node.ts';
 
 /**
  * The calls that an event names. Its type says why; where it is no call's type, a ringing call is live and any other
@@ -22,9 +20,9 @@ function reason(node: EventNode, type: EventType | undefined): CallHint['why'] {
     case 'UserEndedCalls':
       return 'ended';
     case 'AccountRealTimeCalls':
-      return inheritedWord(node, ['status']) === 'ended' ? 'ended' : 'live';
+      return inheritedWord(node, 'status') === 'ended' ? 'ended' : 'live';
     default:
-      return inheritedWord(node, ['status']) === 'ringing' ? 'live' : 'ended';
+      return inheritedWord(node, 'status') === 'ringing' ? 'live' : 'ended';
   }
 }
 
@@ -32,32 +30,13 @@ function reason(node: EventNode, type: EventType | undefined): CallHint['why'] {
  * The strongest naming wins. Beneath an object that named its call, `uniqueId`, `id` and `recording` belong to a leg,
  * and a leg's id can differ from its call's (specification 2.10).
  */
-function callIdsOf(node: EventNode, why: CallHint['why']): string[] {
-  const named = namedCalls(node);
-  if (named.length > 0 || isWithinNamedCall(node)) return named;
+function callIdsOf(node: EventNode, why: CallHint['why']): readonly string[] {
+  if (node.callIds.length > 0 || node.isWithinCall) return node.callIds;
   for (const name of ['uniqueid', 'id']) {
     const ids = callIdsIn(node.fields[name]);
     if (ids.length > 0) return ids;
   }
   return why === 'transcript' ? recordedCall(node.fields.recording) : [];
-}
-
-function namedCalls(node: EventNode): string[] {
-  return [...callIdsIn(node.fields.callid), ...callIdsIn(node.fields.callids)];
-}
-
-function isWithinNamedCall(node: EventNode): boolean {
-  for (let at = node.parent; at !== undefined; at = at.parent) if (namedCalls(at).length > 0) return true;
-  return false;
-}
-
-/** Only text counts: an integer is the id of something else, a transcript or a message. */
-function callIdsIn(field: unknown): string[] {
-  if (Array.isArray(field))
-    return field.slice(0, maxIds).flatMap((entry) => (typeof entry === 'string' ? callIdsIn(entry) : []));
-  if (typeof field !== 'string') return [];
-  const id = field.trim();
-  return callId.test(id) ? [id] : [];
 }
 
 /**

@@ -4,9 +4,10 @@ import { storableText } from '../storable.ts';
 import { readTree } from './body.ts';
 import { callHints } from './calls.ts';
 import { type Hint, hintKey } from './hint.ts';
+import type { EventNode } from './node.ts';
 import { canonical, redactText } from './redact.ts';
 import { messageHints, threadHints } from './threads.ts';
-import { type EventNode, walk } from './walk.ts';
+import { walk } from './walk.ts';
 
 /** A webhook request as it arrived. `pathType` is the event type's word in the path that was registered. */
 export interface Delivery {
@@ -28,20 +29,20 @@ export interface DeliveryFacts {
   fingerprint: string;
 }
 
-const maxHints = 500;
-const typeFields = ['webhooktype', 'type', 'event'];
+/** Numbers and ids that hints may name in all: one mebibyte holds no more, unless its groups are read in many ways. */
+const maxNamed = 100_000;
 
 /**
  * Turns a delivery into what is kept of it and what it points at. Payloads are not specified (section 6), so any shape
  * is read as far as it can be; this never throws and its work is bounded by the body's size. Without a body the query
- * is the delivery. At most 500 hints, no two the same.
+ * is the delivery. All events of a body up to one mebibyte count; no two hints are the same.
  */
 export function extract(delivery: Delivery, isOurLine: (number: string) => boolean): DeliveryFacts {
   const { contentType, text } = contentOf(delivery);
   const tree = readTree(text, contentType);
   const nodes = tree === undefined ? [] : walk(tree);
   const registered = delivery.pathType === undefined ? undefined : eventTypeOf(delivery.pathType);
-  const claimedType = firstClaim(nodes);
+  const claimedType = nodes.find(({ claim }) => claim !== undefined)?.claim;
   const type = registered ?? claimedType;
   const hints = readHints(nodes, registered, isOurLine);
   const body = tree === undefined ? storableText(redactText(text)) : canonical(tree);
@@ -54,31 +55,6 @@ function contentOf({ body, query, contentType }: Delivery): { text: string; cont
   return { text: query.startsWith('?') ? query.slice(1) : query, contentType: 'application/x-www-form-urlencoded' };
 }
 
-function firstClaim(nodes: EventNode[]): EventType | undefined {
-  for (const node of nodes) {
-    const type = claimOf(node);
-    if (type !== undefined) return type;
-  }
-  return undefined;
-}
-
-function nearestClaim(node: EventNode): EventType | undefined {
-  for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
-    const type = claimOf(at);
-    if (type !== undefined) return type;
-  }
-  return undefined;
-}
-
-function claimOf({ fields }: EventNode): EventType | undefined {
-  for (const name of typeFields) {
-    const word = fields[name];
-    const type = typeof word === 'string' ? eventTypeOf(word) : undefined;
-    if (type !== undefined) return type;
-  }
-  return undefined;
-}
-
 /**
  * Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be; the ids of
  * texts come last, since every object may have an id of its own.
@@ -89,13 +65,13 @@ function readHints(
   isOurLine: (number: string) => boolean,
 ): readonly Hint[] {
   const expected = collect(nodes, (node) => {
-    const type = registered ?? nearestClaim(node);
+    const type = registered ?? node.claim;
     return type === 'AccountSMS' ? threadHints(node, isOurLine) : callHints(node, type);
   });
   if (expected.length > 0 || nodes.length === 0) return expected;
   const found = collect(nodes, (node) => readAsFound(node, registered, isOurLine));
   if (found.length > 0) return found;
-  return collect(nodes, (node) => ((registered ?? nearestClaim(node)) === 'AccountSMS' ? messageHints(node) : []));
+  return collect(nodes, (node) => ((registered ?? node.claim) === 'AccountSMS' ? messageHints(node) : []));
 }
 
 /**
@@ -107,7 +83,7 @@ function readAsFound(
   registered: EventType | undefined,
   isOurLine: (number: string) => boolean,
 ): Hint[] {
-  const claim = nearestClaim(node);
+  const claim = node.claim;
   const calls = callHints(node, claim);
   if (calls.length > 0) return calls;
   return (claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadHints(node, isOurLine) : [];
@@ -116,12 +92,16 @@ function readAsFound(
 /** The hints of all nodes, each once, in the order in which they were found. */
 function collect(nodes: EventNode[], read: (node: EventNode) => Hint[]): readonly Hint[] {
   const distinct = new Map<string, Hint>();
+  let named = 0;
   for (const node of nodes) {
     const hints = read(node);
     if (nodes.length === 1 && hints.length < 2) return hints;
     for (const hint of hints) {
-      distinct.set(hintKey(hint), hint);
-      if (distinct.size === maxHints) return [...distinct.values()];
+      const key = hintKey(hint);
+      if (distinct.has(key)) continue;
+      distinct.set(key, hint);
+      named += hint.kind === 'thread' ? Math.max(1, hint.participants.length) : 1;
+      if (named >= maxNamed) return [...distinct.values()];
     }
   }
   return [...distinct.values()];

@@ -1,5 +1,3 @@
-const mostParts = 200;
-
 /** A named part of a multipart body (RFC 7578), as a form holds it. */
 export type Pair = readonly [name: string, value: string];
 
@@ -8,7 +6,7 @@ export function readMultipart(text: string): Pair[] | undefined {
   const [, boundary] = /^\s*--([^\r\n]{1,200})\r?\ncontent-disposition:\s*form-data\b/i.exec(text) ?? [];
   if (boundary === undefined) return undefined;
   return text
-    .split(`--${boundary}`, mostParts)
+    .split(`--${boundary}`)
     .slice(1)
     .flatMap((part) => {
       const [, head = '', value = ''] = /^\r?\n([\s\S]*?)\r?\n\r?\n([\s\S]*?)(?:\r?\n)?$/.exec(part) ?? [];

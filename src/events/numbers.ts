@@ -1,10 +1,14 @@
 import { normalizeNumber } from '../numbers.ts';
 
+/** A longer text is no list of numbers: a conversation has some twenty parties. */
+const longestText = 2_000;
+
 /**
  * The phone numbers that a field holds, normalised and in order: a string (split on `,`, `;` and `|`), a number, an
  * object with a `number`, or an array of these. Anything that cannot be dialled, from a short code up, is left out.
  */
 export function numbersIn(field: unknown): string[] {
+  if (typeof field === 'string' && field.length > longestText) return [];
   if (typeof field === 'string') return /[,;|]/.test(field) ? field.split(/[,;|]/).flatMap(one) : one(field);
   if (typeof field === 'number') return one(String(field));
   if (Array.isArray(field)) return field.slice(0, 100).flatMap((entry) => numbersIn(inner(entry)));

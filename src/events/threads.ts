@@ -1,13 +1,10 @@
 import type { MessageHint, ThreadHint } from './hint.ts';
-import { numbersIn } from './numbers.ts';
-import { type EventNode, inherited, inheritedWord, own } from './walk.ts';
+import { type EventNode, inheritedWord, ownNumbers } from './node.ts';
 
 const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
 const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
 const groupFields = ['groupparticipants', 'participants'];
 const addresseeFields = ['number'];
-const directionFields = ['direction'];
-const lineFields = ['line', 'smsline'];
 const messageIdFields = ['messageid', 'msgid', 'smsid', 'id'];
 
 const inbound = new Set(['in', 'inbound', 'incoming', 'received']);
@@ -18,19 +15,19 @@ const maxParties = 64;
 
 /** The conversations that an SMS event belongs to, one for each of our lines that takes part in it. */
 export function threadHints(node: EventNode, isOurLine: (number: string) => boolean): ThreadHint[] {
-  const explicit = numbersIn(inherited(node, lineFields)).find(isFullNumber);
-  const from = numbersIn(own(node, fromFields));
-  const to = numbersIn(own(node, toFields));
+  const explicit = node.line;
+  const from = ownNumbers(node, fromFields);
+  const to = ownNumbers(node, toFields);
   const parties: string[] = [];
   join(parties, from);
   join(parties, to);
-  join(parties, numbersIn(own(node, groupFields)));
-  if (explicit !== undefined) join(parties, numbersIn(own(node, addresseeFields)));
+  join(parties, ownNumbers(node, groupFields));
+  if (explicit !== undefined) join(parties, ownNumbers(node, addresseeFields));
   if (parties.length === 0) return [];
   if (explicit !== undefined) join(parties, [explicit]);
 
   const ours = parties.filter((number) => number === explicit || isOurLine(number));
-  const lines = ours.length > 0 ? ours : linesByDirection(inheritedWord(node, directionFields), from, to);
+  const lines = ours.length > 0 ? ours : linesByDirection(inheritedWord(node, 'direction'), from, to);
   const isToSelf = from.length > 0 && to.length > 0;
   const messageId = messageIdOf(node);
   const hints: ThreadHint[] = [];
@@ -81,9 +78,4 @@ function messageIdOf(node: EventNode): string | undefined {
 
 function isDigits(value: unknown): boolean {
   return typeof value === 'string' && /^\d{1,18}$/.test(value);
-}
-
-/** A line is a whole phone number; a small figure under that name is an index or an extension. */
-function isFullNumber(number: string): boolean {
-  return number.length >= 7;
 }

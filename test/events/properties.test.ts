@@ -111,6 +111,8 @@ test('the words of a message are kept as they are', () => {
 });
 
 const mebibyte = 1_048_576;
+const texts = `${'{"from":"12345","to":"12346"},'.repeat(20_000)}0`;
+const calls = `${'{"callId":"1783385492.1"},'.repeat(20_000)}0`;
 
 test.each([
   ['a million brackets', '['.repeat(mebibyte / 2) + ']'.repeat(mebibyte / 2)],
@@ -140,6 +142,21 @@ test.each([
   [
     'fifty thousand call ids',
     JSON.stringify({ callIds: Array.from({ length: 50_000 }, (_, at) => `1783385492.${at}`) }),
+  ],
+  [
+    'a list of call ids above each of many events',
+    `{"callIds":[${'"1.1",'.repeat(80_000)}0],"events":[${'{"id":1},'.repeat(60_000)}0]}`,
+  ],
+  [
+    'a line of many numbers above each of many events',
+    `{"line":["${'1,'.repeat(200_000)}"],"events":[${'{"id":1},'.repeat(60_000)}0]}`,
+  ],
+  ['an endless direction above each of many texts', `{"direction":"${' '.repeat(400_000)}","events":[${texts}]}`],
+  ['an endless status above each of many calls', `{"status":"${' '.repeat(400_000)}","events":[${calls}]}`],
+  ['a form that repeats one key', 'a=1&'.repeat(90_000)],
+  [
+    'groups of sixty-four',
+    `[${`{"to":[${Array.from({ length: 64 }, (_, at) => 18_000_000_000 + at)}]},`.repeat(1_300)}0]`,
   ],
 ])('survives %s without a long pause', (_fact, body) => {
   const start = performance.now();

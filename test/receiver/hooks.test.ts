@@ -204,6 +204,18 @@ describe('the body', () => {
     expect(await targets()).toHaveLength(30);
   });
 
+  test('of twelve thousand events counts them all', async () => {
+    const events = Array.from({ length: 12_000 }, (_, at) => ({
+      callId: `1783386668.${at}`,
+      status: 'missed',
+      direction: 'incoming',
+    }));
+    const answer = await world.deliver('AccountEndedCalls', events);
+    expect(await answer.json()).toEqual({ received: 12_000 });
+    expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(12_000);
+    expect(await world.value('select cardinality(targets) from ops.deliveries')).toBe(12_000);
+  });
+
   test('of a text of a line that is not known yet points at the thread that its direction says', async () => {
     await world.deliver('AccountSMS', {
       id: 1,

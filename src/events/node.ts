@@ -1,0 +1,80 @@
+import { type EventType, eventTypeOf } from '../event-types.ts';
+import { namedCalls } from './call-ids.ts';
+import { numbersIn } from './numbers.ts';
+
+/** The fields of an object in a delivery, by their normalised names. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * An object in a delivery that may be an event: what it says of itself, and what it has from those that enclose it.
+ * What is inherited is read once, since one object may enclose many thousands.
+ */
+export interface EventNode {
+  readonly fields: Fields;
+  readonly parent: EventNode | undefined;
+  /** The type that it, or the nearest that encloses it, says the event is of. */
+  readonly claim: EventType | undefined;
+  /** The line that it, or the nearest that encloses it, names as such. */
+  readonly line: string | undefined;
+  /** The calls that it names as such, not merely by an `id`. */
+  readonly callIds: readonly string[];
+  /** An object that encloses it names its call: this one tells of a leg. */
+  readonly isWithinCall: boolean;
+}
+
+const typeFields = ['webhooktype', 'type', 'event'];
+const lineFields = ['line', 'smsline'];
+
+/** A longer text is no word to compare. */
+const longestWord = 64;
+
+export function createNode(fields: Fields, parent: EventNode | undefined): EventNode {
+  return {
+    fields,
+    parent,
+    claim: claimIn(fields) ?? parent?.claim,
+    line: lineIn(fields) ?? parent?.line,
+    callIds: namedCalls(fields),
+    isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
+  };
+}
+
+function claimIn(fields: Fields): EventType | undefined {
+  for (const name of typeFields) {
+    const word = fields[name];
+    const type = typeof word === 'string' ? eventTypeOf(word) : undefined;
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+/** A line is a whole phone number; a small figure under that name is an index or an extension. */
+function lineIn(fields: Fields): string | undefined {
+  for (const name of lineFields) {
+    const line = fields[name] === undefined ? undefined : numbersIn(fields[name]).find((each) => each.length >= 7);
+    if (line !== undefined) return line;
+  }
+  return undefined;
+}
+
+/** The phone numbers of the first of the named fields that holds any. */
+export function ownNumbers({ fields }: EventNode, names: readonly string[]): string[] {
+  for (const name of names) {
+    const numbers = fields[name] === undefined ? [] : numbersIn(fields[name]);
+    if (numbers.length > 0) return numbers;
+  }
+  return [];
+}
+
+/**
+ * The field of the object itself or of the nearest one that encloses it as a word to compare: lower-cased and trimmed,
+ * empty when it is not there or no word.
+ */
+export function inheritedWord(node: EventNode, name: string): string {
+  for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
+    const value = at.fields[name];
+    if (value !== undefined)
+      return typeof value === 'string' && value.length <= longestWord ? value.trim().toLowerCase() : '';
+  }
+  return '';
+}
