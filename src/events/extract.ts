@@ -64,29 +64,35 @@ function readHints(
   registered: EventType | undefined,
   isOurLine: (number: string) => boolean,
 ): readonly Hint[] {
-  const expected = collect(nodes, (node) => {
-    const type = registered ?? node.claim;
-    return type === 'AccountSMS' ? threadHints(node, isOurLine) : callHints(node, type);
-  });
+  const expected = collect(nodes, (node) => readAs(node.claim ?? registered, node, isOurLine));
   if (expected.length > 0 || nodes.length === 0) return expected;
   const found = collect(nodes, (node) => readAsFound(node, registered, isOurLine));
   if (found.length > 0) return found;
-  return collect(nodes, (node) => ((registered ?? node.claim) === 'AccountSMS' ? messageHints(node) : []));
+  return collect(nodes, (node) => ((node.claim ?? registered) === 'AccountSMS' ? messageHints(node) : []));
 }
 
 /**
- * A subscription that was retyped at the service sends another event to a registered path. A call id tells a call by
- * itself, but two numbers make a conversation only where nothing says that the event is about something else.
+ * What an event says of itself goes before its path, for a subscription can have been retyped at the service. A text may
+ * name a call too; its mere `id` is its own.
+ */
+function readAs(type: EventType | undefined, node: EventNode, isOurLine: (number: string) => boolean): Hint[] {
+  if (type !== 'AccountSMS') return callHints(node, type);
+  const threads = threadHints(node, isOurLine);
+  return node.callIds.length === 0 ? threads : [...threads, ...callHints(node, type)];
+}
+
+/**
+ * A call id tells a call by itself, but two numbers make a conversation only where nothing says that the event is about
+ * something else.
  */
 function readAsFound(
   node: EventNode,
   registered: EventType | undefined,
   isOurLine: (number: string) => boolean,
 ): Hint[] {
-  const claim = node.claim;
-  const calls = callHints(node, claim);
+  const calls = callHints(node, node.claim);
   if (calls.length > 0) return calls;
-  return (claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadHints(node, isOurLine) : [];
+  return (node.claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadHints(node, isOurLine) : [];
 }
 
 /** The hints of all nodes, each once, in the order in which they were found. */

@@ -12,6 +12,8 @@ const stranger = '18459990000';
 const ended = '1783386668.111111';
 const ringing = '1783385492.057900';
 
+const between = { from: customer, to: ours, direction: 'incoming' };
+
 const cases: [fact: string, file: string, pathType: EventType | undefined, hints: Hint[]][] = [
   ['a text received', 'sms-received.txt', 'AccountSMS', [thread(ours, customer, '110167431')]],
   ['a text sent with media', 'sms-sent-media.txt', 'AccountSMS', [thread(ours, customer, '110167432')]],
@@ -137,6 +139,62 @@ test('a batch may mix types where the path names none', () => {
     call(ended, 'ended'),
     call(ended, 'live'),
   ]);
+});
+
+test.each<[string, EventType, object, Hint[]]>([
+  ['a call', 'AccountSMS', { webhookType: 'AccountEndedCalls', ...between, callId: ended }, [call(ended, 'ended')]],
+  [
+    'a ringing call in an envelope',
+    'AccountSMS',
+    { type: 'AccountRealTimeCalls', data: { ...between, callId: ringing, status: 'ringing' } },
+    [call(ringing, 'live')],
+  ],
+  [
+    'a transcript',
+    'AccountSMS',
+    { webhookType: 'AccountAITranscription', ...between, callId: ended },
+    [call(ended, 'transcript')],
+  ],
+  [
+    'a transcript on the path for calls',
+    'AccountEndedCalls',
+    { webhookType: 'AccountAITranscription', callId: ended },
+    [call(ended, 'transcript')],
+  ],
+  [
+    'an ended call on the path for transcripts',
+    'AccountAITranscription',
+    { webhookType: 'AccountEndedCalls', callId: ended },
+    [call(ended, 'ended')],
+  ],
+  [
+    'an ended call on the path for live ones',
+    'AccountRealTimeCalls',
+    { webhookType: 'AccountEndedCalls', callId: ended, status: 'missed' },
+    [call(ended, 'ended')],
+  ],
+  ['nothing else', 'AccountSMS', { webhookType: 'AccountEndedCalls', ...between, id: 5 }, []],
+])('an event that says it is of another type than its path is read as %s', (_fact, path, event, hints) => {
+  expect(received(JSON.stringify(event), path).hints).toEqual(hints);
+});
+
+test('a text that names a call points at both, and one with a mere id of that shape does not', () => {
+  const text = { ...between, id: 5 };
+  expect(received(JSON.stringify({ ...text, callId: ended }), 'AccountSMS').hints).toEqual([
+    thread(ours, customer, '5'),
+    call(ended, 'ended'),
+  ]);
+  expect(received(JSON.stringify({ ...between, id: ended }), 'AccountSMS').hints).toEqual([thread(ours, customer)]);
+});
+
+test('a batch on a registered path may hold events of other types', () => {
+  const texts = [
+    { webhookType: 'AccountSMS', ...between, id: 5 },
+    { webhookType: 'AccountEndedCalls', callId: ended },
+  ];
+  const hints = [thread(ours, customer, '5'), call(ended, 'ended')];
+  expect(received(JSON.stringify(texts), 'AccountEndedCalls').hints).toEqual(hints);
+  expect(received(JSON.stringify(texts), 'AccountSMS').hints).toEqual(hints);
 });
 
 test('a request without a body is its query', () => {
