@@ -1,8 +1,10 @@
 /** The keys whose bare `digits.digits` values are call ids, not amounts. */
-const callIdKeys = new Set(['callid', 'call_id', 'uniqueid', 'calledback', 'bridgedfromcallid', 'id']);
+const callIdKeys = new Set(['callid', 'callids', 'uniqueid', 'calledback', 'bridgedfromcallid', 'id']);
+/** Under this one only what has the shape of a call id is one: it may be a price. */
+const callKey = 'call';
 
 // These three only decide whether the reviver is worth its price: too many hits cost time, never exactness.
-const bareCallId = /"(?:call_?id|uniqueid|calledback|(?:bridgedfromcall)?id)"\s*:\s*\d+\.\d/i;
+const bareDecimal = /"\s*:\s*\d+\.\d/g;
 const bareCallIdInArray = /[[,]\s*\d{9,11}\.\d/;
 // Spelled out because the engine leaps sixteen characters at a time over a sequence, and creeps through a `{16}`.
 const longInteger = new RegExp('\\d'.repeat(16));
@@ -10,6 +12,11 @@ const longInteger = new RegExp('\\d'.repeat(16));
 const digitsDotDigits = /^\d+\.\d+$/;
 const callIdShape = /^\d{9,11}\.\d{1,12}$/;
 const integer = /^-?\d+$/;
+
+/** A key as it compares: lower-cased, with punctuation removed, so that `Call-ID` is `call_id`. */
+export function plainKey(key: string): string {
+  return key.toLowerCase().replace(/[^a-z0-9\u0080-\uffff]+/g, '');
+}
 
 /**
  * `JSON.parse` that never lets an identifier become another number (specification 2.9: a call id "must be kept as a
@@ -24,7 +31,12 @@ export function parseJson(text: string): unknown {
 
 function mayLoseDigits(json: string): boolean {
   if (longInteger.test(json)) return true;
-  return json.includes('.') && (bareCallId.test(json) || bareCallIdInArray.test(json));
+  if (!json.includes('.')) return false;
+  for (const { index } of json.matchAll(bareDecimal)) {
+    const key = plainKey(json.slice(json.lastIndexOf('"', index - 1) + 1, index));
+    if (callIdKeys.has(key) || key === callKey) return true;
+  }
+  return bareCallIdInArray.test(json);
 }
 
 function keepDigits(this: unknown, key: string, value: unknown, context?: { source?: string }): unknown {
@@ -32,7 +44,11 @@ function keepDigits(this: unknown, key: string, value: unknown, context?: { sour
   const { source } = context;
   const isIdentifier = Array.isArray(this)
     ? callIdShape.test(source)
-    : callIdKeys.has(key.toLowerCase()) && digitsDotDigits.test(source);
+    : digitsDotDigits.test(source) && isCallId(plainKey(key), source);
   const isRounded = !Number.isSafeInteger(value) && integer.test(source);
   return isIdentifier || isRounded ? source : value;
+}
+
+function isCallId(key: string, source: string): boolean {
+  return callIdKeys.has(key) || (key === callKey && callIdShape.test(source));
 }

@@ -1,3 +1,5 @@
+import { plainKey } from '../json.ts';
+
 /** The fields that an extraction reads, by the normalised names under which deliveries may carry them. */
 const fields = new Set([
   ...['callid', 'callids', 'uniqueid', 'id', 'recording', 'status'],
@@ -49,7 +51,7 @@ export function traitsOf(key: string): KeyTraits {
 }
 
 function describe(key: string): KeyTraits {
-  const name = key.toLowerCase().replace(/[^a-z0-9\u0080-\uffff]+/g, '');
+  const name = plainKey(key);
   return {
     field: fields.has(name) ? name : undefined,
     isWrapper: wrappers.has(name),
