@@ -10,29 +10,45 @@ type Branch = Record<string, unknown>;
 
 /**
  * The object or array that a body holds, or undefined when it holds none. JSON when it begins like JSON, whatever the
- * content type says; otherwise a form, or the parts of one. Its call ids are text (`parseJson`); it is private to the caller.
+ * content type says: a document, one in a JSON text, or one a line; otherwise a form, or the parts of one. Its call ids
+ * are text (`parseJson`); it is private to the caller.
  */
 export function readTree(text: string, contentType: string | undefined): object | undefined {
-  const start = firstInk(text);
-  if (start === '{' || start === '[') return openJson(text);
-  if (start === '-') return treeOf(readMultipart(text) ?? []);
-  return looksLikeForm(text, contentType) ? readForm(text) : undefined;
+  const written = text.trimStart();
+  if (written[0] === '{' || written[0] === '[') return openJson(written) ?? readLines(written);
+  if (written[0] === '"') return openQuoted(written);
+  if (written[0] === '-') return treeOf(readMultipart(written) ?? []);
+  return looksLikeForm(written, contentType) ? readForm(written) : undefined;
 }
 
-/** The object or array in a text that begins like one, or undefined. */
+/** The object or array in a text that begins like one, or undefined. Blanks and byte order marks may stand before it. */
 export function openJson(text: string): object | undefined {
-  const start = firstInk(text);
-  if (start !== '{' && start !== '[') return undefined;
+  const written = text.trimStart();
+  if (written[0] !== '{' && written[0] !== '[') return undefined;
   try {
-    return parseJson(text) as object;
+    return parseJson(written) as object;
   } catch {
     return undefined;
   }
 }
 
-function firstInk(text: string): string | undefined {
-  const first = text[0];
-  return first === '{' || first === '[' ? first : /[^\s\ufeff]/.exec(text)?.[0];
+function openQuoted(text: string): object | undefined {
+  try {
+    return openJson(String(JSON.parse(text)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A document a line, when every line holds one: of anything else a part would be kept as if it were the whole. */
+function readLines(text: string): object | undefined {
+  const documents: object[] = [];
+  for (const line of text.split('\n')) {
+    const document = openJson(line);
+    if (document !== undefined) documents.push(document);
+    else if (line.trim() !== '') return undefined;
+  }
+  return documents;
 }
 
 function looksLikeForm(text: string, contentType: string | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { EventType } from '../event-types.ts';
-import { callIdsIn } from './call-ids.ts';
+import { unnamedCalls } from './call-ids.ts';
 import type { CallHint } from './hint.ts';
 import { type EventNode, inheritedWord } from './node.ts';
 
@@ -32,10 +32,8 @@ function reason(node: EventNode, type: EventType | undefined): CallHint['why'] {
  */
 function callIdsOf(node: EventNode, why: CallHint['why']): readonly string[] {
   if (node.callIds.length > 0 || node.isWithinCall) return node.callIds;
-  for (const name of ['uniqueid', 'id']) {
-    const ids = callIdsIn(node.fields[name]);
-    if (ids.length > 0) return ids;
-  }
+  const ids = unnamedCalls(node.fields);
+  if (ids.length > 0) return ids;
   return why === 'transcript' ? recordedCall(node.fields.recording) : [];
 }
 

@@ -9,6 +9,8 @@ import { canonical, redactText } from './redact.ts';
 import { messageHints, threadHints } from './threads.ts';
 import { walk } from './walk.ts';
 
+type IsOurLine = (number: string) => boolean;
+
 /** A webhook request as it arrived. `pathType` is the event type's word in the path that was registered. */
 export interface Delivery {
   pathType: string | undefined;
@@ -37,14 +39,12 @@ const maxNamed = 100_000;
  * is read as far as it can be; this never throws and its work is bounded by the body's size. Without a body the query
  * is the delivery. All events of a body up to one mebibyte count; no two hints are the same.
  */
-export function extract(delivery: Delivery, isOurLine: (number: string) => boolean): DeliveryFacts {
+export function extract(delivery: Delivery, isOurLine: IsOurLine): DeliveryFacts {
   const { contentType, text } = contentOf(delivery);
   const tree = readTree(text, contentType);
-  const nodes = tree === undefined ? [] : walk(tree);
   const registered = delivery.pathType === undefined ? undefined : eventTypeOf(delivery.pathType);
-  const claimedType = nodes.find(({ claim }) => claim !== undefined)?.claim;
+  const { hints, claimedType } = tree === undefined ? nothing : readHints(tree, registered, isOurLine);
   const type = registered ?? claimedType;
-  const hints = readHints(nodes, registered, isOurLine);
   const body = tree === undefined ? storableText(redactText(text)) : canonical(tree);
   const fingerprint = hash('sha256', `${type ?? ''}\n${body}`, 'base64url');
   return { type, claimedType, hints, body, fingerprint };
@@ -55,27 +55,43 @@ function contentOf({ body, query, contentType }: Delivery): { text: string; cont
   return { text: query.startsWith('?') ? query.slice(1) : query, contentType: 'application/x-www-form-urlencoded' };
 }
 
+interface Reading {
+  hints: readonly Hint[];
+  claimedType: EventType | undefined;
+}
+
+const nothing: Reading = { hints: [], claimedType: undefined };
+
 /**
- * Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be; the ids of
- * texts come last, since every object may have an id of its own.
+ * Reads what the usual wrappers lead to, and only where nothing was found there, what any key leads to. The ids of texts
+ * come last, since every object may have an id of its own.
  */
-function readHints(
-  nodes: EventNode[],
-  registered: EventType | undefined,
-  isOurLine: (number: string) => boolean,
-): readonly Hint[] {
+function readHints(tree: object, registered: EventType | undefined, isOurLine: IsOurLine): Reading {
+  const nodes = walk(tree, 'wrappers');
+  const hints = readEvents(nodes, registered, isOurLine);
+  if (hints.length > 0) return readingOf(nodes, hints);
+  const all = walk(tree, 'every key');
+  const found = all.length > nodes.length ? readEvents(all, registered, isOurLine) : [];
+  if (found.length > 0) return readingOf(all, found);
+  const texts = collect(all, (node) => ((node.claim ?? registered) === 'AccountSMS' ? messageHints(node) : []));
+  return readingOf(all, texts);
+}
+
+function readingOf(nodes: EventNode[], hints: readonly Hint[]): Reading {
+  return { hints, claimedType: nodes.find(({ claim }) => claim !== undefined)?.claim };
+}
+
+/** Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be. */
+function readEvents(nodes: EventNode[], registered: EventType | undefined, isOurLine: IsOurLine): readonly Hint[] {
   const expected = collect(nodes, (node) => readAs(node.claim ?? registered, node, isOurLine));
-  if (expected.length > 0 || nodes.length === 0) return expected;
-  const found = collect(nodes, (node) => readAsFound(node, registered, isOurLine));
-  if (found.length > 0) return found;
-  return collect(nodes, (node) => ((node.claim ?? registered) === 'AccountSMS' ? messageHints(node) : []));
+  return expected.length > 0 ? expected : collect(nodes, (node) => readAsFound(node, registered, isOurLine));
 }
 
 /**
  * What an event says of itself goes before its path, for a subscription can have been retyped at the service. A text may
  * name a call too; its mere `id` is its own.
  */
-function readAs(type: EventType | undefined, node: EventNode, isOurLine: (number: string) => boolean): Hint[] {
+function readAs(type: EventType | undefined, node: EventNode, isOurLine: IsOurLine): Hint[] {
   if (type !== 'AccountSMS') return callHints(node, type);
   const threads = threadHints(node, isOurLine);
   return node.callIds.length === 0 ? threads : [...threads, ...callHints(node, type)];
@@ -85,11 +101,7 @@ function readAs(type: EventType | undefined, node: EventNode, isOurLine: (number
  * A call id tells a call by itself, but two numbers make a conversation only where nothing says that the event is about
  * something else.
  */
-function readAsFound(
-  node: EventNode,
-  registered: EventType | undefined,
-  isOurLine: (number: string) => boolean,
-): Hint[] {
+function readAsFound(node: EventNode, registered: EventType | undefined, isOurLine: IsOurLine): Hint[] {
   const calls = callHints(node, node.claim);
   if (calls.length > 0) return calls;
   return (node.claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadHints(node, isOurLine) : [];

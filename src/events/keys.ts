@@ -2,8 +2,8 @@ import { plainKey } from '../json.ts';
 
 /** The fields that an extraction reads, by the normalised names under which deliveries may carry them. */
 const fields = new Set([
-  ...['callid', 'callids', 'uniqueid', 'id', 'recording', 'status'],
-  ...['messageid', 'msgid', 'smsid', 'direction', 'line', 'smsline', 'number'],
+  ...['callid', 'callids', 'call', 'uniqueid', 'id', 'recording', 'status'],
+  ...['messageid', 'msgid', 'smsid', 'direction', 'line', 'smsline', 'number', 'phonenumber', 'phone'],
   ...['fromnumber', 'from', 'sender', 'snumber'],
   ...['tonumber', 'to', 'receiver', 'recipient', 'recipients', 'groupparticipants', 'participants'],
   ...['webhooktype', 'type', 'event'],

@@ -1,9 +1,6 @@
 import { type EventType, eventTypeOf } from '../event-types.ts';
-import { namedCalls } from './call-ids.ts';
+import { type Fields, namedCalls } from './call-ids.ts';
 import { numbersIn } from './numbers.ts';
-
-/** The fields of an object in a delivery, by their normalised names. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * An object in a delivery that may be an event: what it says of itself, and what it has from those that enclose it.
@@ -20,6 +17,8 @@ export interface EventNode {
   readonly callIds: readonly string[];
   /** An object that encloses it names its call: this one tells of a leg. */
   readonly isWithinCall: boolean;
+  /** A key that is no usual wrapper leads to it or to what encloses it: it may be anything, and a plain `id` of it says nothing. */
+  readonly isStranger: boolean;
 }
 
 const typeFields = ['webhooktype', 'type', 'event'];
@@ -28,14 +27,16 @@ const lineFields = ['line', 'smsline'];
 /** A longer text is no word to compare. */
 const longestWord = 64;
 
-export function createNode(fields: Fields, parent: EventNode | undefined): EventNode {
+/** A node of what is written in an object; what encloses a stranger does not tell its line. */
+export function createNode(fields: Fields, parent: EventNode | undefined, entersAsStranger: boolean): EventNode {
   return {
     fields,
     parent,
     claim: claimIn(fields) ?? parent?.claim,
-    line: lineIn(fields) ?? parent?.line,
+    line: lineIn(fields) ?? (entersAsStranger ? undefined : parent?.line),
     callIds: namedCalls(fields),
     isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
+    isStranger: entersAsStranger || parent?.isStranger === true,
   };
 }
 

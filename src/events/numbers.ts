@@ -1,4 +1,5 @@
 import { normalizeNumber } from '../numbers.ts';
+import { traitsOf } from './keys.ts';
 
 /** A longer text is no list of numbers: a conversation has some twenty parties. */
 const longestText = 2_000;
@@ -23,7 +24,13 @@ function one(text: string): string[] {
 /** The plain value behind `{number: …}`; containers in it are not followed, so that a hostile nesting ends here. */
 function inner(entry: unknown): unknown {
   if (typeof entry !== 'object' || entry === null) return entry;
-  const { number, phoneNumber } = entry as { number?: unknown; phoneNumber?: unknown };
-  const value = number ?? phoneNumber;
-  return typeof value === 'object' ? undefined : value;
+  if (Array.isArray(entry)) return undefined;
+  const values = entry as Record<string, unknown>;
+  for (const key in values) {
+    const { field } = traitsOf(key);
+    const value = values[key];
+    const isNumber = field === 'number' || field === 'phonenumber' || field === 'phone';
+    if (isNumber && (typeof value === 'string' || typeof value === 'number')) return value;
+  }
+  return undefined;
 }

@@ -5,7 +5,8 @@ const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
 const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
 const groupFields = ['groupparticipants', 'participants'];
 const addresseeFields = ['number'];
-const messageIdFields = ['messageid', 'msgid', 'smsid', 'id'];
+const messageIdFields = ['messageid', 'msgid', 'smsid'];
+const anyIdFields = [...messageIdFields, 'id'];
 
 const inbound = new Set(['in', 'inbound', 'incoming', 'received']);
 const outbound = new Set(['out', 'outbound', 'outgoing', 'sent']);
@@ -29,7 +30,7 @@ export function threadHints(node: EventNode, isOurLine: (number: string) => bool
   const ours = parties.filter((number) => number === explicit || isOurLine(number));
   const lines = ours.length > 0 ? ours : linesByDirection(inheritedWord(node, 'direction'), from, to);
   const isToSelf = from.length > 0 && to.length > 0;
-  const messageId = messageIdOf(node);
+  const messageId = idUnder(anyIdFields, node);
   const hints: ThreadHint[] = [];
   for (const line of lines) {
     const others = parties.filter((number) => number !== line);
@@ -40,9 +41,9 @@ export function threadHints(node: EventNode, isOurLine: (number: string) => bool
   return hints;
 }
 
-/** The text that an SMS event names without saying who wrote to whom. */
+/** The text that an SMS event names without saying who wrote to whom: a stranger's plain `id` is of something else. */
 export function messageHints(node: EventNode): MessageHint[] {
-  const messageId = messageIdOf(node);
+  const messageId = idUnder(node.isStranger ? messageIdFields : anyIdFields, node);
   return messageId === undefined ? [] : [{ kind: 'message', messageId }];
 }
 
@@ -68,9 +69,9 @@ function threadBetween(line: string, others: string[]): ThreadHint | undefined {
   return number === undefined ? undefined : { kind: 'thread', line, number, participants };
 }
 
-function messageIdOf(node: EventNode): string | undefined {
-  for (const name of messageIdFields) {
-    const value = node.fields[name];
+function idUnder(names: readonly string[], { fields }: EventNode): string | undefined {
+  for (const name of names) {
+    const value = fields[name];
     if (typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isDigits(value)) return String(value);
   }
   return undefined;

@@ -1,4 +1,5 @@
 import { openJson } from './body.ts';
+import { namedCalls, unnamedCalls } from './call-ids.ts';
 import { traitsOf } from './keys.ts';
 import { createNode, type EventNode } from './node.ts';
 
@@ -7,50 +8,76 @@ const maxDepth = 6;
 /** In one mebibyte there are no more objects with anything in them: each takes eight bytes. */
 const maxContainers = 131_072;
 
+/** Through which keys an object is entered: the usual wrappers, or every one that may lead to an event. */
+export type Reach = 'wrappers' | 'every key';
+
+interface Walk {
+  readonly steps: Step[];
+  readonly reach: Reach;
+}
+
 interface Step {
-  value: object;
-  depth: number;
-  parent: EventNode | undefined;
+  readonly value: object;
+  readonly depth: number;
+  readonly parent: EventNode | undefined;
+  readonly entersAsStranger: boolean;
 }
 
 /**
- * The objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels down. A wrapper may hold its content as JSON text; a person's words are never opened.
+ * The objects of a delivery breadth-first, through arrays and the wrappers in reach, at most six levels down. A wrapper
+ * may hold its content as JSON text; a person's words and what is not kept are never opened.
  */
-export function walk(root: object): EventNode[] {
+export function walk(root: object, reach: Reach): EventNode[] {
   const nodes: EventNode[] = [];
-  const steps: Step[] = [{ value: root, depth: 0, parent: undefined }];
+  const steps: Step[] = [{ value: root, depth: 0, parent: undefined, entersAsStranger: false }];
+  const way: Walk = { steps, reach };
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] as Step;
-    if (Array.isArray(step.value)) visitList(step.value, step, steps);
-    else nodes.push(visitObject(step.value as Record<string, unknown>, step, steps));
+    if (Array.isArray(step.value)) visitList(step.value, step, way);
+    else nodes.push(visitObject(step.value as Record<string, unknown>, step, way));
   }
   return nodes;
 }
 
-function visitList(list: unknown[], { depth, parent }: Step, steps: Step[]): void {
-  for (const entry of list) follow(entry, depth + 1, parent, steps);
+function visitList(list: unknown[], { depth, parent, entersAsStranger }: Step, way: Walk): void {
+  for (const entry of list) follow(entry, depth + 1, parent, entersAsStranger, way);
 }
 
-function visitObject(object: Record<string, unknown>, { depth, parent }: Step, steps: Step[]): EventNode {
+function visitObject(object: Record<string, unknown>, { depth, parent, entersAsStranger }: Step, way: Walk): EventNode {
   const fields: Record<string, unknown> = {};
   let wrapped: unknown[] | undefined;
+  let others: unknown[] | undefined;
   for (const key in object) {
-    const { field, isWrapper, isText } = traitsOf(key);
+    const { field, isWrapper, isText, isSecret } = traitsOf(key);
     const value = object[key];
-    if (value === null || value === undefined) continue;
+    if (value === null || value === undefined || value === '') continue;
     if (field !== undefined) fields[field] ??= value;
-    if (isWrapper && !(isText && typeof value === 'string')) {
+    if (isText && typeof value === 'string') continue;
+    if (isWrapper) {
       wrapped ??= [];
       wrapped.push(value);
+    } else if (way.reach === 'every key' && !isSecret) {
+      others ??= [];
+      others.push(value);
     }
   }
-  const node = createNode(fields, parent);
-  for (const value of wrapped ?? []) follow(value, depth + 1, node, steps);
+  const node = createNode(fields, parent, entersAsStranger);
+  for (const value of wrapped ?? []) follow(value, depth + 1, node, false, way);
+  // What else a call holds tells of its legs, which may have call ids of their own.
+  if (others && namedCalls(fields).length === 0 && unnamedCalls(fields).length === 0)
+    for (const value of others) follow(value, depth + 1, node, true, way);
   return node;
 }
 
-function follow(value: unknown, depth: number, parent: EventNode | undefined, steps: Step[]): void {
+function follow(
+  value: unknown,
+  depth: number,
+  parent: EventNode | undefined,
+  entersAsStranger: boolean,
+  { steps }: Walk,
+): void {
   if (depth > maxDepth || steps.length >= maxContainers) return;
   const container = typeof value === 'string' ? openJson(value) : value;
-  if (typeof container === 'object' && container !== null) steps.push({ value: container, depth, parent });
+  if (typeof container === 'object' && container !== null)
+    steps.push({ value: container, depth, parent, entersAsStranger });
 }
