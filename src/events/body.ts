@@ -17,7 +17,8 @@ export function readTree(text: string, contentType: string | undefined): object 
   const written = text.trimStart();
   if (written[0] === '{' || written[0] === '[') return openJson(written) ?? readLines(written);
   if (written[0] === '"') return openQuoted(written);
-  if (written[0] === '-') return treeOf(readMultipart(written) ?? []);
+  const parts = written[0] === '-' || contentType?.includes('multipart') ? readMultipart(written) : undefined;
+  if (parts !== undefined || written[0] === '-') return treeOf(parts ?? []);
   return looksLikeForm(written, contentType) ? readForm(written) : undefined;
 }
 

@@ -47,7 +47,7 @@ const name = `(?:${secretWords.join('|').replaceAll(' ', '[-_. ]?')})s?`;
 /** What stands between a name and its value: JSON at any level of quoting, a form, XML, a part of a multipart body. */
 const separator = [
   String.raw`(?:[\\"'\]\s]|%5d|%22){0,8}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
-  String.raw`"\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
+  String.raw`"?(?:;[^\r\n]{0,200})?\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
 ].join('|');
 
 /**

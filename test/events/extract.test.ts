@@ -282,6 +282,34 @@ test.each<[string, EventType, string, Hint[]]>([
   expect(received(facts.body, path).hints).toEqual(hints);
 });
 
+const part = (head: string, value: string) => `--b\r\n${head}\r\n\r\n${value}\r\n`;
+const plain = 'Content-Type: text/plain; charset=utf-8';
+
+test.each([
+  [
+    'with their types first',
+    part(`${plain}\r\nContent-Disposition: form-data; name=callId`, ended) +
+      part(`${plain}\r\nContent-Disposition: form-data; name=secret`, 'hush'),
+  ],
+  [
+    'after a preamble',
+    `To whom --b\r\nit may concern\r\n${part('content-disposition:form-data;name="callId"', ended)}`,
+  ],
+  ['after blanks', `\r\n${part('Content-Disposition: form-data; name="callId"', ended)}`],
+  [
+    'with blanks after their boundary',
+    part('Content-Disposition: form-data; name="callId"', ended).replace('--b', '--b \t'),
+  ],
+  [
+    'with line feeds only',
+    part(`${plain}\r\nContent-Disposition: form-data; name="callId"`, ended).replaceAll('\r', ''),
+  ],
+])('reads parts %s', (_fact, parts) => {
+  const { hints, body } = received(`${parts}--b--\r\n`, 'AccountEndedCalls', 'multipart/form-data; boundary=b');
+  expect(hints).toEqual([call(ended, 'ended')]);
+  expect(body).not.toContain('hush');
+});
+
 test.each<[string, EventType, unknown, Hint[]]>([
   ['what surrounds a receipt', 'AccountSMS', { id: 7, line: ours, account: { id: 3, number: stranger } }, [text7]],
   ['what surrounds a stranger', 'AccountSMS', { a: { line: ours, b: { id: 3, number: stranger } } }, []],

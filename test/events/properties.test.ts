@@ -153,6 +153,9 @@ test.each([
   ],
   ['an endless direction above each of many texts', `{"direction":"${' '.repeat(400_000)}","events":[${texts}]}`],
   ['an endless status above each of many calls', `{"status":"${' '.repeat(400_000)}","events":[${calls}]}`],
+  ['parts without a head', '--a\r\n'.repeat(mebibyte / 5)],
+  ['parts of endless heads', `--a\r\n${`${'x'.repeat(50_000)}\r\n`.repeat(20)}`],
+  ['parts of nothing', `--a\r\ncontent-disposition: form-data${'\r\n--a\r\n'.repeat(mebibyte / 9)}`],
   ['a form that repeats one key', 'a=1&'.repeat(90_000)],
   [
     'groups of sixty-four',

@@ -42,6 +42,9 @@ test.each([
   ['authorization: Bearer abc def', 'authorization: [redacted] def'],
   ['<secret>abc</secret>', '<secret>[redacted]</secret>'],
   ['name="secret"\r\n\r\nabc\r\n--x', 'name="secret"\r\n\r\n[redacted]\r\n--x'],
+  ['name=secret\r\n\r\nabc\r\n--x', 'name=secret\r\n\r\n[redacted]\r\n--x'],
+  ['name="secret"; filename="a.txt"\r\nA: b\r\n\r\nabc', 'name="secret"; filename="a.txt"\r\nA: b\r\n\r\n[redacted]'],
+  ['name=secret; filename=a.txt\n\nabc', 'name=secret; filename=a.txt\n\n[redacted]'],
   ['see https://example.com/a?b=c and http:\\/\\/example.com', 'see [redacted] and [redacted]'],
   ['callback%3Dhttps%3A%2F%2Fexample.com', 'callback%3D[redacted]'],
   ['my secret stays a word', 'my secret stays a word'],
@@ -62,6 +65,8 @@ test.each([
   ['blanks in the head of a part', `"secret"\r\n${`" ${' '.repeat(98)}`.repeat(mebibyte / 100)}\r\n\r\nabc`],
   ['a scheme and nothing after it', `token=bearer${' '.repeat(mebibyte)}"`],
   ['half a separator', `token${'\\"%5d '.repeat(mebibyte / 6)}`],
+  ['unquoted names', 'secret\n'.repeat(mebibyte / 7)],
+  ['names with much after them', 'secret;'.repeat(mebibyte / 7)],
   ['parts without an end', '"secret"\n'.repeat(mebibyte / 9)],
   ['addresses without an end', 'https%3a%2f'.repeat(mebibyte / 11)],
 ])('takes time in proportion to a mebibyte of %s', (_fact, text) => {
