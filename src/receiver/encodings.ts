@@ -28,23 +28,24 @@ const openers: Readonly<Record<string, Opener>> = {
   br: (body, most) =>
     brotliDecompressSync(body, { maxOutputLength: most, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
   zstd: (body, most) => zstdDecompressSync(body, { maxOutputLength: most, finishFlush: constants.ZSTD_e_flush }),
-  identity: (body) => body,
 };
 
 /** Nobody encodes more often; a longer list is made up. */
 const mostEncodings = 3;
 
 /**
- * Takes the encodings of a `Content-Encoding` off a body, and UTF-16 too, the last one applied first. What cannot be
- * opened is answered as it came, so that it can be kept. At work it holds up the event loop for some milliseconds, and
- * never holds more than `mostBytes` of one body: many small bodies that open to much cannot add up.
+ * Takes the encodings of a `Content-Encoding` off a body, and UTF-16 too, the last one applied first; gzip tells itself
+ * where none is named. What cannot be opened is answered as it came, so that it can be kept. At work it holds up the
+ * event loop for some milliseconds, and never holds more than `mostBytes` of one body: many small bodies that open to
+ * much cannot add up.
  */
 export function openBody(body: Buffer, contentEncoding: string | undefined, mostBytes: number): Opened {
-  const encodings = (contentEncoding ?? '')
+  const named = (contentEncoding ?? '')
     .toLowerCase()
     .split(',')
     .map((each) => each.trim())
-    .filter(Boolean);
+    .filter((each) => each !== '' && each !== 'identity');
+  const encodings = named.length === 0 && isGzip(body) ? ['gzip'] : named;
   if (encodings.length > mostEncodings) return { outcome: 'opened', body };
   let opened = body;
   for (const encoding of encodings.toReversed()) {
@@ -60,6 +61,10 @@ export function openBody(body: Buffer, contentEncoding: string | undefined, most
     }
   }
   return { outcome: 'opened', body: inUtf8(opened) };
+}
+
+function isGzip(body: Buffer): boolean {
+  return body[0] === 0x1f && body[1] === 0x8b;
 }
 
 function inUtf8(body: Buffer): Buffer {

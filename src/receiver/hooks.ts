@@ -121,7 +121,8 @@ const ownPath = /^\/(?:hooks|oauth|api|queues|reports)(?:[/?]|$)/;
 
 /**
  * Makes the address of a request the one that the routes know: below the path of PUBLIC_URL, which a proxy may leave in
- * place, and without what some services append to an address that was registered, which may not even be well-formed.
+ * place, and without what some services append to an address that was registered, which may not even be well-formed. An
+ * escape that nobody can decode stands for itself.
  */
 export function routingBelow(publicUrl: string | undefined): (url: string) => string {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
@@ -129,7 +130,21 @@ export function routingBelow(publicUrl: string | undefined): (url: string) => st
     if (prefix === '' || !url.startsWith(`${prefix}/`)) return false;
     return ownPath.test(url.slice(prefix.length)) || !ownPath.test(url);
   };
-  return (url) => (isBelow(url) ? url.slice(prefix.length) : url).replace(/^(\/hooks\/[^/?]*\/[^/?]*)\/[^?]*/, '$1');
+  return (url) =>
+    (isBelow(url) ? url.slice(prefix.length) : url).replace(
+      /^\/hooks\/([^/?]*)(?:\/([^/?]*)[^?]*)?/,
+      (_path, token: string, type?: string) =>
+        `/hooks/${decodable(token)}${type === undefined ? '' : `/${decodable(type)}`}`,
+    );
+}
+
+function decodable(segment: string): string {
+  try {
+    decodeURIComponent(segment);
+    return segment;
+  } catch {
+    return segment.replaceAll('%', '%25');
+  }
 }
 
 function isToken(tokens: readonly Buffer[], given: string): boolean {

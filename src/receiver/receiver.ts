@@ -14,7 +14,7 @@ export interface Receiver {
   /** Where it listens. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, and resolves when those under way are answered. */
+  /** Takes no more connections, and resolves when the requests of those that are open are answered. */
   close(): Promise<void>;
 }
 
@@ -55,6 +55,8 @@ export async function createReceiver(
     keepAliveTimeout: keepAliveMs,
     http: { headersTimeout: requestMs, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: 'idle',
+    // The inbox outlives the server: what an open connection still brings is taken, and that connection closed after it.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 500 },
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => routed(url),

@@ -58,6 +58,18 @@ describe('a compressed body', () => {
     expect(await kept()).toEqual([]);
   });
 
+  test.each([undefined, 'identity', ''])('is read when it is not said to be, but %j', async (encoding) => {
+    const headers = encoding === undefined ? {} : { 'content-encoding': encoding };
+    const body = new Uint8Array(gzipSync(json));
+    expect((await send('/AccountEndedCalls', { body, headers })).status).toBe(202);
+    expect(await targets()).toEqual([call]);
+    const bomb = new Uint8Array(gzipSync(Buffer.alloc(200 * mebibyte)));
+    expect((await send('/AccountEndedCalls', { body: bomb, headers })).status).toBe(413);
+    const broken = new Uint8Array([31, 139, 8, 255, 254, 1, 2, 3]);
+    expect((await send('/AccountEndedCalls', { body: broken, headers })).status).toBe(202);
+    expect(await kept()).toHaveLength(2);
+  });
+
   test('that only calls itself compressed is taken as it is', async () => {
     expect((await encoded(json, 'gzip')).status).toBe(202);
     expect(await targets()).toEqual([call]);
@@ -181,6 +193,11 @@ describe('an address', () => {
     '/AccountEndedCalls?secret=x',
     '/AccountEndedCalls/a/b/c',
     '/AccountEndedCalls/100%',
+    '/AccountEndedCalls%',
+    '/AccountEndedCalls%?a=%',
+    '/Account%2DEnded%2DCalls',
+    '/%zz',
+    '/%E0%A4%A/AccountSMS',
     '/AccountEndedCalls/%E0%A4%A',
     `/AccountEndedCalls/${'x'.repeat(700)}`,
     '',
@@ -189,6 +206,16 @@ describe('an address', () => {
     expect((await send(ending, { body: JSON.stringify(ended) })).status).toBe(202);
     expect(await targets()).toEqual([call]);
   });
+
+  test.each(['another', '%', '%zz', '%E0%A4%A', '%00'])(
+    'of the token %j is a plain 404, whatever its escapes',
+    async (token) => {
+      for (const ending of ['', '/AccountEndedCalls', '/AccountEndedCalls%', '/%E0%A4%A']) {
+        const answer = await fetch(`${world.receiver.url}/hooks/${token}${ending}`, { method: 'POST', body: json });
+        expect([answer.status, await answer.json()]).toEqual([404, { error: 'not found' }]);
+      }
+    },
+  );
 
   test('below the path of PUBLIC_URL is the same, whether or not a proxy takes that away', () => {
     const routed = routingBelow('https://mirror.example/in/here/');
