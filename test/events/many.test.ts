@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import type { EventType } from '../../src/event-types.ts';
+import { received } from './fixtures.ts';
+import { call, ended, ours, ringing } from './hints.ts';
+
+const mebibyte = 1_048_576;
+const many = (event: (at: number) => string) => {
+  const events: string[] = [];
+  for (let bytes = 2, at = 0; ; at += 1) {
+    const next = event(at);
+    bytes += next.length + 1;
+    if (bytes > mebibyte) return events;
+    events.push(next);
+  }
+};
+const nth = (at: number) => `1783385492.${at + 100_000}`;
+
+test.each<[string, EventType, (at: number) => string]>([
+  ['calls', 'AccountEndedCalls', (at) => `{"callId":"${nth(at)}"}`],
+  ['calls in envelopes', 'AccountEndedCalls', (at) => `{"data":{"callId":"${nth(at)}"}}`],
+  ['texts', 'AccountSMS', (at) => `{"id":${at},"from":"${18_450_000_000 + at}","to":"${ours}"}`],
+  ['texts of an unknown line', 'AccountSMS', (at) => `{"line":"15550001111","number":"${18_450_000_000 + at}"}`],
+  ['receipts', 'AccountSMS', (at) => `{"id":${at + 100_000}}`],
+])('every one of the %s in a mebibyte counts', (_fact, type, event) => {
+  const events = many(event);
+  expect(received(`[${events.join()}]`, type).hints).toHaveLength(events.length);
+});
+
+test('every call of a list counts, and every one of a form', () => {
+  const ids = many((at) => `"${nth(at)}"`).slice(0, -1);
+  expect(received(`{"callIds":[${ids.slice(1).join()}]}`, 'AccountEndedCalls').hints).toHaveLength(ids.length - 1);
+  const pairs = many((at) => `calls[${at}][callId]=${nth(at)}`);
+  expect(received(pairs.join('&'), 'AccountEndedCalls').hints).toHaveLength(pairs.length);
+  const parts = many((at) => `--b\r\nContent-Disposition: form-data; name="calls[${at}][id]"\r\n\r\n${nth(at)}\r\n`);
+  expect(received(`${parts.join('')}--b--`, 'AccountEndedCalls').hints).toHaveLength(parts.length);
+});
+
+test('a mebibyte that reads each of its numbers as a line gives no more than it could name', () => {
+  const group = (at: number) => `{"to":[${Array.from({ length: 64 }, (_, n) => 19_990_000_000 + at * 64 + n).join()}]}`;
+  const { hints } = received(`[${many(group).join()}]`, 'AccountSMS');
+  const named = hints.reduce((sum, hint) => sum + (hint.kind === 'thread' ? hint.participants.length + 1 : 1), 0);
+  expect(named).toBeGreaterThan(90_000);
+  expect(named).toBeLessThan(110_000);
+});
+
+test('repeats do not crowd out what follows them', () => {
+  const calls = Array.from({ length: 600 }, (_, index) => ({ callId: index < 599 ? ended : ringing }));
+  const { hints } = received(JSON.stringify(calls), 'AccountEndedCalls');
+  expect(hints).toEqual([call(ended, 'ended'), call(ringing, 'ended')]);
+});
