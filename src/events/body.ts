@@ -15,7 +15,7 @@ type Branch = Record<string, unknown>;
  */
 export function readTree(text: string, contentType: string | undefined): object | undefined {
   const written = text.trimStart();
-  if (written[0] === '{' || written[0] === '[') return openJson(written) ?? readLines(written);
+  if (beginsLikeJson(written)) return openJson(written) ?? readLines(written);
   if (written[0] === '"') return openQuoted(written);
   const parts = written[0] === '-' || contentType?.includes('multipart') ? readMultipart(written) : undefined;
   if (parts !== undefined || written[0] === '-') return treeOf(parts ?? []);
@@ -24,13 +24,18 @@ export function readTree(text: string, contentType: string | undefined): object 
 
 /** The object or array in a text that begins like one, or undefined. Blanks and byte order marks may stand before it. */
 export function openJson(text: string): object | undefined {
-  const written = text.trimStart();
-  if (written[0] !== '{' && written[0] !== '[') return undefined;
+  if (!beginsLikeJson(text)) return undefined;
   try {
-    return parseJson(written) as object;
+    return parseJson(text.trimStart()) as object;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a text begins like an object or array, which takes no time to see. */
+export function beginsLikeJson(text: string): boolean {
+  const first = text.trimStart()[0];
+  return first === '{' || first === '[';
 }
 
 function openQuoted(text: string): object | undefined {

@@ -1,4 +1,4 @@
-import { openJson } from './body.ts';
+import { beginsLikeJson, openJson } from './body.ts';
 import { namedCalls, unnamedCalls } from './call-ids.ts';
 import { traitsOf } from './keys.ts';
 import { createNode, type EventNode } from './node.ts';
@@ -8,12 +8,16 @@ const maxDepth = 6;
 /** In one mebibyte there are no more objects with anything in them: each takes eight bytes. */
 const maxContainers = 131_072;
 
+/** So many texts may begin like JSON and be none: to find that out costs far more than to write them. */
+const mostBroken = 10_000;
+
 /** Through which keys an object is entered: the usual wrappers, or every one that may lead to an event. */
 export type Reach = 'wrappers' | 'every key';
 
 interface Walk {
   readonly steps: Step[];
   readonly reach: Reach;
+  broken: number;
 }
 
 interface Step {
@@ -30,7 +34,7 @@ interface Step {
 export function walk(root: object, reach: Reach): EventNode[] {
   const nodes: EventNode[] = [];
   const steps: Step[] = [{ value: root, depth: 0, parent: undefined, entersAsStranger: false }];
-  const way: Walk = { steps, reach };
+  const way: Walk = { steps, reach, broken: 0 };
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] as Step;
     if (Array.isArray(step.value)) visitList(step.value, step, way);
@@ -74,10 +78,18 @@ function follow(
   depth: number,
   parent: EventNode | undefined,
   entersAsStranger: boolean,
-  { steps }: Walk,
+  way: Walk,
 ): void {
+  const { steps } = way;
   if (depth > maxDepth || steps.length >= maxContainers) return;
-  const container = typeof value === 'string' ? openJson(value) : value;
+  const container = typeof value === 'string' ? open(value, way) : value;
   if (typeof container === 'object' && container !== null)
     steps.push({ value: container, depth, parent, entersAsStranger });
+}
+
+function open(text: string, way: Walk): object | undefined {
+  if (way.broken >= mostBroken || !beginsLikeJson(text)) return undefined;
+  const opened = openJson(text);
+  if (opened === undefined) way.broken += 1;
+  return opened;
 }

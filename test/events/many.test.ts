@@ -48,3 +48,8 @@ test('repeats do not crowd out what follows them', () => {
   const { hints } = received(JSON.stringify(calls), 'AccountEndedCalls');
   expect(hints).toEqual([call(ended, 'ended'), call(ringing, 'ended')]);
 });
+
+test('many texts that only begin like JSON do not hide the one that is', () => {
+  const texts = [...Array.from({ length: 5_000 }, () => '[sic]'), JSON.stringify({ callId: ended })];
+  expect(received(JSON.stringify({ data: texts }), 'AccountEndedCalls').hints).toEqual([call(ended, 'ended')]);
+});

@@ -156,6 +156,9 @@ test.each([
   ['parts without a head', '--a\r\n'.repeat(mebibyte / 5)],
   ['parts of endless heads', `--a\r\n${`${'x'.repeat(50_000)}\r\n`.repeat(20)}`],
   ['parts of nothing', `--a\r\ncontent-disposition: form-data${'\r\n--a\r\n'.repeat(mebibyte / 9)}`],
+  ['a quarter of a million texts that begin like JSON', `{"data":[${'"{",'.repeat(250_000)}0]}`],
+  ['as many under an unknown key', `{"unknown":[${'"[",'.repeat(250_000)}0]}`],
+  ['unknown objects', `{"a":[${'{"b":{"c":{"d":1}}},'.repeat(50_000)}0]}`],
   ['a form that repeats one key', 'a=1&'.repeat(90_000)],
   [
     'groups of sixty-four',
