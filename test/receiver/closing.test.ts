@@ -21,10 +21,10 @@ test('a delivery on a connection that is still open while the receiver closes is
     socket.on('data', (data) => {
       answered += data;
     });
-    await until(async () => (await waitingForLock()) > 0);
+    await until(async () => (await insertsWaiting()) > 0);
     const closed = world.receiver.close();
     socket.write(post('1783386668.2'));
-    await until(async () => (await waitingForLock()) > 1);
+    await until(async () => (await insertsWaiting()) > 1);
     await locker.query('commit');
     await Promise.all([closed, ended]);
   } finally {
@@ -34,9 +34,10 @@ test('a delivery on a connection that is still open while the receiver closes is
   expect(await world.value('select count(*)::integer from ops.deliveries')).toBe(2);
 });
 
-const waitingForLock = async () =>
+const insertsWaiting = async () =>
   Number(
     await world.value(
-      `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+         and query like '%insert into ops.deliveries%'`,
     ),
   );
