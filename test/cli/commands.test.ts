@@ -174,11 +174,12 @@ describe('sends settle', () => {
   }
 
   test.each([
-    { state: 'NEEDS_HUMAN', flags: ['--yes'], code: 0, says: 'Settled as NOT_SENT' },
-    { state: 'UNKNOWN', flags: ['--yes'], code: 1, says: '--force' },
-    { state: 'UNKNOWN', flags: ['--force'], code: 0, says: '--yes does it' },
-    { state: 'UNKNOWN', flags: ['--force', '--yes'], code: 0, says: 'Settled as NOT_SENT' },
-    { state: 'DISPATCHED', flags: ['--force', '--yes'], code: 1, says: 'DISPATCHED' },
+    { state: 'NEEDS_HUMAN', flags: [], code: 0, says: 'Settled as NOT_SENT' },
+    { state: 'NEEDS_HUMAN', flags: ['--dry-run'], code: 0, says: 'It would be settled as NOT_SENT, and $0.00' },
+    { state: 'NEEDS_HUMAN', flags: ['--dry-run', '--yes'], code: 2, says: 'cannot be used with' },
+    { state: 'UNKNOWN', flags: [], code: 1, says: '--force' },
+    { state: 'UNKNOWN', flags: ['--force', '--json'], code: 0, says: '"isDone":true' },
+    { state: 'DISPATCHED', flags: ['--force'], code: 1, says: 'DISPATCHED' },
   ])('of a send that is $state with $flags ends with $code', async ({ state, flags, code, says }) => {
     await inState(state);
     const ran = await run(['sends', 'settle', sendId, '--not-sent', ...flags]);

@@ -117,13 +117,13 @@ describe('auth status', () => {
   });
 });
 
-test('auth logout forgets the tokens when it is told twice', async () => {
+test('auth logout forgets the tokens, and shows in a dry run that it would', async () => {
   await stage.logIn();
-  const asked = auth('logout');
-  expect(await asked.ended).toBe(0);
-  expect(asked.out()).toContain('--yes does it');
+  const looked = auth('logout', '--dry-run');
+  expect(await looked.ended).toBe(0);
+  expect(looked.out()).toContain('The tokens would be forgotten');
   expect(await stage.row()).toMatchObject({ state: 'valid' });
-  const done = auth('logout', '--yes', '--json');
+  const done = auth('logout', '--json');
   expect(await done.ended).toBe(0);
   expect(JSON.parse(done.out())).toEqual({ wasLoggedIn: true, isDone: true });
   expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);

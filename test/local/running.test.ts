@@ -96,16 +96,19 @@ describe('beside a running start', () => {
       targets: 1,
     });
     expect((await trunkline(['events', 'reparse', '--all'], env)).code).toBe(0);
-    expect((await trunkline(['events', 'discard', id], env)).out).toContain('--yes does it');
-    expect((await trunkline(['events', 'discard', id, '--yes'], env)).code).toBe(0);
+    const looked = await trunkline(['events', 'discard', id, '--dry-run', '--json'], env);
+    expect(JSON.parse(looked.out)).toEqual({ deliveries: 1, isDone: false });
+    const done = await trunkline(['events', 'discard', id], env);
+    expect([done.code, done.out.trim()]).toEqual([0, '1 delivery discarded.']);
     expect((await trunkline(['events', 'show', id], env)).code).toBe(1);
+    expect((await trunkline(['events', 'discard', id], env)).code).toBe(1);
   });
 
   test('a person is erased after a look', async () => {
     const number = '+1 (555) 010-7777';
-    const preview = await trunkline(['erase', number, '--json'], env);
+    const preview = await trunkline(['erase', number, '--dry-run', '--json'], env);
     expect(JSON.parse(preview.out)).toEqual({ number: '…7777', removed: {}, isDone: false });
-    const done = await trunkline(['erase', number, '--yes'], env);
+    const done = await trunkline(['erase', number], env);
     expect([done.code, done.out.trim()]).toEqual([0, 'Nothing was left of …7777; it is kept out.']);
     expect((await trunkline(['erase', 'nobody'], env)).code).toBe(2);
     const again = await trunkline(['resync', 'thread', '18005550100/15550107777'], env);

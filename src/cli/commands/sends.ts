@@ -5,6 +5,7 @@ import type { Send } from '../../ledger/send.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { maskNumbers } from '../../masking.ts';
 import { createDatabase, type Database } from '../../warehouse/database.ts';
+import { type ConsentFlags, consents } from '../consent.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
 import { createRemarks } from '../remarks.ts';
@@ -72,33 +73,39 @@ function costOf({ settledMicros, reservedMicros, state }: Send): string {
   return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
-export interface SettleFlags extends Json {
+export interface SettleFlags extends ConsentFlags {
   readonly sent?: boolean;
-  readonly notSent?: boolean;
   readonly force?: boolean;
-  readonly yes?: boolean;
 }
 
-/** Settles a send that needs a person, with `force` one that is still looked for; without `yes`, says what that would mean. */
-export function runSettle(sendId: string, { sent, force = false, yes = false, json }: SettleFlags): Promise<void> {
+/** Settles a send that needs a person, with `force` one that is still looked for; after a look where one is wanted. */
+export function runSettle(sendId: string, { sent, force = false, ...flags }: SettleFlags): Promise<void> {
   const to = sent ? 'SENT' : 'NOT_SENT';
   return inLedger(async (db) => {
     const found = await readSend(db, sendId);
     if (!found) throw noSuch(sendId);
     const { state, reservedMicros } = found.send;
-    const isDone = yes && (await settleByHand(db, sendId, to, { isInsisted: force }));
     if (state === 'UNKNOWN' && !force) {
       throw new CommandFailed(
         'This send is UNKNOWN: its thread is still looked through. --force settles it all the same.',
       );
     }
-    if ((state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') || (yes && !isDone)) {
-      throw new CommandFailed(`This send is ${state} and needs nobody's word: only NEEDS_HUMAN is settled by hand.`);
-    }
-    if (json) return console.log(JSON.stringify({ sendId, state: isDone ? to : state, isDone }));
-    const money = `${dollars(reservedMicros)} ${to === 'SENT' ? 'count as spent' : 'are free again'}`;
-    console.log(isDone ? `Settled as ${to}; ${money}.` : `It would be settled as ${to}, and ${money}; --yes does it.`);
+    if (state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') throw needsNobody(state);
+    const amount = dollars(reservedMicros);
+    const isMeant = await consents(flags, () => {
+      const sentence = `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`;
+      return Promise.resolve({ sentence, facts: { sendId, state } });
+    });
+    if (!isMeant) return;
+    // A worker may have found it meanwhile, or somebody else have said it.
+    if (!(await settleByHand(db, sendId, to, { isInsisted: force }))) throw needsNobody('settled meanwhile');
+    if (flags.json) return console.log(JSON.stringify({ sendId, state: to, isDone: true }));
+    console.log(`Settled as ${to}; ${amount} ${sent ? 'count as spent' : 'are free again'}.`);
   });
+}
+
+function needsNobody(state: string): CommandFailed {
+  return new CommandFailed(`This send is ${state} and needs nobody's word: only NEEDS_HUMAN is settled by hand.`);
 }
 
 /** Throws the kill switch: when this is over, nothing leaves any more. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { reporting } from '../exit.ts';
-import { jsonFlag, wholeNumber } from './arguments.ts';
+import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
 
 /** The login in the place of an API key. */
 export function addAuth(program: Command): void {
@@ -19,10 +19,8 @@ export function addAuth(program: Command): void {
     .description('Which credential is in use, what it may do, and whether somebody has to log in.')
     .option(...jsonFlag)
     .action((options) => reporting(async () => (await standing()).runStatus(options)));
-  group
-    .command('logout')
-    .description('Forgets the tokens; every process stops using them within seconds.')
-    .option('--yes', 'do it; without this, only say what would be forgotten')
+  addConsent(group.command('logout'))
+    .description('Forgets the tokens; every process stops using them within seconds. On a terminal it asks first.')
     .option(...jsonFlag)
     .action((options) => reporting(async () => (await standing()).runLogout(options)));
 }

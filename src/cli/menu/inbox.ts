@@ -3,9 +3,7 @@ import { type EventType, eventTypeOf, eventTypes } from '../../event-types.ts';
 import { targetKinds } from '../../inbox/target.ts';
 import { exitCodes, reporting } from '../exit.ts';
 import { momentArgument } from '../moments.ts';
-import { jsonFlag, momentWords, wholeNumber } from './arguments.ts';
-
-const yes = ['--yes', 'do it; without this, only say what would be removed'] as const;
+import { addConsent, jsonFlag, momentWords, wholeNumber } from './arguments.ts';
 
 /** The deliveries that are kept, and what can be done with them. */
 export function addEvents(program: Command): void {
@@ -42,12 +40,10 @@ export function addEvents(program: Command): void {
     .option('--all', 'also deliveries that were understood')
     .option(...jsonFlag)
     .action((options) => reporting(async () => (await load()).runReparse(options)));
-  group
-    .command('discard')
+  addConsent(group.command('discard'))
     .argument('[id]', 'one delivery', deliveryId)
-    .description('Removes deliveries from the inbox. What was mirrored stays.')
+    .description('Removes deliveries from the inbox. What was mirrored stays. On a terminal it asks first.')
     .option('--before <moment>', `all before ${momentWords}`, momentArgument)
-    .option(...yes)
     .option(...jsonFlag)
     .action((id, options, command: Command) => {
       needsOne(command, id, options.before, '--before');
@@ -73,11 +69,11 @@ export function addResync(program: Command): void {
 
 /** The way out for a person. */
 export function addErase(program: Command): void {
-  program
-    .command('erase')
+  addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
-    .description('Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries.')
-    .option(...yes)
+    .description(
+      'Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries. On a terminal it asks first.',
+    )
     .option(...jsonFlag)
     .action((number, options) =>
       reporting(async () => (await import('../commands/inbox/erase.ts')).run(number, options)),

@@ -1,7 +1,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { states } from '../../ledger/states.ts';
 import { exitCodes, reporting } from '../exit.ts';
-import { jsonFlag, wholeNumber } from './arguments.ts';
+import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
 
 /** The ledger of what rules send, and its kill switch. */
 export function addSends(program: Command): void {
@@ -20,14 +20,14 @@ export function addSends(program: Command): void {
     .description('One send in full: its text, its cost and its history.')
     .option(...jsonFlag)
     .action((id, options) => reporting(async () => (await load()).runShow(id, options)));
-  group
-    .command('settle')
+  addConsent(group.command('settle'))
     .addArgument(sendArgument())
-    .description('Your word on a send that needs a person: look into the thread first. Nothing is sent again.')
+    .description(
+      'Your word on a send that needs a person: look into the thread first. Nothing is sent again. On a terminal it asks first.',
+    )
     .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
     .option('--not-sent', 'it did not')
     .option('--force', 'also while its thread is still looked through (UNKNOWN)')
-    .option('--yes', 'do it; without this, only say what would change')
     .option(...jsonFlag)
     .action((id, options, command: Command) => {
       if (!options.sent && !options.notSent) {

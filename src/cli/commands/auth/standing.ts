@@ -1,4 +1,5 @@
 import { forgetTokens, type LoginStanding, readStanding } from '../../../credentials/tokens.ts';
+import { type ConsentFlags, consents } from '../../consent.ts';
 import { commandSettings } from '../../environment.ts';
 import { createRemarks } from '../../remarks.ts';
 import { openLogins } from './logins.ts';
@@ -14,17 +15,25 @@ export async function runStatus({ json }: { json?: boolean }): Promise<void> {
   console.log(json ? JSON.stringify({ inUse, login: login ?? null }) : standingWords(inUse, login));
 }
 
-/** Forgets the tokens; every process stops using them within seconds. */
-export async function runLogout({ yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+/** Forgets the tokens, after a look where one is wanted; every process stops using them within seconds. */
+export async function runLogout(flags: ConsentFlags): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   await using database = await openLogins(settings, log);
-  const held = yes ? await forgetTokens(database.db) : (await readStanding(database.db)) !== undefined;
-  if (json) return console.log(JSON.stringify({ wasLoggedIn: held, isDone: yes }));
-  if (!held) return console.log('Nobody is logged in.');
+  const { db } = database;
+  const isMeant = await consents(flags, async () => {
+    const wasLoggedIn = (await readStanding(db)) !== undefined;
+    const sentence = wasLoggedIn
+      ? 'The tokens would be forgotten; without an API key, nothing is mirrored then.'
+      : 'Nobody is logged in; there is nothing to forget.';
+    return { sentence, facts: { wasLoggedIn } };
+  });
+  if (!isMeant) return;
+  const wasLoggedIn = await forgetTokens(db);
+  if (flags.json) return console.log(JSON.stringify({ wasLoggedIn, isDone: true }));
   console.log(
-    yes
+    wasLoggedIn
       ? 'The tokens are forgotten. The service knows no way to give them back: take the permission away in its portal too.'
-      : 'This would forget the tokens; without an API key, nothing is mirrored then. --yes does it.',
+      : 'Nobody was logged in.',
   );
 }
 

@@ -14,6 +14,8 @@ import {
   replaySince,
 } from '../../../inbox/operations.ts';
 import { maskNumbers, maskTarget } from '../../../masking.ts';
+import type { Database } from '../../../warehouse/database.ts';
+import { type ConsentFlags, consents } from '../../consent.ts';
 import { commandSettings } from '../../environment.ts';
 import { CommandFailed } from '../../exit.ts';
 import { createRemarks } from '../../remarks.ts';
@@ -104,27 +106,27 @@ export function runReparse({ all = false, json }: Json & { all?: boolean }): Pro
   });
 }
 
-/** Removes deliveries; without `yes` says how many. */
+/** Removes one delivery, or all before a moment, after a look where one is wanted. */
 export function runDiscard(
   id: string | undefined,
-  { before, yes = false, json }: Json & { before?: Date; yes?: boolean },
+  { before, ...flags }: ConsentFlags & { before?: Date },
 ): Promise<void> {
   return inInbox(async ({ database: { db } }) => {
-    const deliveries = id === undefined ? await discardOld(before ?? new Date(0)) : await discardOne(id);
-    if (json) console.log(JSON.stringify({ deliveries, isDone: yes }));
-    else if (yes) console.log(`${counted(deliveries)} discarded.`);
-    else console.log(`${counted(deliveries)} would be discarded; --yes does it.`);
-
-    function discardOld(moment: Date): Promise<number> {
-      return yes ? discardBefore(db, moment) : countBefore(db, moment);
-    }
-
-    async function discardOne(one: string): Promise<number> {
-      const isThere = yes ? await discardDelivery(db, one) : (await findDelivery(db, one)) !== undefined;
-      if (!isThere) throw noSuch(one);
-      return 1;
-    }
+    const moment = before ?? new Date(0);
+    const isMeant = await consents(flags, async () => {
+      const deliveries = id === undefined ? await countBefore(db, moment) : Number(await isKept(db, id));
+      if (id !== undefined && deliveries === 0) throw noSuch(id);
+      return { sentence: `${counted(deliveries)} would be discarded.`, facts: { deliveries } };
+    });
+    if (!isMeant) return;
+    const deliveries = id === undefined ? await discardBefore(db, moment) : Number(await discardDelivery(db, id));
+    if (id !== undefined && deliveries === 0) throw noSuch(id);
+    console.log(flags.json ? JSON.stringify({ deliveries, isDone: true }) : `${counted(deliveries)} discarded.`);
   });
+}
+
+async function isKept(db: Database, id: string): Promise<boolean> {
+  return (await findDelivery(db, id)) !== undefined;
 }
 
 async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
