@@ -80,6 +80,7 @@ describe('does what is asked, and says it in JSON', () => {
     'coverage',
     'reconcile',
     'backfill calls --from 2026-01-01 --to 2026-01-02',
+    'rules simulate',
     'backfill threads',
     'resync users',
     'rules check',
@@ -92,6 +93,13 @@ describe('does what is asked, and says it in JSON', () => {
     expect({ code, said: code === 0 ? '' : out + err }).toEqual({ code: 0, said: '' });
     expect(() => JSON.parse(out)).not.toThrow();
   });
+});
+
+test('a back-fill without --from takes the year before its end, and says so', async () => {
+  const { code, out, err } = await run(['backfill', 'calls', '--to', '2026-01-01T08:00:00Z', '--json']);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ isFinished: true, doneUntil: '2026-01-01T08:00:00.000Z' });
+  expect(err).toContain('From 2024-12-31T00:00:00.000Z to 2026-01-01T08:00:00.000Z');
 });
 
 test('a comparison says how many hours it could not prove', async () => {

@@ -77,14 +77,19 @@ function standingOf({ version }: RuleSet, inForce: InForce | undefined): string 
 }
 
 export interface SimulateFlags extends Flags {
-  readonly from: Date;
+  readonly from?: Date;
   readonly to?: Date;
   readonly file?: string;
 }
 
-/** Lets the rules meet what the mirror holds of a span, and says what they would have done and cost. Writes nothing. */
+const usualSimulationMs = 7 * 86_400_000;
+
+/**
+ * Lets the rules meet what the mirror holds of a span, the last week unless told otherwise, and says what they would have
+ * done and cost. Writes nothing.
+ */
 export async function runSimulate({ file, json, ...given }: SimulateFlags): Promise<void> {
-  const { from, to } = rangeOf(given, 0);
+  const { from, to } = rangeOf(given, usualSimulationMs);
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const set = await load(file ?? settings.rulesFile, settings.timeZone, json);
   if (!set) return;

@@ -5,13 +5,12 @@ import { jsonFlag, momentWords, wholeNumber } from './arguments.ts';
 
 /** History, and the proof that it is whole. */
 export function addCompleteness(program: Command): void {
-  const from = ['--from <moment>', momentWords, momentArgument] as const;
   const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
   const fill = program.command('backfill').description('Fills in history from before the webhooks.');
   fill
     .command('calls')
     .description('Call history, oldest first. Goes on where it was cut off; live work goes before it.')
-    .requiredOption(...from)
+    .option('--from <moment>', `${momentWords}; default: 366 days before the end`, momentArgument)
     .option(...to)
     .option('--artefacts', 'legs, recordings and transcripts too')
     .option(...jsonFlag)

@@ -20,7 +20,7 @@ export function addRules(program: Command): void {
   group
     .command('simulate')
     .description('What the rules would have done and cost in a span of the past. Sends and writes nothing.')
-    .requiredOption('--from <moment>', momentWords, momentArgument)
+    .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
     .option(...jsonFlag)

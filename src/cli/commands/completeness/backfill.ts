@@ -9,15 +9,23 @@ import { createProgress } from '../../progress.ts';
 import { createRemarks } from '../../remarks.ts';
 
 export interface CallFlags {
-  readonly from: Date;
+  readonly from?: Date;
   readonly to?: Date;
   readonly artefacts?: boolean;
   readonly json?: boolean;
 }
 
-/** Fills in call history. Ctrl-C ends it at the next page; the same command goes on from there. */
+const dayMs = 86_400_000;
+/** The longest span that one search may have (section 8). */
+const usualDays = 366;
+
+/**
+ * Fills in call history, of the last 366 days unless told otherwise. Ctrl-C ends it at the next page; the same command
+ * goes on from there.
+ */
 export async function runCalls({ artefacts = false, json, ...given }: CallFlags): Promise<void> {
-  const { from, to } = rangeOf(given, 0);
+  const { from, to } = rangeOf({ ...given, from: given.from ?? usualFrom(given.to) }, 0);
+  if (!given.from) console.error(`From ${from.toISOString()} to ${to.toISOString()}, since no --from was given.`);
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
@@ -50,5 +58,14 @@ export async function runCalls({ artefacts = false, json, ...given }: CallFlags)
     if (artefacts)
       console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');
   }
-  if (!outcome.isFinished) throw new CommandFailed('Stopped. The same command goes on from here.');
+  if (!outcome.isFinished) {
+    // Tomorrow the usual time begins a day later, which is another back-fill.
+    const same = given.from ? 'The same command' : `The same command with --from ${from.toISOString().slice(0, 10)}`;
+    throw new CommandFailed(`Stopped. ${same} goes on from here.`);
+  }
+}
+
+/** A whole day, so that the command finds on the same day what it began. */
+function usualFrom(to = new Date()): Date {
+  return new Date(Math.floor(Math.min(to.getTime(), Date.now()) / dayMs - usualDays) * dayMs);
 }
