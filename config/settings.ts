@@ -39,6 +39,7 @@ const variables = z.object({
     .register(documentation, { doc: 'The telephony service.', otherwise: '`start` runs the sandbox' }),
   API_KEY: z
     .string()
+    .regex(/^[\x21-\x7e]+$/, { error: 'has spaces, line breaks or letters that no header can carry: copy it anew' })
     .optional()
     .register(documentation, {
       doc: 'API key of the account.',
@@ -210,6 +211,20 @@ function grouped(read: z.output<typeof variables>): Settings {
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
   };
+}
+
+const shortestUnguessed = 16;
+
+/** What works and is dangerous all the same: one sentence each, with its cure, and no secret. */
+export function weaknessesOf({ receiver }: Settings): string[] {
+  const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
+  return Object.entries(secrets).flatMap(([name, secret]) =>
+    secret === undefined || secret.length >= shortestUnguessed
+      ? []
+      : [
+          `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
+        ],
+  );
 }
 
 /** A variable as people read of it. */

@@ -162,6 +162,23 @@ test('the processes say in JSON where they are once they are ready', async () =>
   expect(await web.ended).toBe(0);
 });
 
+test('a receiver whose secret can be guessed starts with a warning', async () => {
+  const web = trunkline({ ...environment, PUBLIC_URL: '', WEBHOOK_SECRET: 'hunter2' }, 'web', '--json');
+  await expect.poll(() => web.out(), { timeout: 15_000 }).toContain('\n');
+  expect(web.err()).toContain('WEBHOOK_SECRET has 7 characters');
+  expect(web.err()).not.toContain('hunter2');
+});
+
+test('a key that no header can carry stops the start before anything is started', async () => {
+  const { code, err } = await run(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
+  expect(code).toBe(2);
+  expect(err.trim().split('\n')).toEqual([
+    'The settings cannot be used:',
+    expect.stringContaining('API_KEY has spaces'),
+    expect.stringContaining('PORT must be'),
+  ]);
+});
+
 test('settings are told as JSON', async () => {
   const rows = JSON.parse((await run(['settings', '--json'])).out) as { name: string; isSecret: boolean }[];
   expect(rows.find(({ name }) => name === 'WEBHOOK_SECRET')).toMatchObject({ isSecret: true });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, SettingsError, settingsTable } from '../../config/settings.ts';
+import { isLoopback, readSettings, SettingsError, settingsTable, weaknessesOf } from '../../config/settings.ts';
 
 function problemsOf(...given: Parameters<typeof readSettings>): readonly string[] {
   try {
@@ -99,6 +99,26 @@ test('an encryption key that is short is refused, and not shown', () => {
   const [problem] = problemsOf({ ENCRYPTION_KEY: 'hunter2' });
   expect(problem).toMatch(/^ENCRYPTION_KEY must have at least 32 characters/);
   expect(problem).not.toContain('hunter2');
+});
+
+test.each(['hunter2\n', 'hunter 2', ' hunter2', 'huntér2', 'hunter2\r\nX: y'])(
+  'an API key of %j is refused, since no header can carry it, and is not shown',
+  (API_KEY) => {
+    const [problem, ...others] = problemsOf({ API_KEY });
+    expect(problem).toMatch(/^API_KEY has spaces, line breaks or letters/);
+    expect(problem).not.toContain('hunt');
+    expect(others).toEqual([]);
+  },
+);
+
+test('a webhook secret that can be guessed is warned of, and not shown', () => {
+  const [weakness, ...others] = weaknessesOf(readSettings({ WEBHOOK_SECRET: 'hunter2' }));
+  expect(weakness).toMatch(/^WEBHOOK_SECRET has 7 characters/);
+  expect(weakness).not.toContain('hunter2');
+  expect(others).toEqual([]);
+  const previous = weaknessesOf(readSettings({ WEBHOOK_SECRET: 's'.repeat(16), WEBHOOK_SECRET_PREVIOUS: 'old' }));
+  expect(previous).toEqual([expect.stringMatching(/^WEBHOOK_SECRET_PREVIOUS has 3 characters/)]);
+  expect(weaknessesOf(readSettings({}))).toEqual([]);
 });
 
 test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readSettings } from '../../../config/settings.ts';
+import { readSettings, weaknessesOf } from '../../../config/settings.ts';
 import { type Started, start } from '../../local/start.ts';
 import { createLog } from '../../log.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
@@ -9,6 +9,7 @@ import type { Entry } from '../program.ts';
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
   const settings = readSettings(process.env, { servesPages: true });
   const log = createLog(settings.logLevel);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
   runUntilStopped(log, async () => (await starting).close());

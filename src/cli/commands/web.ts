@@ -1,3 +1,4 @@
+import { weaknessesOf } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
@@ -10,6 +11,7 @@ import { runUntilStopped } from '../lifetime.ts';
 export async function run({ json }: { json?: boolean }): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
   const log = createLog(settings.logLevel);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
