@@ -9,6 +9,8 @@ interface Documented {
   readonly otherwise?: string;
   /** Where it is needed, this other variable will do as well. */
   readonly instead?: { readonly name: string; readonly how: string };
+  /** What helps who lacks it, beside setting it. */
+  readonly cure?: string;
 }
 
 const documentation = z.registry<Documented>();
@@ -51,6 +53,7 @@ const variables = z.object({
     doc: 'The Postgres that holds the warehouse.',
     isSecret: true,
     otherwise: '`start` runs an embedded Postgres 18',
+    cure: 'Run `npm start` here, which brings one along, or set it.',
   }),
   REDIS_URL: url(['redis:', 'rediss:']).optional().register(documentation, {
     doc: 'The Redis that holds the queues (`maxmemory-policy noeviction`).',
@@ -176,9 +179,11 @@ export function readSettings(
     ? []
     : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}${shownValue(issue.path[0], given)}`);
   for (const name of options.needed ?? []) {
-    const { doc, instead } = documentationOf(name);
+    const { doc, instead, cure } = documentationOf(name);
     if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
-    problems.push(`${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}`);
+    problems.push(
+      `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${cure ? ` ${cure}` : ''}`,
+    );
   }
   if (options.servesPages && given.ADMIN_TOKEN === undefined && !isLoopback(given.HOST)) {
     problems.push(

@@ -1,7 +1,15 @@
 import type { Advice } from '../service/errors.ts';
 
 /** Codes of errors whose message is all that a person needs. */
-const toldInFull = new Set(['settings', 'command_failed', 'wrong_use', 'not_erasable', 'no_bi_role', 'not_rolled_up']);
+const toldInFull = new Set([
+  'settings',
+  'command_failed',
+  'wrong_use',
+  'folder_in_use',
+  'not_erasable',
+  'no_bi_role',
+  'not_rolled_up',
+]);
 
 /** What Postgres and the network call the failures that a person can cure. */
 const cures: Readonly<Record<string, (message: string) => string>> = {
@@ -51,13 +59,18 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
   if (cure) return cure(error.message);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
-  return `${error.message || error.name}. LOG_LEVEL=debug shows where it happened.`;
+  return `${sentence(error.message || error.name)} LOG_LEVEL=debug shows where it happened.`;
+}
+
+/** Some messages are sentences already. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
   const cure = advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceCures[advice];
   const isToldAlready = cure === undefined || message.includes('auth login');
-  return `The service did not do it: ${message}${isToldAlready ? '' : `. ${cure}`}`;
+  return `The service did not do it: ${isToldAlready ? message : `${sentence(message)} ${cure}`}`;
 }
 
 /** Host and port of the database, and nothing of what else its address holds. */

@@ -175,7 +175,7 @@ function subscriptionConcerns({ subscriptions, inbox }: Snapshot): Concern[] {
     {
       level: 'warning',
       sentence: 'No webhook subscription delivers to this receiver, so nothing announces what is new.',
-      cure: `Set PUBLIC_URL. ${cure}`,
+      cure: `The receiver registers them when it runs with PUBLIC_URL. ${cure}`,
     },
   ];
 }

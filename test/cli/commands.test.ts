@@ -95,6 +95,15 @@ describe('does what is asked, and says it in JSON', () => {
   });
 });
 
+test('a comparison with nobody logged in says once what it lacks', async () => {
+  const { code, err } = await run(['reconcile'], { API_KEY: '', ENCRYPTION_KEY: 'k'.repeat(32) });
+  expect(code).toBe(1);
+  expect(err.trim().split('\n')).toEqual([
+    expect.stringContaining('trunkline auth login'),
+    expect.stringContaining('Some hours could not be compared'),
+  ]);
+});
+
 test('a back-fill without --from takes the year before its end, and says so', async () => {
   const { code, out, err } = await run(['backfill', 'calls', '--to', '2026-01-01T08:00:00Z', '--json']);
   expect(code).toBe(0);
@@ -177,6 +186,12 @@ test('a key that no header can carry stops the start before anything is started'
     expect.stringContaining('API_KEY has spaces'),
     expect.stringContaining('PORT must be'),
   ]);
+});
+
+test('a sandbox whose port is taken says which flag helps', async () => {
+  const { code, err } = await run(['sandbox', '--port', new URL(sandbox.url).port]);
+  expect(code).toBe(1);
+  expect(err).toMatch(/^Another program listens on port \d+: name a free one with --port/);
 });
 
 test('settings are told as JSON', async () => {

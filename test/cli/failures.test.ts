@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { sentenceOf } from '../../src/cli/failures.ts';
-import { remarkOf } from '../../src/cli/remarks.ts';
+import { createRemarks, remarkOf } from '../../src/cli/remarks.ts';
 import { ServiceError } from '../../src/service/errors.ts';
 
 const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
@@ -34,6 +34,15 @@ describe('a failure is told in one line, with its cure', () => {
     expect(sentenceOf(new Error('timeout exceeded when trying to connect'), database)).toContain('cannot be reached');
   });
 
+  test('a folder in use is told in full, with nothing to look for', () => {
+    const message = '.data/postgres is in use by process 7. Stop that process, or choose another folder with DATA_DIR.';
+    expect(sentenceOf(coded('folder_in_use', message))).toBe(message);
+  });
+
+  test.each(['It broke', 'It broke.', 'It broke!'])('%j ends with one stop', (message) => {
+    expect(sentenceOf(new Error(message))).toMatch(/^It broke[.!] LOG_LEVEL=debug shows where it happened\.$/);
+  });
+
   test('a trace is for those who ask for it', () => {
     const error = new Error('what nobody foresaw');
     expect(sentenceOf(error, { LOG_LEVEL: 'debug' })).toContain('failures.test.ts');
@@ -53,4 +62,14 @@ test('a remark is the sentence of a line of the log', () => {
     'A hint (the reason)',
   );
   expect(remarkOf('{"level":40,"msg":"A hint"}')).toBe('A hint');
+});
+
+test('a remark is made once, however often its cause comes up', () => {
+  const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const remarks = createRemarks('warn', 'info');
+  for (const hours of [1, 2, 3])
+    remarks.warn({ err: new Error('nobody is logged in'), hours }, 'It could not be compared');
+  remarks.warn('Another matter');
+  expect(said.mock.calls.flat()).toEqual(['It could not be compared (nobody is logged in)', 'Another matter']);
+  said.mockRestore();
 });

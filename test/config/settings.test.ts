@@ -95,6 +95,11 @@ test('an encryption key will do where an API key is needed, since somebody can l
   expect(problemsOf({}, { needed: ['API_KEY'] }).join()).toMatch(/ENCRYPTION_KEY.*trunkline auth login/);
 });
 
+test('whoever has no Postgres learns that `npm start` brings one', () => {
+  const [problem] = problemsOf({}, { needed: ['DATABASE_URL'] });
+  expect(problem).toMatch(/^DATABASE_URL is missing: .* Run `npm start` here, which brings one along, or set it\.$/);
+});
+
 test('an encryption key that is short is refused, and not shown', () => {
   const [problem] = problemsOf({ ENCRYPTION_KEY: 'hunter2' });
   expect(problem).toMatch(/^ENCRYPTION_KEY must have at least 32 characters/);

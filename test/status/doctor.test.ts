@@ -141,7 +141,7 @@ test('the commands print JSON, and end with 1 when something is wrong', async ()
   expect(unset.code).toBe(1);
   expect(unset.output).toMatchObject([
     { level: 'problem', sentence: expect.stringContaining('PORT must be a whole number') },
-    { level: 'problem', sentence: expect.stringContaining('DATABASE_URL is missing') },
+    { level: 'problem', sentence: expect.stringMatching(/^DATABASE_URL is missing.*`npm start` here.*[^.]\.$/) },
   ]);
   const status = await trunkline(['status', '--json'], { DATABASE_URL: databaseUrl });
   expect(status).toMatchObject({ code: 0, output: { verdict: { level: expect.any(String) } } });

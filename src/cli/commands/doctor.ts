@@ -22,7 +22,9 @@ async function examination(): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const on = findingsOn('Settings');
-    return error.problems.map((problem) => on.problem(`${problem}.`, '`trunkline settings` lists every variable.'));
+    return error.problems.map((problem) =>
+      on.problem(problem.endsWith('.') ? problem : `${problem}.`, '`trunkline settings` lists every variable.'),
+    );
   }
 }
 

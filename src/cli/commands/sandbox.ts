@@ -1,6 +1,7 @@
 import { readSettings } from '../../../config/settings.ts';
 import { createLog } from '../../log.ts';
 import { createSandbox } from '../../sandbox/sandbox.ts';
+import { CommandFailed } from '../exit.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
 interface SandboxFlags {
@@ -15,7 +16,12 @@ interface SandboxFlags {
 /** Runs the sandbox alone, until it is told to stop. */
 export async function run({ port, seed, calls, threads, traffic, json }: SandboxFlags): Promise<void> {
   const log = createLog(readSettings(process.env).logLevel);
-  const sandbox = await createSandbox({ port, seed, calls, threads, traffic, plainLoopbackRedirects: true });
+  const sandbox = await createSandbox({ port, seed, calls, threads, traffic, plainLoopbackRedirects: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error;
+      throw new CommandFailed(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
+    },
+  );
   const { url, apiKey } = sandbox;
   console.log(
     json

@@ -37,8 +37,8 @@ export async function examineReceiver(
   if (publicUrl === undefined) {
     findings.push(
       on.warning(
-        'PUBLIC_URL is not set, so no webhook is registered and nothing announces what is new.',
-        'Set PUBLIC_URL to the address at which the service reaches the receiver.',
+        'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so nothing announces what is new.',
+        'Run the receiver with PUBLIC_URL: the address at which the service reaches it. Set it here too.',
       ),
     );
     return findings;
