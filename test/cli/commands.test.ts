@@ -139,7 +139,9 @@ test('coverage names the lines whose unread texts are missed, below the days', a
 });
 
 test('a webhook is created, disabled, and removed; another’s only when that is wanted', async () => {
-  const created = JSON.parse((await run(['subscriptions', 'ensure', '--json'])).out) as { subscriptionId: number }[];
+  const ensured = await run(['subscriptions', 'ensure', '--json']);
+  expect(ensured.out + ensured.err).not.toContain(environment.WEBHOOK_SECRET);
+  const created = JSON.parse(ensured.out) as { subscriptionId: number }[];
   const [first] = created.map(({ subscriptionId }) => String(subscriptionId));
   const disabled = await run(['subscriptions', 'disable', first ?? '', '--json']);
   expect(JSON.parse(disabled.out)).toEqual({ id: Number(first), enabled: false });
@@ -160,6 +162,22 @@ test('a webhook is created, disabled, and removed; another’s only when that is
   expect((await run(['subscriptions', 'remove', String(data.id), '--yes'])).code).toBe(0);
   const left = JSON.parse((await run(['subscriptions', 'list', '--json'])).out) as { id: number }[];
   expect(left.map(({ id }) => id)).toEqual(created.slice(1).map(({ subscriptionId }) => subscriptionId));
+});
+
+test('only a webhook that must be created by hand is told with its address', async () => {
+  sandbox.faults({ answers: [{ kind: 'error', status: 403, operations: ['createWebhook'] }] });
+  const { code, out } = await run(['subscriptions', 'ensure', '--json']);
+  sandbox.faults({});
+  expect(code).toBe(1);
+  const told = (JSON.parse(out) as { type: string; outcome: string; url?: string }[]).map(({ outcome, url }) => [
+    outcome,
+    url,
+  ]);
+  expect(told).toEqual([
+    ['to_create_by_hand', 'https://mirror.example/hooks/a-secret-of-the-commands/AccountSMS'],
+    ['in_place', undefined],
+    ['in_place', undefined],
+  ]);
 });
 
 test('the processes say in JSON where they are once they are ready', async () => {

@@ -111,8 +111,13 @@ async function ensure(service: Service, context: Context, { json }: { json?: boo
   }
   const { db } = context.database;
   const ensured = await ensureSubscriptions({ service, db, log: context.log, publicUrl, secret, previousSecret });
-  console.log(json ? JSON.stringify(ensured) : ensured.map(sentenceOf).join('\n'));
+  console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
   if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
+}
+
+/** An address is the secret that opens the receiver: only who has to write it down by hand is shown it. */
+function withoutSecret({ url, ...ensured }: Ensured): Omit<Ensured, 'url'> & { url?: string } {
+  return ensured.outcome === 'to_create_by_hand' ? { ...ensured, url } : ensured;
 }
 
 function sentenceOf({ type, url, outcome, subscriptionId, reason }: Ensured): string {
