@@ -5,12 +5,12 @@ select
   message_type,
   sent_count,
   segment_count,
-  charged_micros / 1000000.0 as charged_usd,
+  (charged_micros / 1000000.0)::numeric(12, 6) as charged_usd,
   unpriced_count,
-  unpriced_set_aside_micros / 1000000.0 as unpriced_set_aside_usd,
+  (unpriced_set_aside_micros / 1000000.0)::numeric(12, 6) as unpriced_set_aside_usd,
   open_count,
-  open_set_aside_micros / 1000000.0 as open_set_aside_usd,
-  round(charged_micros / 1000000.0 / nullif(sent_count - unpriced_count, 0), 6) as charged_per_text_usd
+  (open_set_aside_micros / 1000000.0)::numeric(12, 6) as open_set_aside_usd,
+  (charged_micros / 1000000.0 / nullif(sent_count - unpriced_count, 0))::numeric(12, 6) as charged_per_text_usd
 from reporting.sms_cost_rollup;
 
 comment on view reporting.sms_cost_daily is 'What texts cost, by local day, line and type: those of rules alone, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that is not here, and no sum of this is the invoice.';

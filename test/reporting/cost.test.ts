@@ -12,6 +12,15 @@ await facts.params({ time_zone: 'America/New_York' });
 const outcomes = (columns: string, where: string) =>
   query(`select ${columns} from reporting.rule_outcomes where ${where} order by local_date, rule, version, mode`);
 
+test('dollars have six digits behind the point, as their micros have', async () => {
+  expect(
+    await query(
+      `select table_name as view, column_name as column from information_schema.columns
+       where table_schema = 'reporting' and column_name like '%\\_usd' and numeric_scale is distinct from 6`,
+    ),
+  ).toEqual([]);
+});
+
 describe('sms_cost_daily', () => {
   test('has what was charged, what is not known and what is open, by day, line and type', async () => {
     // The night on which clocks are set back: both are at half past one, and the day has 25 hours.
