@@ -97,7 +97,7 @@ const variables = z.object({
     doc: 'Folder of the embedded Postgres, of the sandbox and of secrets that `start` makes.',
   }),
   RULES_FILE: z.string().default('config/rules.yaml').register(documentation, {
-    doc: 'The rules; a change is picked up without a restart.',
+    doc: 'The rules; a change is picked up without a restart. A file that is named here must be good at the start.',
   }),
   RULES_MODE: z
     .enum(['off', 'dry-run', 'live'], { error: 'must be one of off, dry-run, live' })

@@ -4,11 +4,13 @@ import { type Started, start } from '../../local/start.ts';
 import { createLog } from '../../log.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
+import { refuseBadRules } from '../rules-file.ts';
 
 /** Brings everything up and prints where to look. */
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
   const settings = readSettings(process.env, { servesPages: true });
   const log = createLog(settings.logLevel);
+  await refuseBadRules(settings);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.

@@ -4,10 +4,12 @@ import { createLog } from '../../log.ts';
 import { commandSettings } from '../environment.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
+import { refuseBadRules } from '../rules-file.ts';
 
 /** Works the queues, until it is told to stop. */
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  await refuseBadRules(settings);
   const log = createLog(settings.logLevel);
   const context = await createContext(readySettings(settings), { log, name: 'worker', maxConnections: 8 });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
