@@ -69,7 +69,10 @@ interface Named {
   readonly isHeld: boolean;
 }
 
-/** The messages of a thread that the newest deliveries name, but for those that were read since. */
+/** An event that follows so soon, in seconds, upon the message that it names told of its coming: the read that brought it knew. */
+const soon = 10;
+
+/** The messages of a thread that the newest deliveries name, but for those that were read since, or came just then. */
 async function namedLately(db: Database, key: string): Promise<readonly Named[]> {
   const { line, number, participants }: Thread = threadOf(key);
   return hotQuery<Named>(
@@ -84,7 +87,8 @@ async function namedLately(db: Database, key: string): Promise<readonly Named[]>
      from named n
      left join warehouse.sms_conversations c on c.line = $4 and c.number = $5 and c.participants_key = $6
      left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = n.message_id
-     where m.message_id is null or m.fetched_at < n.received_at`,
+     where m.message_id is null
+       or (m.fetched_at < n.received_at and m.first_seen_at < n.received_at - interval '${soon} seconds')`,
     [key, mostDeliveries, looks.at(-1), line, number, participants.join(',')],
   );
 }

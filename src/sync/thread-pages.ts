@@ -106,6 +106,7 @@ async function readOnce(
   let offset = 0;
   let before: readonly Message[] = [];
   let isWhole = true;
+  let isInOrder = true;
   let longest = 0;
   let repeated = 0;
   for (let count = 0; count < mostPages; count += 1) {
@@ -119,10 +120,16 @@ async function readOnce(
     longest = Math.max(longest, messages.length);
     if (fresh.length === 0) {
       if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
-      return repeated === 0 || (await cameInFront(pages, source, listed, repeated)) ? 'complete' : 'shifted';
+      if (repeated === 0) return 'complete';
+      // What came in front moved the rest, and hid nothing; that the thread is held whole need not be proved again.
+      if (isInOrder && (await source.holdsOnly([...listed.keys()]))) return 'partial';
+      return (await cameInFront(pages, source, listed, { count: repeated, isInOrder })) ? 'complete' : 'shifted';
     }
-    const goesBack = isAllBefore(fresh, before);
-    if (before.length > 0) pages.isOldestFirst = !goesBack && isAllBefore(before, fresh);
+    const goesBack = before.length > 0 && goesOn(before, fresh);
+    if (before.length > 0) {
+      isInOrder &&= newest(fresh) <= oldest(before);
+      pages.isOldestFirst = !goesBack && goesOn(fresh, before);
+    }
     if (!lacksWanted(source, listed)) {
       // A short page is the end, as a rule; it is proved only where something depends on it.
       const isShort = pages.limit !== undefined && messages.length < pages.limit;
@@ -140,17 +147,19 @@ function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): 
   return messages.length === 0 || (before.length > 1 && messages.length < before.length);
 }
 
-/** Whether so many messages, newer than all that were listed, stand at the front now; they are listed then. */
+/** Whether so many messages that none of those listed is newer than stand at the front now; they are listed then. */
 async function cameInFront(
   pages: ThreadPages,
   source: PageSource,
   listed: Map<Message['id'], Message>,
-  count: number,
+  { count, isInOrder }: { readonly count: number; readonly isInOrder: boolean },
 ): Promise<boolean> {
   const { messages } = await readPage(pages, source, 0, []);
-  const newest = Math.max(...[...listed.values()].map(moment));
+  const latest = newest([...listed.values()]);
   const fresh = messages.filter(({ id }) => !listed.has(id));
-  if (fresh.length < count || !fresh.every((message) => moment(message) > newest)) return false;
+  // Moments are whole seconds, as a rule, so a text can share that of the one before it.
+  const isNewer = (message: Message) => moment(message) > latest || (isInOrder && moment(message) === latest);
+  if (fresh.length < count || !fresh.every(isNewer)) return false;
   for (const message of fresh) listed.set(message.id, message);
   return true;
 }
@@ -182,10 +191,21 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
   }
 }
 
-/** Whether every message of one page is older than all of another. */
-function isAllBefore(older: readonly Message[], newer: readonly Message[]): boolean {
-  if (older.length === 0 || newer.length === 0) return false;
-  return Math.max(...older.map(moment)) < Math.min(...newer.map(moment));
+/**
+ * Whether a page goes on where a newer one ended: with nothing newer, and past the moment of its last messages, of which
+ * none can follow then.
+ */
+function goesOn(newer: readonly Message[], older: readonly Message[]): boolean {
+  return newest(older) <= oldest(newer) && oldest(older) < oldest(newer);
+}
+
+/** Of messages without a moment, neither is known: such pages are in no order. */
+function newest(messages: readonly Message[]): number {
+  return Math.max(...messages.map(moment));
+}
+
+function oldest(messages: readonly Message[]): number {
+  return Math.min(...messages.map(moment));
 }
 
 function moment({ sentAt }: Message): number {

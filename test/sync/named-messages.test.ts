@@ -77,6 +77,7 @@ describe('a message that an event named', () => {
       const { desk, key, thread } = await withThread(messages(120));
       desk.service.answer = threadService(() => thread.messages, { order, limit: 10 });
       await desk.readAll('thread', key, 3);
+      await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
       const sentAt = thread.messages[5]?.sentAt;
       thread.messages = thread.messages.map((each) =>
         each.id === 5 ? { ...each, delivery: { status: 'failed' } } : each,

@@ -138,10 +138,13 @@ test('a later message is found behind a page of messages of one moment, oldest f
   expect(await mirrored(key)).toEqual(ids(thread.messages));
 });
 
-test('messages that come in front while pages are read leave the read whole', async () => {
-  const { desk, key, thread } = await withThread(messages(130), {
+test.each([
+  ['each its own moment', {}],
+  ['one second in common', { sentAt: '2026-04-22T00:00:00Z' }],
+])('messages that come in front while pages are read leave the read whole: %s', async (_moments, more) => {
+  const { desk, key, thread } = await withThread(messages(130, 1, more), {
     limit: 25,
-    afterPage: (page) => void (page % 2 === 1 && page < 6 && thread.messages.push(message(200 + page))),
+    afterPage: (page) => void (page % 2 === 1 && page < 6 && thread.messages.push(message(200 + page, more))),
   });
   await desk.read('thread', key);
   expect(await mirrored(key)).toEqual(ids(thread.messages));
