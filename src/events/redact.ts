@@ -44,9 +44,12 @@ const url = /https?(?::|%3a)(?:\\?\/|%2f){2}[^\s"'<>\\]*/gi;
 
 const name = `(?:${secretWords.join('|').replaceAll(' ', '[-_. ]?')})s?`;
 
+/** Each level of quoting doubles the backslashes before a quote: six of them, and the quote itself. */
+const deepest = 64;
+
 /** What stands between a name and its value: JSON at any level of quoting, a form, XML, a part of a multipart body. */
 const separator = [
-  String.raw`(?:[\\"'\]\s]|%5d|%22){0,8}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
+  String.raw`(?:[\\"'\]\s]|%5d|%22){0,${deepest}}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
   String.raw`"?(?:;[^\r\n]{0,200})?\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
 ].join('|');
 
@@ -64,7 +67,7 @@ const value = [
 ].join('|');
 
 /** The quote that ends a name, as the separator bounds it: before an unquoted value it says how deep the JSON is quoted. */
-const quoteOfName = /\\{0,8}["'](?=\s{0,8}:\s{0,8}$)/;
+const quoteOfName = new RegExp(String.raw`\\{0,${deepest}}["'](?=\s{0,8}:\s{0,8}$)`);
 
 const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
 

@@ -79,3 +79,11 @@ test('removes a value quoted in a text to where its quotes end', () => {
   const deep = JSON.stringify({ raw: JSON.stringify({ secret: 'hu"sh', x: 'kept' }) }).slice(0, -2);
   expect(redactText(deep)).toBe(String.raw`{"raw":"{\"secret\":\"[redacted]\",\"x\":\"kept\"}`);
 });
+
+test('a secret is found however often its JSON was quoted', () => {
+  let text = JSON.stringify({ secret: 'hush', kept: 1 });
+  for (let depth = 0; depth < 6; depth += 1) {
+    expect(redactText(text), `quoted ${depth} times`).not.toContain('hush');
+    text = JSON.stringify({ payload: text });
+  }
+});

@@ -213,6 +213,8 @@ test('a resume that waits for a send, while that send waits for the switch, come
   const { sendId } = await ledger.answer({ number });
   await pauseSends(database.db, 'a test');
   const { resuming } = await database.db.transaction().execute(async (tx) => {
+    // Of two that wait for each other, the resume is the one that is given up, and tried again.
+    await query(tx, `set local deadlock_timeout = '1min'`, []);
     await query(tx, 'select from ops.sends where send_id = $1 for update', [sendId]);
     const resuming = resumeSends(database.db);
     await until(async () => (await database.value(waitingForLocks)) === 1);
