@@ -20,6 +20,7 @@ export default defineConfig({
     // `npm run faults` runs those that take minutes too.
     exclude: process.env.FAULTS === 'all' ? [] : ['test/faults/long/**'],
     globalSetup: ['test/stores/setup.ts'],
+    setupFiles: ['test/draws.ts'],
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // What is waited for comes at once, but a machine that does three things at a time may stand still for a second.
