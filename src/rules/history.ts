@@ -33,28 +33,28 @@ export interface History {
   settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: Exclude<ReplyFate, 'waiting'>): void;
 }
 
+/** A match whose reply may still end. */
+type Held = Omit<Match, 'reply'> & { reply: ReplyFate };
+
 const dayMs = 86_400_000;
 
 export function createHistory(matches: readonly Match[]): History {
-  const byRule = new Map<string, Match[]>();
-  const replies = new Map<string, Match[]>();
+  const byRule = new Map<string, Held[]>();
+  const replies = new Map<string, Held[]>();
 
   function add(match: Match): void {
-    append(byRule, match.rule, match);
-    if (match.reply !== 'none') append(replies, keyOf(match), match);
+    const held = { ...match };
+    append(byRule, match.rule, held);
+    if (match.reply !== 'none') append(replies, keyOf(match), held);
   }
   for (const match of matches) add(match);
 
   return {
     add,
     settle({ rule, at, ...thread }, reply) {
-      for (const list of [byRule.get(rule) ?? [], replies.get(keyOf(thread)) ?? []]) {
-        const index = list.findLastIndex(
-          (each) => each.rule === rule && each.at.getTime() === at.getTime() && keyOf(each) === keyOf(thread),
-        );
-        const match = list[index];
-        if (match) list[index] = { ...match, reply };
-      }
+      const isMeant = (held: Held) => held.at.getTime() === at.getTime() && keyOf(held) === keyOf(thread);
+      const meant = byRule.get(rule)?.findLast(isMeant);
+      if (meant) meant.reply = reply;
     },
     repliesTo(thread, before) {
       const sent = (replies.get(keyOf(thread)) ?? []).filter(({ reply }) => reply !== 'none');
@@ -78,7 +78,7 @@ export function createHistory(matches: readonly Match[]): History {
   };
 }
 
-function append(lists: Map<string, Match[]>, key: string, match: Match): void {
+function append(lists: Map<string, Held[]>, key: string, match: Held): void {
   const list = lists.get(key);
   if (list) list.push(match);
   else lists.set(key, [match]);
