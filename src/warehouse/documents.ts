@@ -12,6 +12,9 @@ export interface Document {
   readonly read: Provenance;
 }
 
+/** JSON escapes it in its texts. As elements of an array, bodies would have each of their quotes escaped, and read again. */
+const betweenBodies = '\u001d';
+
 /** Keeps raw answers, URLs and the numbers of who was erased redacted; newer wins. */
 export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
   const kept = newestOfEach(documents, ({ entity, key }) => `${entity} ${key}`);
@@ -24,7 +27,7 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
     tx,
     `insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
      select entity, entity_key, body::jsonb, fetch_seq, fetched_at
-     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
+     from unnest($1::text[], $2::text[], string_to_array($3, '${betweenBodies}'), $4::bigint[], $5::timestamptz[])
        as i (entity, entity_key, body, fetch_seq, fetched_at)
      on conflict (entity, entity_key) do update
        set body = excluded.body, fetch_seq = excluded.fetch_seq, fetched_at = excluded.fetched_at
@@ -32,7 +35,7 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
     [
       kept.map((each) => each.entity),
       kept.map((each) => each.key),
-      bodies.map((body) => storableJson(withoutUrls(body))),
+      bodies.map((body) => storableJson(withoutUrls(body))).join(betweenBodies),
       kept.map((each) => each.read.fetchSeq),
       kept.map((each) => each.read.fetchedAt),
     ],

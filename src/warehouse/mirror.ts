@@ -132,6 +132,7 @@ function compile({ name, key, columns, settled, lasting }: Described): string {
     ['fetched_at', 'timestamptz'],
   ];
   const names = all.map(([column]) => column).join(', ');
+  // Postgres walks a flat array from its begin for each value; one that was appended to it keeps unfolded.
   const values = all
     .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
     .join(', ');
@@ -146,7 +147,7 @@ function compile({ name, key, columns, settled, lasting }: Described): string {
   return `
     insert into ${name} as t (${names})
     select ${values} from (
-      select string_to_array(line, $2, $3) as line from unnest(string_to_array($4, $1)) as line offset 0
+      select array_append(string_to_array(line, $2, $3), null) as line from unnest(string_to_array($4, $1)) as line offset 0
     ) as lines
     on conflict (${key.join(', ')}) do update set ${sets},
       changed_at = case when t.content_hash = excluded.content_hash and t.deleted_at is null then t.changed_at else now() end,

@@ -15,5 +15,6 @@ export function withoutUrls(value: unknown, key = ''): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutUrls(inner, name)]));
   }
   if (typeof value !== 'string' || value === '' || words.has(key)) return value;
-  return addressKey.test(key) ? '[redacted]' : value.replace(address, '[redacted]');
+  if (addressKey.test(key)) return '[redacted]';
+  return value.includes('://') ? value.replace(address, '[redacted]') : value;
 }
