@@ -4,7 +4,7 @@ import type { Answer, Service } from '../service/client.ts';
 import type { Provenance } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { CallGone, CallRead } from '../warehouse/entities/calls/calls.ts';
-import type { HeldCalls } from '../warehouse/entities/calls/held-call.ts';
+import type { HeldCall } from '../warehouse/entities/calls/held-call.ts';
 import type { RecordingsRead } from '../warehouse/entities/calls/recordings.ts';
 import type { TranscriptsRead } from '../warehouse/entities/calls/transcripts.ts';
 import type { LinesRead } from '../warehouse/entities/directory/lines.ts';
@@ -34,6 +34,9 @@ export interface Reading {
   readonly lookAgainSeconds?: number | undefined;
 }
 
+/** A reading that depends on what the mirror holds of its call, which is looked up just before it is written. */
+export type CallReading = (held: HeldCall | undefined) => Reading;
+
 /** The end of the reads of what is there and cannot be read: nothing is written, and the target settles as gone. */
 export interface Unshown {
   readonly unshown: string;
@@ -46,7 +49,6 @@ export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'
 export interface ReadingRoom {
   readonly service: Service;
   readonly db: Database;
-  readonly heldCall: HeldCalls;
   /** Seconds after a call's end at which late artefacts are looked for. */
   readonly looks: readonly number[];
   /** Seconds between two reads of users and lines. */
@@ -57,7 +59,11 @@ export interface ReadingRoom {
 }
 
 /** Reads one target through the API. Rejects with a ServiceError, and writes nothing. */
-export type TargetReader = (claim: Claim, room: ReadingRoom, signal: AbortSignal) => Promise<Reading | Unshown>;
+export type TargetReader = (
+  claim: Claim,
+  room: ReadingRoom,
+  signal: AbortSignal,
+) => Promise<Reading | CallReading | Unshown>;
 
 export function provenance(claim: Claim, source: string): Provenance {
   return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };

@@ -8,18 +8,25 @@ import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
-import { createHeldCalls, momentOf } from '../warehouse/entities/calls/held-call.ts';
+import { momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
 import { createCallLister } from './coverage/listing.ts';
 import { createDoubts } from './doubts.ts';
-import { provenance, type Reading, type ReadingRoom, type TargetReader, type Unshown } from './finding.ts';
+import {
+  type CallReading,
+  provenance,
+  type Reading,
+  type ReadingRoom,
+  type TargetReader,
+  type Unshown,
+} from './finding.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { createCallReader } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
-import { createWriter } from './writer.ts';
+import { createWriter, type Written } from './writer.ts';
 
 const daySeconds = 86_400;
 
@@ -27,7 +34,10 @@ const daySeconds = 86_400;
 const unwrittenPauseMs = 5_000;
 
 /** A claimed target that was read, or could not be. */
-type Read = { readonly claim: Claim } & ({ readonly reading: Reading | Unshown } | { readonly error: unknown });
+type Read = { readonly claim: Claim } & (
+  | { readonly reading: Reading | CallReading | Unshown }
+  | { readonly error: unknown }
+);
 
 /** How a target's turn ended. */
 export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
@@ -44,7 +54,7 @@ export interface Sync {
   idle(): Promise<void>;
 }
 
-export interface SyncParts extends Omit<ReadingRoom, 'doubts' | 'heldCall'> {
+export interface SyncParts extends Omit<ReadingRoom, 'doubts'> {
   readonly log: Log;
   readonly pauses: Pauses;
   readonly onRings: (rings: readonly Ring[]) => void;
@@ -62,7 +72,7 @@ export function createSync(parts: SyncParts): Sync {
     users: readUsers,
     lines: readLines,
   };
-  const room: ReadingRoom = { ...parts, heldCall: createHeldCalls(db), doubts: createDoubts(parts) };
+  const room: ReadingRoom = { ...parts, doubts: createDoubts(parts) };
   const writer = createWriter(db, pauses, onRings);
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
@@ -120,7 +130,7 @@ export function createSync(parts: SyncParts): Sync {
     }
   }
 
-  async function mirror(claim: Claim, reading: Reading | Unshown): Promise<Turn> {
+  async function mirror(claim: Claim, reading: Reading | CallReading | Unshown): Promise<Turn> {
     try {
       await ('unshown' in reading ? settle(claim, 'gone', {}, reading.unshown) : settle(claim, 'active', reading));
     } catch (error) {
@@ -154,17 +164,14 @@ export function createSync(parts: SyncParts): Sync {
         return 'parked';
       case 'settle':
         log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
-        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
+        await settle(claim, outcome.state, refusedReading(claim, outcome.state, room), message);
         await resumeAfter(claim);
         return outcome.state;
     }
   }
 
-  function settle(claim: Claim, state: TargetState, reading: Partial<Reading>, error?: string): Promise<void> {
-    const { finding, followUps = [], lookAgainSeconds } = reading;
-    const { priority } = claim;
-    const bumps = followUps.map((bump) => ({ priority, ...bump }));
-    return writer.write({ finding, followUps: bumps, settlement: { ...claim, state, error, lookAgainSeconds } });
+  function settle(claim: Claim, state: TargetState, written: Written, error?: string): Promise<void> {
+    return writer.write({ claim, state, error, written });
   }
 
   async function told(kind: TargetKind, turn: () => Promise<Turn>): Promise<Turn> {
@@ -182,22 +189,23 @@ export function createSync(parts: SyncParts): Sync {
 }
 
 /** What a final refusal says about what is held, and when it is worth asking again. */
-async function refusedReading(
+function refusedReading(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
-  { heldCall, directoryEverySeconds, now }: Pick<ReadingRoom, 'heldCall' | 'directoryEverySeconds' | 'now'>,
-): Promise<Partial<Reading>> {
+  { directoryEverySeconds, now }: Pick<ReadingRoom, 'directoryEverySeconds' | 'now'>,
+): Written {
   // No event ever points at a directory.
   if (claim.kind === 'users' || claim.kind === 'lines') return { lookAgainSeconds: directoryEverySeconds };
   if (state === 'refused') return {};
-  const isArtefact = claim.kind === 'recordings' || claim.kind === 'transcripts';
-  const refused = isArtefact ? await refusedArtefacts(claim, state, heldCall) : {};
-  if (state === 'forbidden') return { ...refused, lookAgainSeconds: untilForbiddenAgain(claim, now()) };
-  if (isArtefact) return refused;
+  const lookAgainSeconds = state === 'forbidden' ? untilForbiddenAgain(claim, now()) : undefined;
+  if (claim.kind === 'recordings' || claim.kind === 'transcripts') {
+    const refused = refusedArtefacts(claim, state);
+    return (held) => ({ ...refused(held), lookAgainSeconds });
+  }
+  if (state === 'forbidden') return { lookAgainSeconds };
   if (claim.kind === 'call') {
     return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
   }
-  if (claim.kind !== 'thread') return {};
   const read = provenance(claim, 'conversations.read');
   return { finding: { kind: 'thread_gone', read: { thread: threadOf(claim.key), read } } };
 }

@@ -1,9 +1,10 @@
 import { createBatch, oneAtATime } from '../batch.ts';
 import type { Bump, Pauses } from '../inbox/bumps.ts';
-import { type Settlement, settleTargets } from '../inbox/claims.ts';
+import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
 import { type Priority, priorities, type Ring } from '../inbox/target.ts';
 import { type Database, inTransaction, type Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
+import { type HeldCall, heldCalls } from '../warehouse/entities/calls/held-call.ts';
 import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';
 import { writeTranscripts } from '../warehouse/entities/calls/transcripts.ts';
 import { writeLines } from '../warehouse/entities/directory/lines.ts';
@@ -11,10 +12,21 @@ import { writeUsers } from '../warehouse/entities/directory/users.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { beginHistory } from '../warehouse/history.ts';
 import { doubtHoursOf } from './coverage/coverage.ts';
-import type { Finding } from './finding.ts';
+import type { Finding, Reading } from './finding.ts';
+
+/** What is written of a read; of a call's, once it is known what the mirror holds of it. */
+export type Written = Partial<Reading> | ((held: HeldCall | undefined) => Partial<Reading>);
 
 /** A read to be mirrored and settled in one transaction. */
 export interface Mirroring {
+  readonly claim: Claim;
+  readonly state: TargetState;
+  readonly error?: string | undefined;
+  readonly written: Written;
+}
+
+/** What a read comes to in the light of what is held. */
+interface Concluded {
   readonly finding: Finding | undefined;
   readonly settlement: Settlement;
   readonly followUps: readonly Bump[];
@@ -29,17 +41,18 @@ export interface Writer {
 
 export function createWriter(db: Database, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Writer {
   async function commit(mirrorings: readonly Mirroring[]): Promise<void> {
+    const concluded = await conclude(db, mirrorings);
     const rings = await inTransaction(db, async (tx) => {
-      await writeFindings(tx, findingsOf(mirrorings, priorities.live));
-      const history = findingsOf(mirrorings, priorities.history);
+      await writeFindings(tx, findingsOf(concluded, priorities.live));
+      const history = findingsOf(concluded, priorities.history);
       if (history.length > 0) {
         await beginHistory(tx);
         await writeFindings(tx, history);
       }
       return settleTargets(
         tx,
-        mirrorings.map(({ settlement }) => settlement),
-        mirrorings.flatMap(({ followUps }) => followUps),
+        concluded.map(({ settlement }) => settlement),
+        concluded.flatMap(({ followUps }) => followUps),
         pauses,
       );
     });
@@ -66,10 +79,23 @@ export function createWriter(db: Database, pauses: Pauses, onRings: (rings: read
   };
 }
 
-function findingsOf(mirrorings: readonly Mirroring[], priority: Priority): Finding[] {
-  return mirrorings.flatMap(({ finding, settlement }) =>
-    finding && settlement.priority === priority ? [finding] : [],
-  );
+/** One question for the whole batch, outside of its transaction: what others write meanwhile, they bump again. */
+async function conclude(db: Database, mirrorings: readonly Mirroring[]): Promise<Concluded[]> {
+  const asked = mirrorings.filter(({ written }) => typeof written === 'function').map(({ claim }) => claim.key);
+  const held = asked.length > 0 ? await heldCalls(db, asked) : undefined;
+  return mirrorings.map(({ claim, state, error, written }) => {
+    const reading = typeof written === 'function' ? written(held?.get(claim.key)) : written;
+    const { finding, followUps = [], lookAgainSeconds } = reading;
+    return {
+      finding,
+      settlement: { ...claim, state, error, lookAgainSeconds },
+      followUps: followUps.map((bump) => ({ priority: claim.priority, ...bump })),
+    };
+  });
+}
+
+function findingsOf(concluded: readonly Concluded[], priority: Priority): Finding[] {
+  return concluded.flatMap(({ finding, settlement }) => (finding && settlement.priority === priority ? [finding] : []));
 }
 
 async function writeFindings(tx: Transaction, findings: readonly Finding[]): Promise<void> {

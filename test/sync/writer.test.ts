@@ -29,15 +29,17 @@ function found(claim: Claim, startTime = '2026-04-21T12:00:00Z'): Mirroring {
   const [read] = asRead(call, [{ id: claim.key, legs: [] }]);
   if (!read) throw new Error('no call');
   return {
-    finding: {
-      kind: 'call',
-      read: {
-        call: { ...read, startTime },
-        read: { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source: 'calls.get' },
+    claim,
+    state: 'active',
+    written: {
+      finding: {
+        kind: 'call',
+        read: {
+          call: { ...read, startTime },
+          read: { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source: 'calls.get' },
+        },
       },
     },
-    settlement: { ...claim, state: 'active', error: undefined },
-    followUps: [],
   };
 }
 
@@ -59,6 +61,37 @@ describe('a batch', () => {
     expect([await isOwed(good.key), await isOwed(bad.key), await isOwed(better.key)]).toEqual([false, true, false]);
   });
 
+  test('is told what the mirror holds of its calls, and what that makes worth reading is owed', async () => {
+    const [held, unknown] = [await claimOf(callId()), await claimOf(callId())];
+    await writer.write(found(held));
+    const told: unknown[] = [];
+    const tells = (claim: Claim): Mirroring => ({
+      claim,
+      state: 'active',
+      written: (call) => {
+        told.push(call?.startedAt);
+        return call ? {} : { followUps: [{ kind: 'recordings', key: claim.key }] };
+      },
+    });
+    await Promise.all([writer.write(tells(held)), writer.write(tells(unknown))]);
+    expect(told).toEqual([new Date('2026-04-21T12:00:00Z'), undefined]);
+    const owed = "select key from ops.sync_targets where kind = 'recordings' and key = any($1)";
+    expect(await database.value(owed, [held.key, unknown.key])).toBe(unknown.key);
+  });
+
+  test('in which one cannot be concluded keeps the others', async () => {
+    const [good, bad] = [await claimOf(callId()), await claimOf(callId())];
+    const fails = () => {
+      throw new Error('no conclusion');
+    };
+    const outcomes = await Promise.allSettled([
+      writer.write(found(good)),
+      writer.write({ claim: bad, state: 'active', written: fails }),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(await isHeld(good.key)).toBe(true);
+  });
+
   test('of many calls is written whole', async () => {
     const claims = await Promise.all(Array.from({ length: 60 }, () => claimOf(callId())));
     await Promise.all(claims.map((claim) => writer.write(found(claim))));
@@ -71,11 +104,7 @@ test('a call that an older read did not find stays, when a newer one found it', 
   const older = await claimOf(id);
   const newer = await claimOf(id);
   await writer.write(found(newer));
-  await writer.write({
-    finding: gone(older),
-    settlement: { ...older, state: 'gone', error: 'not found' },
-    followUps: [],
-  });
+  await writer.write({ claim: older, state: 'gone', error: 'not found', written: gone(older) });
   expect(await isHeld(id)).toBe(true);
 });
 
@@ -84,17 +113,13 @@ test('a call that is found by an older read stays gone, when a newer one did not
   await writer.write(found(await claimOf(id)));
   const older = await claimOf(id);
   const newer = await claimOf(id);
-  await writer.write({
-    finding: gone(newer),
-    settlement: { ...newer, state: 'gone', error: 'not found' },
-    followUps: [],
-  });
+  await writer.write({ claim: newer, state: 'gone', error: 'not found', written: gone(newer) });
   await writer.write(found(older));
   expect(await isHeld(id)).toBe(false);
 });
 
-function gone(claim: Claim): Mirroring['finding'] {
-  return { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } };
+function gone(claim: Claim): Mirroring['written'] {
+  return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
 }
 
 test('idle waits for the commits under way', async () => {

@@ -2,13 +2,8 @@ import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
 import type { Transcript } from '../../service/entities/transcript.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
-import {
-  type HeldCall,
-  type HeldCalls,
-  momentOf,
-  recordingsToExpect,
-} from '../../warehouse/entities/calls/held-call.ts';
-import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
+import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
+import { type CallReading, provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
 
 /** Where a call stands after a look, and when the next one is worth while. */
@@ -22,16 +17,17 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
   const answer = await room.service.calls.recordings(claim.key, { signal });
   room.onAnswer('calls.recordings', answer);
   const { data: recordings, isComplete } = answer;
-  const call = await room.heldCall(claim.key);
-  const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
-  const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
-  return {
-    finding: {
-      kind: 'recordings',
-      read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
-    },
-    followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
-    lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+  return (call) => {
+    const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
+    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
+    return {
+      finding: {
+        kind: 'recordings',
+        read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
+      },
+      followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
+      lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+    };
   };
 };
 
@@ -40,38 +36,35 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
   const answer = await room.service.calls.transcripts(claim.key, { signal });
   room.onAnswer('calls.transcripts', answer);
   const { data: transcripts, isComplete } = answer;
-  const call = await room.heldCall(claim.key);
   const analysed = transcripts.filter(isAnalysed).length;
-  const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
-  const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
-  return {
-    finding: {
-      kind: 'transcripts',
-      read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
-    },
-    followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
-    lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+  return (call) => {
+    const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
+    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
+    return {
+      finding: {
+        kind: 'transcripts',
+        read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
+      },
+      followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
+      lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+    };
   };
 };
 
 /** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
-export async function refusedArtefacts(
-  claim: Claim,
-  state: 'forbidden' | 'gone',
-  heldCall: HeldCalls,
-): Promise<Reading> {
-  const call = await heldCall(claim.key);
+export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): CallReading {
   const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
-  return claim.kind === 'recordings'
-    ? {
-        finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
-        followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, 0)],
-      }
-    : {
-        finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
-        followUps: unknownCall(claim, call),
-      };
+  return (call) =>
+    claim.kind === 'recordings'
+      ? {
+          finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
+          followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, 0)],
+        }
+      : {
+          finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
+          followUps: unknownCall(claim, call),
+        };
 }
 
 /** The nearest looks that are still ahead, in seconds from now. */

@@ -1,7 +1,7 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import { ServiceError } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
-import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
+import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import type { CallLister } from '../coverage/listing.ts';
 import { provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
@@ -21,17 +21,18 @@ export function createCallReader(lister: CallLister): TargetReader {
     if (answer === undefined) return { unshown: 'the history lists the call, and three spaced reads did not find it' };
     room.onAnswer('calls.get', answer);
     const call = answer.data;
-    const held = await room.heldCall(claim.key);
     const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
-    const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
     const { lacking } = answer;
-    return {
-      finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
-      followUps: artefactsOf(call, held, claim.key, room.now()),
-      lookAgainSeconds: soonest([
-        lookAgain(call, startedAt, room.looks, room.now()),
-        room.doubts.lookAgainAt({ operation: 'calls.get', key: claim.key, lacking, since }),
-      ]),
+    return (held) => {
+      const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
+      return {
+        finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
+        followUps: artefactsOf(call, held, claim.key, room.now()),
+        lookAgainSeconds: soonest([
+          lookAgain(call, startedAt, room.looks, room.now()),
+          room.doubts.lookAgainAt({ operation: 'calls.get', key: claim.key, lacking, since }),
+        ]),
+      };
     };
   };
 }
@@ -40,10 +41,10 @@ export function createCallReader(lister: CallLister): TargetReader {
 async function isListed(
   callId: string,
   lister: CallLister,
-  { heldCall }: Pick<ReadingRoom, 'heldCall'>,
+  { db }: Pick<ReadingRoom, 'db'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const held = await heldCall(callId);
+  const held = (await heldCalls(db, [callId])).get(callId);
   if (held === undefined) return false;
   const second = Math.floor(Number(held.startedAt) / 1_000);
   const { calls } = await lister.list({ from: second, to: second + 1 }, async () => undefined, signal);

@@ -1,4 +1,3 @@
-import { createBatch, oneAtATime } from '../../../batch.ts';
 import { type Database, hotQuery } from '../../database.ts';
 import type { ArtefactState } from './artefacts.ts';
 
@@ -20,9 +19,6 @@ export interface HeldCall {
   readonly transcriptCount: number;
 }
 
-/** Looks a call up; undefined when it is not held. */
-export type HeldCalls = (callId: string) => Promise<HeldCall | undefined>;
-
 /**
  * How many recordings a call may come to have: one a leg, and one a party that it was transferred to. Two where nothing
  * tells.
@@ -35,16 +31,8 @@ export function recordingsToExpect({
   return Math.max(legCount ?? 1, 1 + (transferredCount ?? 0));
 }
 
-/** Readers that ask while another question is under way share the next one. */
-export function createHeldCalls(db: Database): HeldCalls {
-  const batch = createBatch<string, HeldCall | undefined>(async (callIds) => {
-    const held = await heldCalls(db, callIds);
-    return callIds.map((callId) => held.get(callId));
-  }, oneAtATime);
-  return (callId) => batch.add(callId);
-}
-
-async function heldCalls(db: Database, callIds: readonly string[]): Promise<Map<string, HeldCall>> {
+/** Looks calls up by their ids; those that are not held are left out. */
+export async function heldCalls(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, HeldCall>> {
   const rows = await hotQuery<HeldCall & { callId: string }>(
     db,
     `select call_id as "callId", is_recorded as "isRecorded",
