@@ -218,7 +218,8 @@ function grouped(read: z.output<typeof variables>): Settings {
   };
 }
 
-const shortestUnguessed = 16;
+/** Characters below which a secret of the receiver's addresses might be guessed. */
+export const shortestUnguessed = 16;
 
 /** What works and is dangerous all the same: one sentence each, with its cure, and no secret. */
 export function weaknessesOf({ receiver }: Settings): string[] {

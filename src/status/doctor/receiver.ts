@@ -1,12 +1,11 @@
 import { request } from 'undici';
-import { isLoopback, type Settings } from '../../../config/settings.ts';
+import { isLoopback, type Settings, shortestUnguessed } from '../../../config/settings.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
 import { hookUrl } from '../../sync/subscriptions/addresses.ts';
 import { wantedTypes } from '../../sync/subscriptions/ensure.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('Receiver');
-const shortestSecret = 24;
 const patienceMs = 5_000;
 
 /**
@@ -58,7 +57,7 @@ export async function examineReceiver(
 }
 
 function secretOf(secret: string): Finding {
-  if (secret.length >= shortestSecret) return on.ok('The webhook secret is long enough not to be guessed.');
+  if (secret.length >= shortestUnguessed) return on.ok('The webhook secret is long enough not to be guessed.');
   return on.warning(
     `The webhook secret has ${secret.length} characters and might be guessed.`,
     'Make one with `openssl rand -hex 24`, and set the old one as WEBHOOK_SECRET_PREVIOUS until the subscriptions are renewed.',
