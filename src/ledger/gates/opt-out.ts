@@ -32,8 +32,9 @@ const outPhrases = phrases(`
   do not text / do not text me / dont text me / don t text me / do not message me / dont message me / don t message me
   no more / no more texts / no more messages / no more text messages
   opt out / opt me out / i want to opt out / i would like to opt out
-  remove me / take me off / take me off your list / take me off the list / remove me from your list
-  remove me from the list / remove my number / delete my number / lose my number
+  remove me / take me off / take me off your list / take me off the list / take me off this list
+  remove me from your list / remove me from the list / remove me from this list / remove my number / remove this number
+  remove my number from your list / remove this number from your list / delete my number / lose my number
   unsubscribe me / unsubscribe all / i want to unsubscribe / cancel texts / cancel messages / leave me alone
   cease / cease and desist / stop wrong number
   no mas / no mas mensajes / ya no mas / no me escriban / no me escribas mas / no me envien mas mensajes / dar de baja
@@ -67,6 +68,8 @@ const courtesy = phrases(`
   请 / 谢谢 / 請 / 謝謝
 `);
 const longestCourtesy = Math.max(...[...courtesy].map((phrase) => phrase.split(' ').length));
+/** Characters of the longest text that is looked at for phrases. */
+const longestOptOut = 80;
 
 /** What a phone writes under a text. */
 const signature =
@@ -78,7 +81,7 @@ const filler =
 const contact =
   'text|texts|texting|txt|txts|texting|message|messages|messaging|msg|msgs|sms|mms|sending|contacting|writing|bothering|spamming|spam';
 const stopsContact = new RegExp(
-  `^(?:stop|quit|cease|do not|dont|don t)(?: (?:${filler}))* (?:${contact})(?: (?:${filler}|${contact}))*$`,
+  `^(?:stop|quit|cease|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
 );
 
 /** What takes an opt-out back. "Yes" does not: people say it to people. */
@@ -91,29 +94,38 @@ const inPhrases = phrases(
 /** Whether an inbound text takes its sender out of all texts, or in again. */
 export function optOutChange(text: string): 'out' | 'in' | undefined {
   const plain = ` ${plainOf(text)}`.replace(signature, '').trim();
-  if (plain === '' || plain.length > 80) return undefined;
-  if (inPhrases.has(plain) || plain.split(' ').every((part) => inWords.has(part))) return 'in';
-  return isOut(plain) || isOut(withoutCourtesy(plain)) ? 'out' : undefined;
+  if (plain === '') return undefined;
+  const parts = plain.split(' ');
+  if (inPhrases.has(plain) || parts.every((part) => inWords.has(part))) return 'in';
+  if (parts.every(isOutWord)) return 'out';
+  return plain.length <= longestOptOut && withoutCourtesy(parts).some(isOut) ? 'out' : undefined;
 }
 
-function isOut(plain: string): boolean {
-  if (outPhrases.has(plain) || stopsContact.test(plain)) return true;
-  const parts = plain.split(' ');
-  if (parts.every((part) => outWords.has(shortened(part)))) return true;
+function isOut(parts: readonly string[]): boolean {
+  const plain = parts.join(' ');
+  if (outPhrases.has(plain) || stopsContact.test(plain) || parts.every(isOutWord)) return true;
   return parts.length > 2 && parts.every((part) => [...part].length === 1) && outWords.has(parts.join(''));
 }
 
-/** What is left of a text when courtesy is taken from both its ends. */
-function withoutCourtesy(plain: string): string {
-  let parts = plain.split(' ');
-  for (let before = Number.POSITIVE_INFINITY; parts.length < before; ) {
-    before = parts.length;
-    for (let words = longestCourtesy; words > 0; words -= 1) {
-      if (courtesy.has(parts.slice(0, words).join(' '))) parts = parts.slice(words);
-      if (courtesy.has(parts.slice(-words).join(' '))) parts = parts.slice(0, -words);
+/** Whatever a text can mean, with more or less of the courtesy around it: "no" is courtesy, but not in "no more, thanks". */
+function withoutCourtesy(parts: readonly string[]): string[][] {
+  const begins = courteous(parts);
+  const ends = courteous(parts.toReversed(), (phrase) => phrase.toReversed());
+  return begins.flatMap((begin) =>
+    ends.map((end) => parts.slice(begin, parts.length - end)).filter((rest) => rest.length > 0),
+  );
+}
+
+/** The numbers of words from the begin that are courtesy as a whole. */
+function courteous(parts: readonly string[], inOrder = (phrase: string[]): string[] => phrase): number[] {
+  const cuts = [0];
+  for (const cut of cuts) {
+    for (let words = 1; words <= longestCourtesy && cut + words <= parts.length; words += 1) {
+      const phrase = inOrder(parts.slice(cut, cut + words)).join(' ');
+      if (courtesy.has(phrase) && !cuts.includes(cut + words)) cuts.push(cut + words);
     }
   }
-  return parts.join(' ');
+  return cuts;
 }
 
 /** Small letters and digits alone, without accents, one blank between words. */
@@ -133,8 +145,8 @@ function plainOf(text: string): string {
 }
 
 /** "stoppp" and "stooop" are meant as "stop". */
-function shortened(word: string): string {
-  return outWords.has(word) ? word : word.replace(/(.)\1{2,}/gu, '$1').replace(/^sto+p+$/, 'stop');
+function isOutWord(word: string): boolean {
+  return outWords.has(word) || outWords.has(word.replace(/(.)\1{2,}/gu, '$1').replace(/^sto+p+$/, 'stop'));
 }
 
 function words(list: string): ReadonlySet<string> {

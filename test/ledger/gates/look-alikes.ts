@@ -11,6 +11,13 @@ Please don't stop
 Please don't stop texting me
 Thanks, don't stop
 please stop by, thanks
+stop by at five please
+Please don't send it yet
+Don't send this, thanks
+No thanks
+No, sorry, thanks
+No more coffee, thanks
+Ya, gracias
 ok, stop by
 No thanks, I'm good
 Hi, thanks

@@ -12,6 +12,22 @@ stop sending me these
 Quit sending texts to my phone
 do not text this number
 Don't text me any more
+Do not send me any more texts
+Please don't send me messages
+No more texts please
+Please no more texts
+No more messages, thank you
+No more, please
+Sorry, no more texts
+Please remove this number from your list
+Remove me from this list
+Take me off this list
+No más mensajes, gracias
+No mas por favor
+Ya no más, gracias
+No me escriban, por favor
+Ok, stop, thanks
+STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP STOP
 Stop, thanks
 Stop. Thank you very much
 No thanks, stop
