@@ -66,7 +66,8 @@ export function refusal(
       said('an unknown error came', envelope, credential),
     );
   }
-  details.effect = 'none';
+  // A challenge alone can be something's in between, which says nothing about what the service did.
+  if (envelope !== undefined || !failsClean) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
   const message = said(`refused with ${code} (${status})`, envelope, credential);

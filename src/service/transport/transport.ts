@@ -128,8 +128,8 @@ export function createTransport(parts: TransportParts): Transport {
     } catch (error) {
       const replacement = await replacementAfter(error, credential, operation.name);
       if (replacement === undefined) throw error;
-      const { status, scope } = error as ServiceError;
-      const details = { operation: operation.name, advice: 'retry', effect: 'none', status, scope } as const;
+      const { status, scope, effect } = error as ServiceError;
+      const details = { operation: operation.name, advice: 'retry', effect, status, scope } as const;
       throw new ServiceError('unauthenticated', 'the credential was refused and has been renewed since', details);
     }
   }

@@ -81,6 +81,12 @@ test('a bare 401 counts as the service only when it carries a challenge', async 
   expect(await refusalOf(lines.list())).toMatchObject({ code: 'unexpected_status' });
 });
 
+test('a text that a bare challenge answered may have been sent, whatever the credential', async () => {
+  const { url } = await listen((response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
+  const text = { from: '12125550100', to: ['12125550123'], message: 'Hello' };
+  expect(await refusalOf(open(url).messages.send(text))).toMatchObject({ code: 'unauthenticated', effect: 'unknown' });
+});
+
 test.each([301, 302, 307, 308, 304])('a %i is not followed', async (status) => {
   const { url, seen } = await listen((response) => response.writeHead(status, { location: '/elsewhere' }).end());
   expect(await refusalOf(open(url).lines.list())).toMatchObject({ code: 'redirect', status });
