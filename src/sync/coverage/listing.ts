@@ -74,7 +74,7 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     try {
       return await ask(true);
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'invalid_request') throw error;
+      if (!(error instanceof ServiceError) || error.advice !== 'refused') throw error;
       const answer = await ask(false);
       isSorted = false;
       return answer;
@@ -93,10 +93,15 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     let isWhole = true;
     let isCut = false;
     let pageCount = 0;
+    let longest = 0;
     try {
       for (let offset = 0; ; ) {
         const read = await beginRead(db, 'calls.search');
-        const answer = await search(span, offset, signal);
+        const answer = await search(span, offset, signal).catch((error: unknown) => {
+          if (offset === total && error instanceof ServiceError && error.advice === 'refused') return undefined;
+          throw error;
+        });
+        if (!answer) break;
         onAnswer('calls.search', answer);
         const page = answer.data;
         total = page.total;
@@ -111,7 +116,10 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
         writing.push(quiet(onPage(page.calls, read)));
         isCut = offset === 0 && total !== undefined && isToCut(total);
         offset += page.calls.length;
-        if (isCut || (total !== undefined && offset >= total)) break;
+        // A total that is used up by a full page can be where the service stopped counting.
+        const isFull = page.calls.length >= (page.limit ?? pageSize) || (pageCount > 1 && page.calls.length >= longest);
+        longest = Math.max(longest, page.calls.length);
+        if (isCut || (total !== undefined && (isFull ? offset > total : offset >= total))) break;
       }
       await Promise.all(writing);
     } finally {

@@ -65,6 +65,38 @@ test('goes on without an order where none is taken', async () => {
   expect(searches.filter(({ sort }) => sort !== undefined)).toHaveLength(1);
 });
 
+test('goes on without an order, however the refusal of it is called', async () => {
+  const history = filled(40);
+  history.before = ({ sort }) => {
+    history.bend = sort ? () => ({ error: 'unsupported', status: 400 }) : (data) => ({ data });
+  };
+  const { listing } = await listed(history);
+  expect([listing.calls.size, listing.doubt]).toEqual([40, undefined]);
+});
+
+test.each([true, false])(
+  'a service that stops counting hides no call, whether it says its limit: %s',
+  async (isSaid) => {
+    const history = filled(697);
+    history.cap = 37;
+    history.bend = ({ total = 0, calls }) => ({
+      data: { total: Math.min(total, 111), calls, ...(isSaid && { limit: 37 }) },
+    });
+    const { listing } = await listed(history);
+    expect([listing.calls.size, listing.doubt]).toEqual([697, undefined]);
+  },
+);
+
+test('a page that ends where the calls do is the last one, also where no further may be asked for', async () => {
+  const history = filled(74);
+  history.cap = 37;
+  history.before = ({ offset }) => {
+    history.bend = offset < 74 ? (data) => ({ data }) : () => ({ error: 'invalid_request', status: 400 });
+  };
+  const { listing, searches } = await listed(history);
+  expect([listing.calls.size, listing.doubt, searches.length]).toEqual([74, undefined, 4]);
+});
+
 test('a call that slips in between two pages is found', async () => {
   const history = filled(900);
   history.sorts = false;
