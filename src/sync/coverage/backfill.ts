@@ -1,9 +1,11 @@
 import { bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { priorities } from '../../inbox/target.ts';
+import type { Service } from '../../service/client.ts';
 import { type Database, inTransaction, query, type Transaction } from '../../warehouse/database.ts';
 import { recordHours } from './coverage.ts';
 import { createCallLister, type ListerParts, type Listing, type OnPage } from './listing.ts';
 import { mirrorPage } from './mirroring.ts';
+import { createPatience, type OnWait } from './patience.ts';
 import { hour, hourOf, hoursOf, type Span } from './spans.ts';
 
 export interface CallBackfill {
@@ -36,18 +38,23 @@ const longestSpanHours = 31 * 24;
 /**
  * Fills in call history, oldest first, span by span; each span is compared like any other closed hour, and the cursor is
  * saved with it, so that a run that is cut off goes on at its last span. Stops between two pages when `signal` fires.
- * Rejects with `ServiceError` when the service gives up; asking again goes on.
+ * Waits while the service fails or asks for a pause. Rejects with `ServiceError` when it refuses, or fails for half an
+ * hour; asking again goes on.
  */
 export async function backfillCalls(
-  parts: ListerParts & { readonly pauses: Pauses },
+  parts: ListerParts & { readonly pauses: Pauses; readonly onWait?: OnWait },
   { span, withArtefacts }: CallBackfill,
   onProgress: (progress: BackfillProgress) => void,
   signal: AbortSignal,
 ): Promise<BackfillOutcome> {
-  const { db, pauses } = parts;
+  const { db, pauses, service, onWait = () => undefined } = parts;
   const asked = wholeHours(span);
   const { id, doneUntil, isResumed } = await openBackfill(db, asked, withArtefacts);
-  const lister = createCallLister(parts);
+  const patience = createPatience(onWait);
+  // Page by page: a listing that began anew after each throttle might never end.
+  const search: Service['calls']['search'] = (...asked) =>
+    patience.outlast(() => service.calls.search(...asked), signal);
+  const lister = createCallLister({ ...parts, service: { ...service, calls: { ...service.calls, search } } });
   const consequences = {
     readWith: withArtefacts ? priorities.history : undefined,
     readsUnread: withArtefacts,

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Service } from '../../../src/service/client.ts';
+import { type Service, ServiceError } from '../../../src/service/client.ts';
 import { backfillCalls } from '../../../src/sync/coverage/backfill.ts';
 import { retryDeadlock } from '../../../src/warehouse/database.ts';
 import { backends } from '../../stores/backends.ts';
@@ -72,6 +72,42 @@ describe.each(backends)('on %s', async (backend) => {
       { is_finished: true },
     ]);
   });
+
+  test('a throttle that is longer than a retry lasts is waited out', async () => {
+    const waits: string[] = [];
+    const outcome = await backfillCalls(
+      { ...parts, service: throttled(3), onWait: (error, ms) => void waits.push(`${error.code} ${ms}`) },
+      { span, withArtefacts: false },
+      () => undefined,
+      never,
+    );
+    expect(outcome).toMatchObject({ isFinished: true, doubts: [] });
+    expect(await held()).toBe(200);
+    expect(waits).toEqual(['rate_limited 7000']);
+  }, 30_000);
+
+  test('the wait for a throttle ends when it is told to stop', async () => {
+    const stopping = new AbortController();
+    const run = backfillCalls(
+      { ...parts, service: throttled(1), onWait: () => stopping.abort() },
+      { span, withArtefacts: false },
+      () => undefined,
+      stopping.signal,
+    );
+    expect(await run).toMatchObject({ isFinished: false });
+  });
+
+  /** The service, whose search asks for a pause of seven seconds once. */
+  function throttled(at: number): Service {
+    let asked = 0;
+    const search: Service['calls']['search'] = (...given) => {
+      asked += 1;
+      if (asked !== at) return parts.service.calls.search(...given);
+      const details = { operation: 'calls.search', effect: 'none', retryAfterMs: 7_000 } as const;
+      return Promise.reject(new ServiceError('rate_limited', 'the service asks for a pause (429)', details));
+    };
+    return { ...parts.service, calls: { ...parts.service.calls, search } };
+  }
 
   test('artefacts follow for calls that were filled in without', async () => {
     await fill();

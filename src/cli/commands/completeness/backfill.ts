@@ -40,6 +40,7 @@ export async function runCalls({ artefacts = false, json, ...given }: CallFlags)
       db,
       pauses: context.pauses,
       onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+      onWait: (error, ms) => console.error(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { span: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
     ({ share, mirrored }) => progress.show(share, mirrored),
