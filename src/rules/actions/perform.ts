@@ -1,11 +1,12 @@
 import type { Log } from '../../log.ts';
-import { type Service, ServiceError } from '../../service/client.ts';
+import type { Answer, Service } from '../../service/client.ts';
 import type { ConversationState } from '../../service/entities/conversation.ts';
-import { type Database, inTransaction } from '../../warehouse/database.ts';
-import type { Thread } from '../../warehouse/entities/texts/conversations.ts';
+import { type Database, inTransaction, type Transaction } from '../../warehouse/database.ts';
 import { assigneeOf } from './assignee.ts';
-import { recordBlock, recordState } from './observed.ts';
-import { beginAction, haveWrittenSince, type Outcome, type Pending, settleAction } from './pending.ts';
+import { outcomeBeforeRequest, outcomeOfRequest } from './failures.ts';
+import { type Look, newsIn } from './news.ts';
+import { type Observed, recordBlock, recordState } from './observed.ts';
+import { beginAction, type Outcome, type Pending, settleAction } from './pending.ts';
 
 export interface ActionParts {
   readonly db: Database;
@@ -13,167 +14,137 @@ export interface ActionParts {
   readonly log: Log;
   /** Whether a rule is in force and live: what waits of one that is not is not done. */
   readonly isLive: (rule: string) => boolean;
-  /** Reads a thread now and mirrors it; true when the mirror then holds it as the service has it. Rejects with a ServiceError. */
-  readonly look: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
+  readonly look: Look;
 }
 
-/** After so many requests an action is given up. */
-const mostTries = 8;
-const firstPauseMs = 2_000;
-const longestPauseMs = 600_000;
+/** A request that is ready to leave. */
+interface Request {
+  /** It carries a note, which would stand twice. */
+  readonly hasNote: boolean;
+  /** Lets it leave; resolves with what writes down what its answer showed. */
+  send(): Promise<(tx: Transaction) => Promise<void>>;
+}
 
 /**
  * Does one claimed action and records how it ended, with what the answer showed. What can be repeated is; a note is asked
- * for once, since it would stand twice (section 4.2).
+ * for once, since it would stand twice (section 4.2). An action that another process has taken meanwhile is left to it.
  */
-export async function performAction(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome> {
-  const { db, log } = parts;
-  const obstacle = parts.isLive(action.rule) ? obstacleOf(action) : ruleIsOff;
-  const outcome = obstacle ?? (await ask(parts, action, signal).catch((error: unknown) => outcomeOf(error, action)));
-  if (outcome !== recorded) await settleAction(db, action, outcome);
+export async function performAction(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<void> {
+  const outcome = await takeTurn(parts, action, signal);
+  if (!outcome) return;
+  await settleAction(parts.db, action, outcome);
   if (outcome.state === 'failed' || outcome.state === 'unclear') {
-    log.warn(
+    parts.log.warn(
       { rule: action.rule, run: action.runId, action: action.kind, reason: outcome.reason },
       'An action of a rule ended without its effect being certain',
     );
   }
-  return outcome;
 }
 
-const recorded: Outcome = { state: 'done' };
-const ruleIsOff: Outcome = { state: 'skipped', reason: 'the rule is not live any more' };
-const theyWroteAgain: Outcome = { state: 'skipped', reason: 'they have written again' };
+/** Answers with how the turn ended, or with nothing when that is recorded already, or another process's to record. */
+async function takeTurn(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { db } = parts;
+  let request: Request;
+  try {
+    const next = (await obstacleTo(parts, action, signal)) ?? (await requestFor(parts, action, signal));
+    if ('state' in next) return next;
+    if (!(await beginAction(db, action, next.hasNote))) return undefined;
+    request = next;
+  } catch (error) {
+    return outcomeBeforeRequest(error, action);
+  }
+  try {
+    const record = await request.send();
+    await inTransaction(db, async (tx) => {
+      await record(tx);
+      await settleAction(tx, action, action.wasBegun ? doneWithoutNote : done);
+    });
+    return undefined;
+  } catch (error) {
+    return outcomeOfRequest(error, action, request.hasNote);
+  }
+}
 
-/** Why an action is not even asked for. */
-function obstacleOf(action: Pending): Outcome | undefined {
-  const { kind, replyState, replyReason, wasBegun } = action;
+const done: Outcome = { state: 'done' };
+const doneWithoutNote: Outcome = { state: 'done', reason: 'repeated without the note, which may stand' };
+
+/** Why an action is not even asked for, or not now. */
+async function obstacleTo(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { rule, kind, replyState, replyReason, wasBegun } = action;
+  if (!parts.isLive(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may stand: it was being asked for when the process ended' };
   }
-  return kind === 'resolve' && replyState === 'skipped'
-    ? { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` }
-    : undefined;
+  if (kind !== 'resolve') return undefined;
+  if (replyState === 'skipped') {
+    return { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` };
+  }
+  return newsIn(parts, action, signal);
 }
 
-/**
- * Why a thread is not to be resolved, by the service's own list of its texts: an event can be lost, and none tells of
- * what a resolve has hidden.
- */
-async function newsIn({ db, look }: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
-  if (await haveWrittenSince(db, action)) return theyWroteAgain;
-  const { line, number, tries } = action;
-  const isWhole = await look({ line, number, participants: [] }, signal);
-  if (await haveWrittenSince(db, action)) return theyWroteAgain;
-  if (isWhole) return undefined;
-  return tries < mostTries
-    ? { state: 'later', afterMs: pauseAfter(tries), reason: 'the thread could not be read whole' }
-    : { state: 'failed', reason: `given up after ${tries} tries: the thread could not be read whole` };
-}
-
-async function ask(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome> {
-  const { db, service } = parts;
-  const { line, number, argument } = action;
+async function requestFor(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Request | Outcome> {
+  const { conversations, lines } = parts.service;
+  const { line, number, argument, wasBegun } = action;
   const pair = { line, number };
+  const call = { signal };
   switch (action.kind) {
     case 'resolve': {
-      const news = await newsIn(parts, action, signal);
-      if (news) return news;
       // Of a note that may stand nothing is said twice: the rest is repeated without it.
-      const comment = action.wasBegun ? undefined : argument.comment;
-      if (comment !== undefined) await beginAction(db, action);
+      const comment = wasBegun ? undefined : argument.comment;
       const wishes = {
         ...(argument.userId !== undefined && { resolvedBy: argument.userId }),
         ...(comment !== undefined && { comment }),
       };
-      const { data } = await service.conversations.resolve(pair, wishes, { signal });
-      return observe(parts, action, 'resolved', data, 'conversations.resolve');
+      return {
+        hasNote: comment !== undefined,
+        send: () => shown(action, 'conversations.resolve', conversations.resolve(pair, wishes, call)),
+      };
     }
-    case 'reopen': {
-      const { data } = await service.conversations.reopen(pair, { signal });
-      return observe(parts, action, 'resolved', data, 'conversations.reopen');
-    }
+    case 'reopen':
+      return { hasNote: false, send: () => shown(action, 'conversations.reopen', conversations.reopen(pair, call)) };
     case 'assign': {
-      const found = await assigneeOf(db, action);
+      const found = await assigneeOf(parts.db, action);
       if ('nobody' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.nobody };
       const { user } = found;
-      const { data } = await service.conversations.assign(pair, user, { signal });
-      return observe(parts, action, 'assigned', data, 'conversations.assign', user);
+      return {
+        hasNote: false,
+        send: () => shown(action, 'conversations.assign', conversations.assign(pair, user, call), user),
+      };
     }
-    case 'comment': {
-      await beginAction(db, action);
-      const { data } = await service.conversations.comment(pair, argument.text ?? '', { signal });
-      return observe(parts, action, 'comment', data, 'conversations.comment');
-    }
+    case 'comment':
+      return {
+        hasNote: true,
+        send: () => shown(action, 'conversations.comment', conversations.comment(pair, argument.text ?? '', call)),
+      };
     case 'block': {
-      const { data } = await service.lines.block(
-        line,
-        { number, ...(argument.reason !== undefined && { reason: argument.reason }) },
-        { signal },
-      );
-      await inTransaction(db, async (tx) => {
-        await recordBlock(tx, pair, data);
-        await settleAction(tx, action, recorded);
-      });
-      return recorded;
+      const { reason } = argument;
+      const sender = { number, ...(reason !== undefined && { reason }) };
+      return {
+        hasNote: false,
+        async send() {
+          const { data } = await lines.block(line, sender, call);
+          return (tx) => recordBlock(tx, pair, data);
+        },
+      };
     }
   }
 }
 
-async function observe(
-  { db }: ActionParts,
-  action: Pending,
-  axis: 'resolved' | 'assigned' | 'comment',
-  state: ConversationState,
-  via: string,
+const axes = {
+  'conversations.resolve': 'resolved',
+  'conversations.reopen': 'resolved',
+  'conversations.assign': 'assigned',
+  'conversations.comment': 'comment',
+} as const satisfies Record<string, Observed['axis']>;
+
+/** What writes down the conversation's state that an answer shows. */
+async function shown(
+  { line, number, rule, runId }: Pending,
+  via: keyof typeof axes,
+  answer: Promise<Answer<ConversationState>>,
   assignedTo?: number | null,
-): Promise<Outcome> {
-  const { line, number, rule, runId } = action;
-  await inTransaction(db, async (tx) => {
-    await recordState(tx, {
-      line,
-      number,
-      axis,
-      state,
-      actor: rule,
-      via,
-      runId,
-      ...(assignedTo !== undefined && { assignedTo }),
-    });
-    await settleAction(tx, action, recorded);
-  });
-  return recorded;
-}
-
-function outcomeOf(error: unknown, { kind, tries, argument, wasBegun }: Pending): Outcome {
-  // What is no answer of the service happened on our side of it: the transaction that records is tried again with the call.
-  if (!(error instanceof ServiceError)) {
-    if (kind === 'comment') return { state: 'unclear', reason: messageOf(error) };
-    return {
-      state: 'later',
-      afterMs: pauseAfter(tries),
-      reason: messageOf(error),
-      ...(kind === 'resolve' && { without: 'comment' as const }),
-    };
-  }
-  const isUncertain = error.effect === 'unknown' && error.advice === 'retry';
-  if (kind === 'comment' && isUncertain) return { state: 'unclear', reason: `the note may stand: ${error.code}` };
-  if (error.advice === 'refused' || error.advice === 'not_found' || error.advice === 'permission') {
-    return { state: 'failed', reason: `${error.code}: ${error.message}`.slice(0, 300) };
-  }
-  if (tries >= mostTries) return { state: 'failed', reason: `given up after ${tries} tries: ${error.code}` };
-  const saidNote = kind === 'resolve' && argument.comment !== undefined && (isUncertain || wasBegun);
-  return {
-    state: 'later',
-    afterMs: Math.max(error.retryAfterMs ?? 0, saidNote ? 0 : pauseAfter(tries)),
-    reason: saidNote ? `${error.code}: repeated without the note, which may stand` : error.code,
-    ...(saidNote && { without: 'comment' as const }),
-  };
-}
-
-function pauseAfter(tries: number): number {
-  return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, tries - 1));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+): Promise<(tx: Transaction) => Promise<void>> {
+  const { data: state } = await answer;
+  const observed = { line, number, axis: axes[via], state, actor: rule, via, runId };
+  return (tx) => recordState(tx, { ...observed, ...(assignedTo !== undefined && { assignedTo }) });
 }

@@ -1,0 +1,94 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { until } from '../../world.ts';
+import { createDesk } from '../desk.ts';
+
+/* What happens in a thread, and to the read of it, between the moment a rule matched and the resolve that it asks for. */
+
+const rules = `
+rules:
+  - name: noted
+    on: message_received
+    if: message.plain == "close"
+    do: [{ resolve: { comment: Closed. } }]
+  - name: silence
+    on: thread_idle
+    for: 1h
+    if: thread.last_direction == "out"
+    do: [{ resolve: true }]
+  - name: farewell
+    on: thread_idle
+    for: 1h
+    if: thread.last_direction == "in"
+    do: [{ reply: We close this for now. }, { resolve: true }]
+    limits: { quiet_hours: none }
+`;
+
+const desk = await createDesk(rules, 'live', 'postgres');
+const { sandbox, query, value } = desk;
+const line = String(await value('select min(line) from warehouse.sms_lines'));
+afterAll(() => desk.close());
+
+const anHourAgo = () => new Date(Date.now() - 61 * 60_000).toISOString();
+const resolvesOf = (number: string) =>
+  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith(`/${number}/resolve`));
+const readsOf = (number: string) =>
+  sandbox.requests().filter(({ method, path }) => method === 'GET' && path.includes(`/${number}`));
+
+/** Keeps the resolves of rules back until they are let go. */
+await query(
+  `create function ops.hold() returns trigger language plpgsql as $$
+   begin
+     if new.kind = 'resolve' then new.due_at = 'infinity'; end if;
+     return new;
+   end $$`,
+);
+await query('create trigger hold before insert on ops.rule_actions for each row execute function ops.hold()');
+const letGo = () => query(`update ops.rule_actions set due_at = now() where state = 'waiting' and due_at = 'infinity'`);
+const resolvesWaiting = async (rule: string) =>
+  (await desk.actions(rule)).filter(({ kind, state }) => kind === 'resolve' && state === 'waiting').length;
+
+test('a silence that one of us has broken, of which no event told, is not resolved', async () => {
+  const number = '12125550501';
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'Bye', sentAt: anHourAgo() });
+  await until(async () => (await resolvesWaiting('silence')) === 1);
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'Are you still coming?', announce: false });
+  await letGo();
+  await until(async () => (await resolvesWaiting('silence')) === 0);
+  expect(await desk.actions('silence')).toEqual([
+    { kind: 'resolve', state: 'skipped', reason: 'the silence has ended' },
+  ]);
+  expect(resolvesOf(number)).toHaveLength(0);
+});
+
+test('a rule’s own reply to a silence is nothing that keeps the thread open', async () => {
+  const number = '12125550502';
+  await sandbox.emit.sms({ line, number, text: 'Hm', sentAt: anHourAgo() });
+  await until(async () =>
+    (await desk.actions('farewell')).some(({ kind, state }) => kind === 'reply' && state === 'done'),
+  );
+  await letGo();
+  await until(async () => (await resolvesWaiting('farewell')) === 0);
+  expect((await desk.actions('farewell')).map(({ kind, state }) => `${kind} ${state}`)).toEqual([
+    'reply done',
+    'resolve done',
+  ]);
+  expect(resolvesOf(number)).toHaveLength(1);
+});
+
+test('a look that is cut off costs a resolve its turn, not its note', async () => {
+  const number = '12125550503';
+  await sandbox.emit.sms({ line, number, text: 'close' });
+  await until(async () => (await resolvesWaiting('noted')) === 1);
+  await desk.settled();
+  const { service } = desk.context;
+  if (!service) throw new Error('A desk has a service');
+  const resolve = vi.spyOn(service.conversations, 'resolve');
+  const before = readsOf(number).length;
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['readThread'], times: 3 }] });
+  await letGo();
+  await until(async () => (await resolvesWaiting('noted')) === 0);
+  sandbox.faults({});
+  expect(readsOf(number).length).toBeGreaterThan(before + 3);
+  expect(resolve.mock.calls.map(([, wishes]) => wishes)).toEqual([{ comment: 'Closed.' }]);
+  expect(resolvesOf(number)).toHaveLength(1);
+});

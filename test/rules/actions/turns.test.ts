@@ -1,0 +1,211 @@
+import { afterAll, expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import { claimActions, type Pending } from '../../../src/rules/actions/pending.ts';
+import { type ActionParts, performAction } from '../../../src/rules/actions/perform.ts';
+import { createPerformer } from '../../../src/rules/actions/performer.ts';
+import { type ErrorCode, ServiceError } from '../../../src/service/errors.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { until } from '../../world.ts';
+
+/* Turns of one action, taken by processes that die, wait or get no answer, one statement at a time. */
+
+const database = await migratedDatabase();
+const { db, query, value } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+const line = '16465550100';
+const signal = new AbortController().signal;
+const never = new Promise<never>(() => {});
+let matches = 0;
+
+/** A match of a moment ago, or of so many hours, with one step that waits. */
+async function matched(kind: Pending['kind'], argument: object | null, hoursAgo = 0): Promise<string> {
+  await query(`update ops.rule_actions set state = 'skipped' where state = 'waiting'`);
+  matches += 1;
+  const runId = await value(
+    `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, evaluated_at, line, number, mode, is_matched, reason)
+     values ('rule', 'v', 'message_received', $1, now(), now() - $2 * interval '1 hour', $3, '12125550199', 'live', true, 'matched')
+     returning run_id`,
+    `1/${matches}`,
+    hoursAgo,
+    line,
+  );
+  await query(
+    `insert into ops.rule_actions (run_id, ordinal, kind, state, argument) values ($1, 1, $2, 'waiting', $3)`,
+    runId,
+    kind,
+    argument && JSON.stringify(argument),
+  );
+  return String(runId);
+}
+
+const noted = () => matched('resolve', { comment: 'Closed.' });
+
+/** Takes the action that waits, whoever has it and however long it was to rest. */
+async function taken(): Promise<Pending> {
+  await query(
+    `update ops.rule_actions set due_at = now(), claimed_until = least(claimed_until, now() - interval '1 second')
+     where state = 'waiting'`,
+  );
+  const [action, ...others] = await claimActions(db, 1);
+  if (!action || others.length > 0) throw new Error('One action should wait');
+  return action;
+}
+
+/** A service that does what it is told to, and keeps what it was asked for. */
+function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
+  const asked: unknown[] = [];
+  const answer = (wishes: unknown) => {
+    asked.push(wishes);
+    return answers[Math.min(asked.length, answers.length) - 1]?.() ?? succeed();
+  };
+  const conversations = {
+    resolve: (_: unknown, wishes: unknown) => answer(wishes),
+    comment: (_: unknown, comment: unknown) => answer({ comment }),
+    assign: (_: unknown, user: unknown) => answer({ user }),
+  };
+  const service = { conversations } as unknown as ActionParts['service'];
+  const parts: ActionParts = { db, service, log: createLog('silent'), isLive: () => true, look: async () => true };
+  return { asked, parts };
+}
+
+const succeed = async () => ({ data: { line, number: '12125550199', resolved: true } });
+const fails = (code: ErrorCode, effect: 'none' | 'unknown', status?: number) => () =>
+  Promise.reject(new ServiceError(code, 'as told', { operation: 'conversations.resolve', effect, status }));
+
+async function stateOf(runId: string) {
+  const [row] = await query<{ state: string; reason: string | null; tries: number; pause: number }>(
+    `select state, reason, tries, extract(epoch from due_at - now())::float8 as pause from ops.rule_actions
+     where run_id = $1 and ordinal = 1`,
+    runId,
+  );
+  if (!row) throw new Error('There is no such action');
+  return row;
+}
+
+test('a note that may stand is not asked for again, however many looks fail in between', async () => {
+  const runId = await noted();
+  const { asked, parts } = serviceThat(() => never);
+  void performAction(parts, await taken(), signal);
+  await until(() => asked.length === 1);
+  await performAction({ ...parts, look: async () => false }, await taken(), signal);
+  await performAction({ ...parts, look: fails('timeout', 'unknown') }, await taken(), signal);
+  const { asked: askedLater, parts: later } = serviceThat();
+  await performAction(later, await taken(), signal);
+  expect([...asked, ...askedLater]).toEqual([{ comment: 'Closed.' }, {}]);
+  expect(await stateOf(runId)).toMatchObject({
+    state: 'done',
+    reason: expect.stringContaining('repeated without the note'),
+  });
+});
+
+test.each([
+  ['is cut off', fails('network', 'unknown')],
+  ['meets a broken database', () => Promise.reject(new Error('Postgres is away'))],
+  ['is not whole', async () => false],
+])('a note outlives a look before it that %s', async (_, look) => {
+  const runId = await noted();
+  const { asked, parts } = serviceThat();
+  await performAction({ ...parts, look }, await taken(), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 0 });
+  await performAction(parts, await taken(), signal);
+  expect(asked).toEqual([{ comment: 'Closed.' }]);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done', tries: 1 });
+});
+
+test('a note that was provably not taken is asked for again', async () => {
+  await noted();
+  const { asked, parts } = serviceThat(fails('rate_limited', 'none', 429), fails('circuit_open', 'none'), succeed);
+  for (let turn = 0; turn < 3; turn += 1) await performAction(parts, await taken(), signal);
+  expect(asked).toEqual(Array(3).fill({ comment: 'Closed.' }));
+});
+
+test('a note on its own whose answer is lost is left to a person', async () => {
+  const runId = await matched('comment', { text: 'A note.' });
+  const { asked, parts } = serviceThat(() => never);
+  void performAction(parts, await taken(), signal);
+  await until(() => asked.length === 1);
+  await performAction(parts, await taken(), signal);
+  expect(asked).toHaveLength(1);
+  expect(await stateOf(runId)).toMatchObject({ state: 'unclear' });
+});
+
+test('of two processes that have one action, the one whose claim ended asks for nothing', async () => {
+  const runId = await noted();
+  const { asked, parts } = serviceThat();
+  let free = (_: boolean) => {};
+  const held = new Promise<boolean>((resolve) => {
+    free = resolve;
+  });
+  const first = performAction({ ...parts, look: () => held }, await taken(), signal);
+  await performAction(parts, await taken(), signal);
+  free(true);
+  await first;
+  expect(asked).toEqual([{ comment: 'Closed.' }]);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done', tries: 1 });
+});
+
+test('one whose claim ended does not end the claim of the next', async () => {
+  const runId = await noted();
+  const { asked, parts } = serviceThat(() => never);
+  let free = (_: boolean) => {};
+  const held = new Promise<boolean>((resolve) => {
+    free = resolve;
+  });
+  const first = performAction({ ...parts, look: () => held }, await taken(), signal);
+  void performAction(parts, await taken(), signal);
+  await until(() => asked.length === 1);
+  free(false);
+  await first;
+  expect(await value('select claimed_until > now() from ops.rule_actions where run_id = $1', runId)).toBe(true);
+});
+
+test('a request that leaves is counted, a turn in which none left is not', async () => {
+  const runId = await matched('assign', { to: { kind: 'user', userId: 7 } });
+  const { asked, parts } = serviceThat(
+    fails('circuit_open', 'none'),
+    fails('unauthenticated', 'none'),
+    fails('server', 'unknown', 500),
+    fails('network', 'none'),
+  );
+  const tries: number[] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    await performAction(parts, await taken(), signal);
+    tries.push((await stateOf(runId)).tries);
+  }
+  expect([asked.length, ...tries]).toEqual([4, 0, 0, 1, 1]);
+});
+
+test('an outage of any number of tries ends nothing, and the pauses grow to ten minutes', async () => {
+  const runId = await matched('assign', { to: { kind: 'user', userId: 7 } });
+  const { parts } = serviceThat(fails('server', 'unknown', 503));
+  for (let turn = 0; turn < 12; turn += 1) await performAction(parts, await taken(), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 12, reason: 'server' });
+  const pauses: number[] = [];
+  for (const waited of ['0 seconds', '1 minute', '5 hours']) {
+    await query('update ops.rule_runs set evaluated_at = now() - $2::interval where run_id = $1', runId, waited);
+    await performAction(parts, await taken(), signal);
+    pauses.push(Math.round((await stateOf(runId)).pause / 10) * 10);
+  }
+  expect(pauses).toEqual([0, 60, 600]);
+  await query(`update ops.rule_runs set evaluated_at = now() - interval '25 hours' where run_id = $1`, runId);
+  await performAction(parts, await taken(), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'failed', reason: expect.stringContaining('given up') });
+});
+
+test('what comes to its turn after a day is asked for all the same', async () => {
+  const runId = await matched('assign', { to: { kind: 'user', userId: 7 } }, 30);
+  await performAction(serviceThat().parts, await taken(), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done' });
+});
+
+test('a resolve that waited for its reply has its day from then on', async () => {
+  const runId = await matched('resolve', null, 30);
+  await query(
+    `insert into ops.rule_actions (run_id, ordinal, kind, state, settled_at) values ($1, 2, 'reply', 'done', now())`,
+    runId,
+  );
+  const { parts } = serviceThat(fails('server', 'unknown', 503));
+  await createPerformer({ ...parts, areKnown: () => true }).round(signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1 });
+});
