@@ -63,6 +63,37 @@ test('a missing recording is pending at first, and gone after the last look', as
   expect(await states(id)).toMatchObject({ transcripts: 'none' });
 });
 
+test.each(['recordings', 'transcripts'] as const)(
+  '%s that are not found at a call that is held are looked for like those that are late',
+  async (kind) => {
+    later = 0;
+    const missing = { error: 'not_found', status: 404 } as const;
+    const { id, desk, readOnce, shows } = await withCall((own) => ({ ...whole(own), [kind]: missing }), movable);
+    await readOnce();
+    expect(await states(id)).toMatchObject({ [kind]: 'pending' });
+    shows({ [kind]: whole(id)[kind] });
+    await desk.pass({ kind, key: id });
+    expect(await desk.turn(kind, id)).toBe('mirrored');
+    expect(await states(id)).toMatchObject({ [kind]: 'complete' });
+    shows({ [kind]: missing });
+    await desk.read(kind, id);
+    expect(await states(id), 'no proof of absence').toMatchObject({ [kind]: 'complete' });
+  },
+);
+
+test('a recording that was given up is looked for again when its call is', async () => {
+  later = 0;
+  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  await readOnce();
+  later = 200;
+  await desk.readAll('recordings', id);
+  expect(await states(id)).toMatchObject({ recordings: 'gone' });
+  shows({ recordings: { data: [shownRecording(id)] } });
+  await desk.read('call', id);
+  expect(await desk.turn('recordings', id)).toBe('mirrored');
+  expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
+});
+
 test('a recording and a transcript that come late are found at a later look', async () => {
   later = 0;
   const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);

@@ -1,8 +1,9 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
+import { type Answer, ServiceError } from '../../service/client.ts';
 import type { Transcript } from '../../service/entities/transcript.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
-import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
+import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import { type CallReading, provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
 
@@ -14,12 +15,11 @@ interface Standing {
 
 /** Reads a call's recordings (section 4.6). `[]` is normal: they are looked for while the call should have some. */
 export const readRecordings: TargetReader = async (claim, room, signal) => {
-  const answer = await room.service.calls.recordings(claim.key, { signal });
-  room.onAnswer('calls.recordings', answer);
+  const answer = await listed(room.service.calls.recordings(claim.key, { signal }), claim, room);
   const { data: recordings, isComplete } = answer;
   return (call) => {
     const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
-    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingsState);
+    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingCount, call?.recordingsState);
     return {
       finding: {
         kind: 'recordings',
@@ -33,13 +33,12 @@ export const readRecordings: TargetReader = async (claim, room, signal) => {
 
 /** Reads a call's transcripts (section 4.6): one a recorded leg, once the analysis is through. */
 export const readTranscripts: TargetReader = async (claim, room, signal) => {
-  const answer = await room.service.calls.transcripts(claim.key, { signal });
-  room.onAnswer('calls.transcripts', answer);
+  const answer = await listed(room.service.calls.transcripts(claim.key, { signal }), claim, room);
   const { data: transcripts, isComplete } = answer;
   const analysed = transcripts.filter(isAnalysed).length;
   return (call) => {
     const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
-    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptsState);
+    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptCount, call?.transcriptsState);
     return {
       finding: {
         kind: 'transcripts',
@@ -50,6 +49,26 @@ export const readTranscripts: TargetReader = async (claim, room, signal) => {
     };
   };
 };
+
+/** What an answer lists of a call. */
+type Listed<T> = Pick<Answer<readonly T[]>, 'data' | 'isComplete' | 'lacking'>;
+
+/**
+ * What the service lists. Where it does not know a call that is held, or nothing of this kind on it yet, that is like an
+ * empty list that may be partial, and looked for as late: a call that is gone, its own reads find out.
+ */
+async function listed<T>(answer: Promise<Answer<readonly T[]>>, claim: Claim, room: ReadingRoom): Promise<Listed<T>> {
+  try {
+    const came = await answer;
+    room.onAnswer(`calls.${claim.kind}`, came);
+    return came;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+    const call = (await heldCalls(room.db, [claim.key])).get(claim.key);
+    if (call === undefined || call.isDeleted) throw error;
+    return { data: [], isComplete: false, lacking: [] };
+  }
+}
 
 /** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
 export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): CallReading {
@@ -117,8 +136,13 @@ function firstHad(claim: Claim, call: HeldCall | undefined): Date {
 }
 
 /** An answer that may be partial proves no absence: what was held is still there. */
-function certain(standing: Standing, isComplete: boolean, held: ArtefactState | null | undefined): Standing {
-  return standing.state === 'gone' && !isComplete ? { state: held ?? 'pending' } : standing;
+function certain(
+  standing: Standing,
+  isComplete: boolean,
+  heldCount: number | undefined,
+  held: ArtefactState | null | undefined,
+): Standing {
+  return standing.state === 'gone' && !isComplete && heldCount ? { state: held ?? 'pending' } : standing;
 }
 
 /** Where recordings stand after a look that listed so many. */

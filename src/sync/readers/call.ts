@@ -56,13 +56,14 @@ const recordingsCanComeMs = 86_400_000;
 
 /**
  * Recordings come first: what they show says whether transcripts can be expected. A call that says it was not recorded
- * has neither, until it says otherwise, to whichever read, or a transcript is announced. One that has fewer recordings
- * than it may come to have is worth another read of them whenever it is worth one itself.
+ * has neither, until it says otherwise, to whichever read, or a transcript is announced. One whose recordings were never
+ * found, or that has fewer than it may come to have, is worth another read of them whenever it is worth one itself.
  */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string, now: Date): Bump[] {
   const state = held?.recordingsState ?? null;
   const saysOtherwise = state === 'none' && (call.recorded === true || held?.isRecorded === false);
-  const isOwed = call.recorded !== false && (state === null || saysOtherwise);
+  const isNeverFound = state === 'gone' && held?.recordingCount === 0 && call.recorded === true;
+  const isOwed = call.recorded !== false && (state === null || saysOtherwise || isNeverFound);
   return isOwed || isShort(call, held, now) ? [{ kind: 'recordings', key: callId }] : [];
 }
 

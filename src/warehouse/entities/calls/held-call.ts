@@ -5,6 +5,7 @@ import type { ArtefactState } from './artefacts.ts';
 export interface HeldCall {
   readonly isRecorded: boolean | null;
   readonly isMissed: boolean;
+  readonly isDeleted: boolean;
   /** The start, else the second in the call id. */
   readonly startedAt: Date;
   /** The end, else the start, else the second in the call id. */
@@ -36,7 +37,8 @@ export async function heldCalls(db: Database, callIds: readonly string[]): Promi
   const rows = await hotQuery<HeldCall & { callId: string }>(
     db,
     `select call_id as "callId", is_recorded as "isRecorded",
-       status is not distinct from 'missed' as "isMissed", coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
+       status is not distinct from 'missed' as "isMissed", deleted_at is not null as "isDeleted",
+       coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
        coalesce(started_at, to_timestamp(call_epoch)) as "startedAt", first_seen_at as "firstSeenAt",
        transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
