@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
 import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues, QueueUnavailable } from '../../src/queues/queues.ts';
+import type { QueueWorker } from '../../src/queues/worker.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
@@ -74,6 +75,54 @@ test('closing returns by its deadline when Redis is gone', async () => {
   expect(performance.now() - start).toBeLessThan(1_000 + patience);
 });
 
+describe('closing with nothing in hand, while the store is away, neither waits for it nor speaks of work', () => {
+  test.each(['before the worker started', 'while it waited for bells'])('Redis went %s', async (when) => {
+    const redis = await usingRedis();
+    const log = logOf();
+    if (when.startsWith('before')) await redis.kill('SIGKILL');
+    const queues = await usingQueues(redis.url, log.write);
+    const worker = queues.work('calls', {}, async () => undefined);
+    if (!when.startsWith('before')) {
+      await vi.waitUntil(() => rings(queues), settled);
+      await redis.kill('SIGKILL');
+    }
+    await closesSoon(worker, log);
+  });
+
+  test('Redis went while the last bell was answered', async () => {
+    const redis = await usingRedis();
+    const log = logOf();
+    const queues = await usingQueues(redis.url, log.write);
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const worker = queues.work('calls', {}, () => {
+      begun.resolve();
+      return end.promise;
+    });
+    await vi.waitUntil(() => rings(queues), settled);
+    await begun.promise;
+    await redis.kill('SIGKILL');
+    setTimeout(end.resolve, 500);
+    await closesSoon(worker, log);
+  });
+
+  test('Postgres went', async () => {
+    const { postgres, queues, log } = await inOwnPostgres();
+    const seen: Bell[] = [];
+    const worker = queues.work('calls', {}, async (rung) => void seen.push(rung));
+    await queues.ring('calls', [bell]);
+    await vi.waitUntil(() => seen.length === 1, settled);
+    await postgres.stop('immediate');
+    await closesSoon(worker, log);
+  });
+
+  async function closesSoon(worker: QueueWorker, log: ReturnType<typeof logOf>): Promise<void> {
+    const start = performance.now();
+    await worker.close(20_000);
+    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(log.sentences().filter((each) => each.includes('busy'))).toEqual([]);
+  }
+});
+
 test('warns of a Redis that forgets or evicts jobs', async () => {
   const redis = await usingRedis({ args: ['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru'] });
   const queues = await usingQueues(redis.url);
@@ -83,33 +132,22 @@ test('warns of a Redis that forgets or evicts jobs', async () => {
 });
 
 test('says once that Redis went and once that it came back', async () => {
-  const lines: { level: number; msg: string }[] = [];
   const redis = await usingRedis();
-  const queues = await usingQueues(redis.url, (line) => lines.push(JSON.parse(line)));
+  const log = logOf();
+  const queues = await usingQueues(redis.url, log.write);
   await vi.waitUntil(() => rings(queues), settled);
   await redis.kill('SIGKILL');
   for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
   await vi.waitUntil(() => rings(queues), settled);
-  expect(lines.map((line) => line.msg)).toEqual([
+  expect(log.sentences()).toEqual([
     'the queues cannot be reached; targets wait in Postgres',
     'the queues are back',
   ]);
 });
 
 test('queues in a Postgres that was killed work again when it is back', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  const postgres = await startPostgres({ dataDir, log: createLog('silent') });
-  onTestFinished(() => postgres.stop());
-  await migrateQueues(postgres.url);
-  const queues = await createQueues({
-    redisUrl: undefined,
-    databaseUrl: postgres.url,
-    log: createLog('silent'),
-    timing,
-  });
-  onTestFinished(() => queues.close());
+  const { postgres, queues } = await inOwnPostgres();
   const seen: Bell[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
   await queues.ring('calls', [bell]);
@@ -120,6 +158,27 @@ test('queues in a Postgres that was killed work again when it is back', async ()
   await vi.waitUntil(() => rings(queues), settled);
   await vi.waitUntil(() => seen.length === 2, settled);
 });
+
+async function inOwnPostgres() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, log: createLog('silent') });
+  onTestFinished(() => postgres.stop());
+  await migrateQueues(postgres.url);
+  const log = logOf();
+  const options = { redisUrl: undefined, databaseUrl: postgres.url, log: createLog('info', log), timing };
+  const queues = await createQueues(options);
+  onTestFinished(() => queues.close());
+  return { postgres, queues, log };
+}
+
+function logOf() {
+  const lines: { msg: string }[] = [];
+  return {
+    write: (line: string) => void lines.push(JSON.parse(line)),
+    sentences: () => lines.map(({ msg }) => msg),
+  };
+}
 
 async function working(): Promise<{ redis: RedisServer; queues: Queues; seen: Bell[] }> {
   const redis = await usingRedis();
