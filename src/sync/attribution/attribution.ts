@@ -85,6 +85,7 @@ export function createAttributionRounds(parts: AttributionParts): AttributionRou
     }
     let isTaken = window.reached !== null;
     const refusals: string[] = [];
+    let unlisted: string | undefined;
     for (const name of names) {
       if (budget.left <= 0 || signal?.aborted) {
         await releaseWindow(db, window);
@@ -101,12 +102,15 @@ export function createAttributionRounds(parts: AttributionParts): AttributionRou
       if (!isTaken) await unparkKind(db, window.kind);
       isTaken = true;
       budget.left -= listed.requests;
+      if (listed.unlisted > 0) {
+        unlisted ??= `The service counts ${listed.unlisted} calls by a ${window.kind} beyond those that it lists`;
+      }
       const attributed = await attribute(db, window.kind, name, listed.callIds);
       await noteProgress(db, window, { reached: name, searched: listed.requests, attributed });
     }
     const [refusal] = refusals;
     if (refusal !== undefined && !isTaken) return park(window, refusal);
-    await finishWindow(db, window, refusal);
+    await finishWindow(db, window, refusal ?? unlisted);
     return 'finished';
   }
 

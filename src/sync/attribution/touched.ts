@@ -38,10 +38,14 @@ export interface Listed {
   readonly callIds: readonly string[];
   /** Requests that it took. */
   readonly requests: number;
+  /** What the service counts beyond what it listed. */
+  readonly unlisted: number;
 }
 
 /** The service caps what is asked for (section 8). */
 const pageSize = 500;
+/** Nothing orders the calls of one second, so that each pass may leave out what another one shows. */
+const mostPasses = 3;
 
 /** Lists the calls of a window that something touched. Rejects with `ServiceError`. */
 export async function listTouched(
@@ -52,18 +56,31 @@ export async function listTouched(
 ): Promise<Listed> {
   const callIds = new Set<string>();
   let requests = 0;
-  for (let offset = 0; ; ) {
-    // Whether the ends of a window belong to it is not specified; what lies outside was touched as well.
-    const search = { start: from - 1, end: to, limit: pageSize, offset, filters: filterOf[kind](name) };
-    const answer = await service.calls.search(search, signal && { signal });
-    requests += 1;
-    onAnswer('calls.search', answer);
-    const { calls, total } = answer.data;
-    for (const { id } of calls) callIds.add(id);
-    offset += calls.length;
-    if (calls.length === 0 || total === undefined || offset >= total) break;
+  let unlisted = 0;
+
+  /** Answers with how many calls the service counts, where it says so. */
+  async function pass(): Promise<number | undefined> {
+    const passed = new Set<string>();
+    for (let offset = 0; ; ) {
+      // Whether the ends of a window belong to it is not specified; what lies outside was touched as well.
+      const search = { start: from - 1, end: to, limit: pageSize, offset, filters: filterOf[kind](name) };
+      const answer = await service.calls.search(search, signal && { signal });
+      requests += 1;
+      onAnswer('calls.search', answer);
+      const { calls, total } = answer.data;
+      const before = passed.size;
+      for (const { id } of calls) passed.add(id);
+      for (const { id } of calls) callIds.add(id);
+      offset += calls.length;
+      if (passed.size === before || (total !== undefined && offset >= total)) return total;
+    }
   }
-  return { callIds: [...callIds], requests };
+
+  for (let passes = 1; passes <= mostPasses; passes += 1) {
+    unlisted = Math.max(0, ((await pass()) ?? 0) - callIds.size);
+    if (unlisted === 0) break;
+  }
+  return { callIds: [...callIds], requests, unlisted };
 }
 
 /** A name that nothing has: a service that lists calls for it does not heed the filter. */

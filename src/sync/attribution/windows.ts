@@ -102,12 +102,12 @@ export async function noteProgress(
   );
 }
 
-/** Every name was searched by; `refusal` is what the service said of some of them. */
-export async function finishWindow(db: Database, { kind, from, to }: Window, refusal?: string): Promise<void> {
+/** Every name was searched by; `remark` is what was wrong with some of them. */
+export async function finishWindow(db: Database, { kind, from, to }: Window, remark?: string): Promise<void> {
   await query(
     db,
     `update ops.attribution_windows set finished_at = now(), claimed_until = '-infinity', last_error = $4 where ${ofWindow}`,
-    [kind, from, to, refusal ?? null],
+    [kind, from, to, remark ?? null],
   );
 }
 
