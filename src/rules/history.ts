@@ -125,8 +125,8 @@ export async function readHistory(
     tx,
     `select r.rule, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
        case when a.reply is null or a.reply = 'skipped' then 'none' when a.send_id = any($7) then 'waiting'
-         when a.reply = 'waiting' and s.settled_at is not null and s.state <> 'SENT' and s.reason is distinct from 'dry_run' then 'none'
-         else 'gone' end as reply
+         when s.state = 'DENIED' and s.reason = 'dry_run' then 'gone'
+         when s.state in ('SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') then 'none' else 'gone' end as reply
      from ops.rule_runs r cross join lateral (
        select max(state) filter (where kind = 'reply') as reply, (max(send_id::text) filter (where kind = 'reply'))::uuid as send_id,
          not bool_or(kind = 'reply') or bool_or(kind not in ('reply', 'resolve')) as does_more

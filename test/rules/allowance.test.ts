@@ -1,0 +1,67 @@
+import { afterAll, expect, test } from 'vitest';
+import { settleByHand } from '../../src/ledger/operations.ts';
+import { until } from '../world.ts';
+import { createDesk } from './desk.ts';
+
+/* A text that may have gone out uses up what a rule is allowed, until somebody knows that it has not. */
+
+const capped = (name: string) => `
+  - name: ${name}
+    on: message_received
+    if: message.plain == "${name}"
+    do: [{ reply: 'Once a day.' }]
+    limits: { per_account: 1 per 24h, quiet_hours: none }`;
+
+const rules = `
+rules:${capped('reset')}${capped('retried')}
+  - name: counting
+    on: message_received
+    if: message.plain == "counting" && replies.count >= 0
+    do: [{ comment: '{{ replies.count }} so far.' }]
+`;
+
+const desk = await createDesk(rules, 'live', 'postgres', {
+  workers: { sends: { everyMs: 50, timing: { retryMs: [1_000], looksMs: [2_000] } } },
+});
+const { sandbox, query, value, context } = desk;
+afterAll(() => desk.close());
+
+const stateOf = (number: string) => value('select state from ops.sends where number = $1', number);
+const chargesOf = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
+const reasonOf = async (rule: string, number: string) => {
+  const asked = 'select reason from ops.rule_runs where rule = $1 and number = $2 order by run_id desc limit 1';
+  await until(async () => (await value(asked, rule, number)) !== undefined);
+  return value(asked, rule, number);
+};
+
+test('a send that a person has to settle counts, in limits and in facts', async () => {
+  const number = '17185550301';
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', operations: ['sendMessage'], times: 1 }] });
+  await sandbox.emit.sms({ number, text: 'reset' });
+  await until(async () => (await stateOf(number)) === 'NEEDS_HUMAN');
+  await sandbox.emit.sms({ number: '17185550302', text: 'reset' });
+  expect(await reasonOf('reset', '17185550302')).toBe('limit:account');
+  const line = String(await value('select line from ops.sends where number = $1', number));
+  await sandbox.emit.sms({ line, number, text: 'counting' });
+  await until(async () => (await desk.runs('counting')).some((run) => run.is_matched));
+  expect((await desk.runs('counting')).find((run) => run.is_matched)?.facts).toMatchObject({ 'replies.count': 1 });
+
+  const [send] = await query<{ id: string }>('select send_id as id from ops.sends where number = $1', number);
+  await settleByHand(context.database.db, String(send?.id), 'NOT_SENT');
+  await sandbox.emit.sms({ number: '17185550303', text: 'reset' });
+  await until(() => chargesOf('17185550303') === 1);
+  expect(chargesOf('17185550302')).toBe(0);
+});
+
+test('so does one whose second try may have gone out', async () => {
+  const number = '17185550304';
+  sandbox.faults({ answers: [{ kind: 'error', when: 'before', operations: ['sendMessage'] }] });
+  await sandbox.emit.sms({ number, text: 'retried' });
+  await until(async () => (await value('select tries from ops.sends where number = $1', number)) === 1);
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', operations: ['sendMessage'], times: 1 }] });
+  await until(async () => (await stateOf(number)) === 'UNKNOWN');
+  await sandbox.emit.sms({ number: '17185550305', text: 'retried' });
+  expect(await reasonOf('retried', '17185550305')).toBe('limit:account');
+  expect(await stateOf(number)).toBe('UNKNOWN');
+  expect(chargesOf('17185550305')).toBe(0);
+});
