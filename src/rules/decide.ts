@@ -22,17 +22,21 @@ export function decide(
 ): Decision[] {
   return cases.map((each) => {
     const { trigger, subject, facts } = each;
-    const told =
-      typeof facts === 'string' || !subject ? facts : { ...facts, replies: history.repliesTo(subject, trigger.at) };
     const evaluations = evaluate(set, trigger, {
       mode,
-      facts: told,
+      factsFor: (own) =>
+        typeof facts === 'string' || !subject
+          ? facts
+          : { ...facts, replies: history.repliesTo(subject, trigger.at, own) },
       ageSeconds: ageSecondsOf(trigger.at),
-      earlier: (rule, scope, seconds) => (subject ? history.earlier(rule, scope, seconds, subject, trigger.at) : 0),
+      earlier: (rule, own, scope, seconds) =>
+        subject ? history.earlier({ rule: rule.name, mode: own }, scope, seconds, subject, trigger.at) : 0,
     });
     if (subject) {
-      for (const each of evaluations) if (each.isMatched) history.add(matchOf(each, subject, trigger.at));
+      for (const evaluation of evaluations) {
+        if (evaluation.isMatched) history.add(matchOf(evaluation, subject, trigger.at));
+      }
     }
-    return { case: { ...each, facts: told }, evaluations };
+    return { case: each, evaluations };
   });
 }

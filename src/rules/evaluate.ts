@@ -13,10 +13,13 @@ export type Action =
   | { readonly kind: 'comment'; readonly text: string }
   | { readonly kind: 'block'; readonly reason?: string | undefined };
 
+/** How far a rule that is tried may go: it acts, or it is on trial. */
+export type TriedMode = Exclude<Mode, 'off'>;
+
 /** What came of trying one rule on one trigger. */
 export interface Evaluation {
   readonly rule: Rule;
-  readonly mode: Exclude<Mode, 'off'>;
+  readonly mode: TriedMode;
   readonly isMatched: boolean;
   /** `matched`, or why not, as `ops.rule_runs.reason` has it. */
   readonly reason: string;
@@ -31,17 +34,21 @@ export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
 
 export interface Circumstances {
   readonly mode: Mode;
-  readonly facts: Facts | Obstacle;
+  /** As rules of a mode see them: what rules on trial would have done is there for rules on trial alone. */
+  factsFor(mode: TriedMode): Facts | Obstacle;
   /** How long ago the trigger was, in seconds. */
   readonly ageSeconds: number;
-  /** How often a rule matched in the seconds before the trigger, in its thread, on its line, or at all. */
-  earlier(rule: Rule, scope: Scope, seconds: number): number;
+  /**
+   * How often a rule has acted in the seconds before the trigger, in its thread, on its line, or at all; where it is on
+   * trial, or would have.
+   */
+  earlier(rule: Rule, mode: TriedMode, scope: Scope, seconds: number): number;
 }
 
 /** A rule that is not off, and how far it may go. */
 interface WaitingRule {
   readonly rule: Rule;
-  readonly mode: Evaluation['mode'];
+  readonly mode: TriedMode;
 }
 
 // Found once for a file: every event asks for them.
@@ -62,26 +69,46 @@ function rulesFor(rules: readonly Rule[], { kind, idleSeconds }: Trigger, most: 
   return found;
 }
 
-/** Tries the rules that wait for a trigger, in the file's order: facts in, plans out, and nothing else touched. */
+/** A trigger as rules of one mode see it. */
+interface View {
+  readonly facts: Facts | Obstacle;
+  /** The facts as conditions take them. */
+  readonly shape: Readonly<Record<string, unknown>>;
+}
+
+/** Whom a `stop` keeps from a trigger: one of a rule on trial stops no live rule. */
+const stoppedWith = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
+
+/**
+ * Tries the rules that wait for a trigger, in the file's order: facts in, plans out, and nothing else touched. Live rules do
+ * what they would do without those on trial; these meet what they would meet if they were live.
+ */
 export function evaluate(set: Pick<RuleSet, 'rules'>, trigger: Trigger, circumstances: Circumstances): Evaluation[] {
-  const { facts } = circumstances;
-  const shape = typeof facts === 'string' ? {} : celFacts(facts);
-  const evaluations: Evaluation[] = [];
-  let stoppedBy: string | undefined;
-  for (const { rule, mode } of rulesFor(set.rules, trigger, circumstances.mode)) {
-    const verdict = stoppedBy === undefined ? judge(rule, shape, circumstances) : { reason: `stopped:${stoppedBy}` };
+  const views = new Map<TriedMode, View>();
+  const stops = new Map<TriedMode, string>();
+  return rulesFor(set.rules, trigger, circumstances.mode).map((waiting) => {
+    const { rule, mode } = waiting;
+    const view = views.get(mode) ?? viewOf(circumstances.factsFor(mode));
+    views.set(mode, view);
+    const stoppedBy = stops.get(mode);
+    const verdict = stoppedBy === undefined ? judge(waiting, view, circumstances) : { reason: `stopped:${stoppedBy}` };
     const isMatched = verdict.reason === 'matched';
-    if (isMatched && rule.stops) stoppedBy = rule.name;
-    evaluations.push({
+    if (isMatched && rule.stops) {
+      for (const each of stoppedWith[mode]) if (!stops.has(each)) stops.set(each, rule.name);
+    }
+    return {
       rule,
       mode,
       isMatched,
       reason: verdict.reason,
-      facts: typeof facts === 'string' ? {} : notedFacts(facts, rule.condition?.paths ?? []),
+      facts: typeof view.facts === 'string' ? {} : notedFacts(view.facts, rule.condition?.paths ?? []),
       actions: verdict.actions ?? [],
-    });
-  }
-  return evaluations;
+    };
+  });
+}
+
+function viewOf(facts: Facts | Obstacle): View {
+  return { facts, shape: typeof facts === 'string' ? {} : celFacts(facts) };
 }
 
 interface Verdict {
@@ -89,15 +116,14 @@ interface Verdict {
   readonly actions?: readonly Action[];
 }
 
-function judge(rule: Rule, shape: Readonly<Record<string, unknown>>, circumstances: Circumstances): Verdict {
-  const { facts, ageSeconds, earlier } = circumstances;
+function judge({ rule, mode }: WaitingRule, { facts, shape }: View, { ageSeconds, earlier }: Circumstances): Verdict {
   if (typeof facts === 'string') return { reason: facts };
   if (ageSeconds > rule.maxAgeSeconds) return { reason: 'too_old' };
   try {
     if (rule.condition && !rule.condition.test(shape)) return { reason: 'condition_false' };
     const full = scopes.find((scope) => {
       const limit = rule.limits[scope];
-      return limit !== undefined && earlier(rule, scope, limit.seconds) >= limit.count;
+      return limit !== undefined && earlier(rule, mode, scope, limit.seconds) >= limit.count;
     });
     if (full !== undefined) return { reason: `limit:${full}` };
     return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };

@@ -1,7 +1,7 @@
 import { query, type Transaction } from '../warehouse/database.ts';
-import type { Evaluation } from './evaluate.ts';
+import type { Evaluation, TriedMode } from './evaluate.ts';
 import type { FactsOf } from './facts/declared.ts';
-import type { Rule, RuleSet, Scope } from './rule.ts';
+import type { RuleSet, Scope } from './rule.ts';
 
 interface Thread {
   readonly line: string;
@@ -11,26 +11,38 @@ interface Thread {
 /** A rule that matched. */
 export interface Match extends Thread {
   readonly rule: string;
+  /** Of a rule on trial: what it asked for was noted, and nothing done. */
+  readonly mode: TriedMode;
   readonly at: Date;
   readonly reply: ReplyFate;
   /** It does more than reply, and resolve after the reply: without the reply too, it has acted. */
   readonly doesMore: boolean;
 }
 
-/** Where a reply is. `waiting`: a newer trigger in the thread can take its place. `none`: it was refused, or never planned. */
-export type ReplyFate = 'none' | 'waiting' | 'gone';
+/**
+ * Where a reply is. `waiting`: a newer trigger in the thread can take its place. `gone`: it went out, or may have. `noted`:
+ * it would have, were it not for a trial. `none`: it was refused, or never planned.
+ */
+export type ReplyFate = 'none' | 'waiting' | 'noted' | 'gone';
 
 /**
  * What rules have done so far: the facts about replies, and what limits count. Triggers come late and out of order, so what
- * was done about a later one counts as well.
+ * was done about a later one counts as well. A live rule goes by what was done, one on trial also by what would have been.
  */
 export interface History {
-  repliesTo(thread: Thread, before: Date): FactsOf<'replies'>;
+  repliesTo(thread: Thread, before: Date, mode: TriedMode): FactsOf<'replies'>;
   /** How often a rule has acted since so many seconds before a trigger, in the thread, on its line, or at all. */
-  earlier(rule: Pick<Rule, 'name'>, scope: Scope, seconds: number, thread: Thread, before: Date): number;
+  earlier(rule: Asking, scope: Scope, seconds: number, thread: Thread, before: Date): number;
   add(match: Match): void;
   /** Says how the reply of a match ended. */
   settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: Exclude<ReplyFate, 'waiting'>): void;
+}
+
+/** A rule, and the mode that it is tried in. */
+interface Asking {
+  /** Its name. */
+  readonly rule: string;
+  readonly mode: TriedMode;
 }
 
 /** A match whose reply may still end. */
@@ -56,8 +68,8 @@ export function createHistory(matches: readonly Match[]): History {
       const meant = byRule.get(rule)?.findLast(isMeant);
       if (meant) meant.reply = reply;
     },
-    repliesTo(thread, before) {
-      const sent = (replies.get(keyOf(thread)) ?? []).filter(({ reply }) => reply !== 'none');
+    repliesTo(thread, before, mode) {
+      const sent = (replies.get(keyOf(thread)) ?? []).filter((match) => hasReplied(match, mode));
       const last = sent.reduce<Date | undefined>((newest, { at }) => (newest && newest > at ? newest : at), undefined);
       return {
         count: sent.length,
@@ -65,17 +77,34 @@ export function createHistory(matches: readonly Match[]): History {
         last_at: last,
       };
     },
-    earlier({ name }, scope, seconds, thread, before) {
+    earlier({ rule, mode }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;
-      return (byRule.get(name) ?? []).filter((match) => {
-        if (match.at.getTime() <= since || (match.reply === 'none' && !match.doesMore)) return false;
+      return (byRule.get(rule) ?? []).filter((match) => {
+        if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = match.line === thread.line && match.number === thread.number;
-        // The reply to this trigger would take the place of one that still waits.
-        if (isThread && match.reply === 'waiting' && !match.doesMore && match.at <= before) return false;
+        if (isThread && givesWay(match, before) && !match.doesMore) return false;
         return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);
       }).length;
     },
   };
+}
+
+/** Whether a reply of the match has left or will, as rules of a mode see it. */
+function hasReplied({ mode: own, reply }: Held, mode: TriedMode): boolean {
+  if (reply === 'none') return false;
+  return mode === 'dry-run' || (own === 'live' && reply !== 'noted');
+}
+
+function hasActed(match: Held, mode: TriedMode): boolean {
+  return hasReplied(match, mode) || (match.doesMore && (mode === 'dry-run' || match.mode === 'live'));
+}
+
+/**
+ * Whether the reply to a trigger would take the place of this one, which still waits. To count it as sent would leave the
+ * thread without any: it is refused when they have written again.
+ */
+function givesWay({ reply, at }: Held, trigger: Date): boolean {
+  return reply === 'waiting' && at <= trigger;
 }
 
 function append(lists: Map<string, Held[]>, key: string, match: Held): void {
@@ -89,11 +118,12 @@ function keyOf({ line, number }: Thread): string {
 }
 
 /** The match that an evaluation adds to what later ones go by. */
-export function matchOf({ rule, actions }: Evaluation, thread: Thread, at: Date): Match {
+export function matchOf({ rule, mode, actions }: Evaluation, thread: Thread, at: Date): Match {
   const kinds = new Set(actions.map(({ kind }) => kind));
   return {
     ...thread,
     rule: rule.name,
+    mode,
     at,
     reply: kinds.has('reply') ? 'waiting' : 'none',
     doesMore: !kinds.has('reply') || actions.some(({ kind }) => kind !== 'reply' && kind !== 'resolve'),
@@ -109,8 +139,8 @@ export interface HistorySpan {
 }
 
 /**
- * Reads what rules have done that can matter to triggers of these threads. A reply counts as waiting while its send is held
- * here for the rest of the transaction: until then, nobody dispatches it.
+ * Reads what rules have done that can matter to triggers of these threads. Of the other sends only those are known not to
+ * have gone out that the ledger says so of: one whose outcome is unknown counts, and one that may be tried again.
  */
 export async function readHistory(
   tx: Transaction,
@@ -123,9 +153,9 @@ export async function readHistory(
   const held = until ? [] : await holdReplies(tx, threads);
   const rows = await query<Match>(
     tx,
-    `select r.rule, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
-       case when a.reply is null or a.reply = 'skipped' then 'none' when a.send_id = any($7) then 'waiting'
-         when s.state = 'DENIED' and s.reason = 'dry_run' then 'gone'
+    `select r.rule, r.mode, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
+       case when a.reply is null or a.reply = 'skipped' then 'none' when a.reply = 'dry_run' then 'noted' when a.send_id = any($7) then 'waiting'
+         when s.state = 'DENIED' and s.reason = 'dry_run' then 'noted'
          when s.state in ('SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') then 'none' else 'gone' end as reply
      from ops.rule_runs r cross join lateral (
        select max(state) filter (where kind = 'reply') as reply, (max(send_id::text) filter (where kind = 'reply'))::uuid as send_id,

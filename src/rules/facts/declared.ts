@@ -98,7 +98,10 @@ export const declaredFacts = {
     agent_name: optionalSecret('string', 'The agent’s name as the analysis heard it.'),
   },
   replies: {
-    count: fact('int', 'Replies that rules have sent, or would have sent, into this thread.'),
+    count: fact(
+      'int',
+      'Replies that rules have sent into this thread; for a rule on trial, also those that trials would have sent.',
+    ),
     count_24h: fact('int', 'Of these, in the last 24 hours.'),
     last_at: optional('timestamp', 'The newest of them.'),
   },

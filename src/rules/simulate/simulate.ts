@@ -39,8 +39,8 @@ export function simulate(db: Database, options: SimulationOptions): Promise<Repo
 
 async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<Report> {
   const { set, from, to, onProgress } = options;
-  // `off` in a rule holds as it will; `dry-run` is what a simulation is.
-  const mode: Mode = 'live';
+  // All on trial together: each meets what the others would have done, as if all were live. One that is off stays off.
+  const mode: Mode = 'dry-run';
   const play: Play = {
     tx,
     options,
