@@ -1,9 +1,10 @@
 import type { Log } from '../log.ts';
 import { type Database, hotQuery, inTransaction, type Transaction } from '../warehouse/database.ts';
 import { decide } from './decide.ts';
-import { readCases } from './facts/read.ts';
+import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
-import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, takeEvents } from './outbox.ts';
+import { holdSends } from './holds.ts';
+import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, putBack, takeEvents } from './outbox.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
@@ -12,7 +13,9 @@ import type { Trigger } from './triggers.ts';
  * An event's life (ops.rule_events):
  *
  *   mirrored ──same transaction──▶ noted ──▶ taken, evaluated, recorded: runs, sends planned, actions ──commit──▶ gone
- *                                    ▲                                                                │
+ *                                    ▲                    │                                           │
+ *                                    │                    └─ a worker is at a send of its thread      │
+ *                                    ├────────────────────┘                                           │
  *                                    └───────────────── crash or failure: nothing of it happened ─────┘
  */
 
@@ -36,29 +39,52 @@ export interface EvaluatorParts {
 
 const mostAtOnce = 50;
 
+/** Where triggers come from, and how those come again that cannot be decided on while a worker is at their thread. */
+interface Source {
+  take(tx: Transaction, set: RuleSet): Promise<readonly Trigger[]>;
+  postpone(tx: Transaction, triggers: readonly Trigger[]): Promise<void>;
+}
+
+/** How many triggers a round met. */
+interface Round {
+  readonly taken: number;
+  readonly postponed: number;
+}
+const nothing: Round = { taken: 0, postponed: 0 };
+
 export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorParts): Evaluator {
-  async function round(triggersOf: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>): Promise<number> {
+  async function round({ take, postpone }: Source): Promise<Round> {
     const set = rules();
-    if (!set) return 0;
-    const { met, matched } = await inTransaction(db, async (tx) => {
-      if (!(await isOurTurn(tx))) return { met: 0, matched: 0 };
-      const triggers = await triggersOf(tx, set);
-      if (triggers.length === 0) return { met: 0, matched: 0 };
-      return { met: triggers.length, matched: await evaluateTriggers(tx, set, triggers) };
+    if (!set) return nothing;
+    const { matched, ...met } = await inTransaction(db, async (tx) => {
+      if (!(await isOurTurn(tx))) return { ...nothing, matched: 0 };
+      const triggers = await take(tx, set);
+      if (triggers.length === 0) return { ...nothing, matched: 0 };
+      const { matched, undecided } = await evaluateTriggers(tx, set, triggers);
+      await postpone(tx, undecided);
+      return { taken: triggers.length, postponed: undecided.length, matched };
     });
     if (matched > 0) onMatched?.();
     return met;
   }
 
-  async function evaluateTriggers(tx: Transaction, set: RuleSet, triggers: readonly Trigger[]): Promise<number> {
+  async function evaluateTriggers(
+    tx: Transaction,
+    set: RuleSet,
+    triggers: readonly Trigger[],
+  ): Promise<{ matched: number; undecided: readonly Trigger[] }> {
     const [clock] = await hotQuery<{ now: Date }>(tx, 'select clock_timestamp() as now', []);
     const now = clock?.now ?? new Date();
     const cases = await readCases(tx, triggers, set.hours);
     const threads = cases.flatMap(({ subject }) => (subject ? [subject] : []));
+    const hold = await holdSends(tx, threads);
+    const isUndecided = ({ subject }: Case) => subject !== undefined && hold.isBusy(subject);
+    const decidable = cases.filter((each) => !isUndecided(each));
     const earliest = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-    const history = await readHistory(tx, set, threads, { from: earliest });
-    const decisions = decide(set, mode, cases, history, (at) => (now.getTime() - at.getTime()) / 1_000);
-    return recordDecisions(tx, set.version, decisions);
+    const history = await readHistory(tx, set, threads, { from: earliest, held: hold.sends });
+    const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
+    const matched = await recordDecisions(tx, set.version, decisions);
+    return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
   }
 
   async function untilNothingIsLeft(step: () => Promise<number>): Promise<number> {
@@ -80,8 +106,11 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
       let most = mostAtOnce;
       return untilNothingIsLeft(async () => {
         try {
-          const met = await round(async (tx) => (await takeEvents(tx, most)).map(({ trigger }) => trigger));
-          return met < most ? met : mostAtOnce;
+          const { taken } = await round({
+            take: async (tx) => (await takeEvents(tx, most)).map(({ trigger }) => trigger),
+            postpone: putBack,
+          });
+          return taken < most ? taken : mostAtOnce;
         } catch (error) {
           // One event can be what fails: each for itself, so that it fails alone.
           if (most > 1) {
@@ -102,7 +131,14 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
     silences: () =>
       mode === 'off'
         ? Promise.resolve(0)
-        : untilNothingIsLeft(() => round((tx, set) => idleTriggers(tx, set, mostAtOnce))),
+        : untilNothingIsLeft(async () => {
+            // They are found again at the next look, so those that were postponed are no reason for another one now.
+            const { taken, postponed } = await round({
+              take: (tx, set) => idleTriggers(tx, set, mostAtOnce),
+              postpone: async () => undefined,
+            });
+            return taken - postponed;
+          }),
   };
 }
 

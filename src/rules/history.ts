@@ -69,7 +69,9 @@ export function createHistory(matches: readonly Match[]): History {
       if (meant) meant.reply = reply;
     },
     repliesTo(thread, before, mode) {
-      const sent = (replies.get(keyOf(thread)) ?? []).filter((match) => hasReplied(match, mode));
+      const sent = (replies.get(keyOf(thread)) ?? []).filter(
+        (match) => hasReplied(match, mode) && !givesWay(match, before),
+      );
       const last = sent.reduce<Date | undefined>((newest, { at }) => (newest && newest > at ? newest : at), undefined);
       return {
         count: sent.length,
@@ -136,6 +138,8 @@ export interface HistorySpan {
   readonly from: Date;
   /** What rules did from here on is left out. */
   readonly until?: Date;
+  /** The sends that are held for the rest of the transaction: until then nobody dispatches them, so their replies wait. */
+  readonly held?: readonly string[];
 }
 
 /**
@@ -146,11 +150,10 @@ export async function readHistory(
   tx: Transaction,
   { rules }: Pick<RuleSet, 'rules'>,
   threads: readonly Thread[],
-  { from, until }: HistorySpan,
+  { from, until, held = [] }: HistorySpan,
 ): Promise<History> {
   const limits = rules.flatMap(({ limits }) => [limits.line, limits.account]);
   const furthest = Math.max(0, ...limits.map((limit) => limit?.seconds ?? 0));
-  const held = until ? [] : await holdReplies(tx, threads);
   const rows = await query<Match>(
     tx,
     `select r.rule, r.mode, r.line, r.number, r.trigger_at as at, a.does_more as "doesMore",
@@ -176,16 +179,4 @@ export async function readHistory(
     ],
   );
   return createHistory(rows);
-}
-
-/** Keeps the sends of threads that have not left from leaving until the transaction ends; one that is about to is passed by. */
-async function holdReplies(tx: Transaction, threads: readonly Thread[]): Promise<string[]> {
-  const rows = await query<{ send_id: string }>(
-    tx,
-    `select send_id from ops.sends
-     where (line, number) in (select * from unnest($1::text[], $2::text[])) and state in ('PLANNED', 'HELD', 'RESERVED')
-     for update skip locked`,
-    [threads.map(({ line }) => line), threads.map(({ number }) => number)],
-  );
-  return rows.map(({ send_id }) => send_id);
 }

@@ -35,6 +35,21 @@ export async function takeEvents(tx: Transaction, most: number): Promise<Noted[]
     .sort((a, b) => Number(BigInt(a.eventId) - BigInt(b.eventId)));
 }
 
+/** Before an event is taken again that was put back. */
+const pauseMs = 500;
+
+/** Puts events back that were taken, to be taken again a moment later. It is no failure of theirs. */
+export async function putBack(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
+  if (triggers.length === 0) return;
+  await query(
+    tx,
+    `insert into ops.rule_events (kind, key, happened_at, due_at)
+     select kind, key, happened_at, clock_timestamp() + interval '${pauseMs} ms'
+     from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as e (kind, key, happened_at, place) order by place`,
+    [triggers.map(({ kind }) => kind), triggers.map(({ key }) => key), triggers.map(({ at }) => at)],
+  );
+}
+
 /** After so many failures an event is given up. */
 const mostTries = 5;
 

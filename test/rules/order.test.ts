@@ -16,6 +16,11 @@ rules:
     if: message.plain.startsWith("hello")
     do: [{ reply: 'Hello, {{ message.text }}' }]
     limits: { per_thread: 1 per 12h, quiet_hours: none }
+  - name: first
+    on: message_received
+    if: message.plain.startsWith("good morning") && replies.count == 0
+    do: [{ reply: 'Good morning, {{ message.text }}' }]
+    limits: { quiet_hours: none }
   - name: thanks
     on: message_received
     if: message.plain == "thanks"
@@ -28,7 +33,7 @@ rules:
 `;
 
 const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query } = desk;
+const { sandbox, query, value, context } = desk;
 const line = '16465550100';
 afterAll(() => desk.close());
 
@@ -39,6 +44,15 @@ const actsOn = (number: string) =>
     number,
   ).then((rows) => rows.map(({ act }) => act));
 const chargesOf = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
+const textsOf = (number: string) =>
+  query<{ body: string }>(`select body from ops.sends where number = $1 and state = 'SENT'`, number).then((rows) =>
+    rows.map(({ body }) => body),
+  );
+const runsOf = (number: string) =>
+  query<{ reason: string }>(
+    `select reason from ops.rule_runs where number = $1 and rule = 'greeting' order by run_id`,
+    number,
+  ).then((rows) => rows.map(({ reason }) => reason));
 const resolvesOf = (number: string) =>
   sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith(`/${number}/resolve`)).length;
 
@@ -73,14 +87,60 @@ test('of two texts in a row the newer one is answered, once', async () => {
   await sandbox.emit.sms({ line, number, text: 'hello again' });
   await desk.acted();
   expect(chargesOf(number)).toBe(1);
-  const [{ body } = { body: '' }, ...others] = await query<{ body: string }>(
-    `select body from ops.sends where number = $1 and state = 'SENT'`,
-    number,
-  );
-  expect([body, others]).toEqual(['Hello, hello again', []]);
+  expect(await textsOf(number)).toEqual(['Hello, hello again']);
   await sandbox.emit.sms({ line, number, text: 'hello, hello' });
   await desk.acted();
   expect((await desk.runs('greeting')).at(-1)?.reason).toBe('limit:thread');
+  expect(chargesOf(number)).toBe(1);
+});
+
+test('so it is where the rule goes by the replies so far', async () => {
+  const number = '12125550406';
+  await sandbox.emit.sms({ line, number, text: 'good morning' });
+  await sandbox.emit.sms({ line, number, text: 'good morning again' });
+  await desk.acted();
+  expect(await textsOf(number)).toEqual(['Good morning, good morning again']);
+  expect(chargesOf(number)).toBe(1);
+});
+
+test.each([
+  { step: 'reserves it', state: 'RESERVED', number: '12125550407', other: '12125550408', fault: [] },
+  {
+    step: 'writes down that it was not sent',
+    state: 'NOT_SENT',
+    number: '12125550409',
+    other: '12125550410',
+    fault: [{ kind: 'error' as const, status: 500, operations: ['sendMessage' as const], times: 1 }],
+  },
+])('so it is where a worker stands still while it $step, and nobody else waits', async (given) => {
+  const { state, number, other, fault } = given;
+  sandbox.faults({ answers: fault });
+  // The worker's transaction hangs until the lock is free.
+  await query(`create or replace function ops.hang() returns trigger language plpgsql as $$ begin
+    if new.number = '${number}' and new.state = '${state}' then perform pg_advisory_xact_lock(4071); end if; return new; end $$`);
+  await query('create trigger hang before update on ops.sends for each row execute function ops.hang()');
+  const holder = await context.database.pool.connect();
+  try {
+    await holder.query('select pg_advisory_lock(4071)');
+    await sandbox.emit.sms({ line, number, text: 'hello' });
+    await until(
+      async () => Number(await value(`select count(*) from pg_locks where locktype = 'advisory' and not granted`)) > 0,
+    );
+    await sandbox.emit.sms({ line, number, text: 'hello again' });
+    const mirrored = 'select count(*) from warehouse.sms_messages where number = $1';
+    await until(async () => Number(await value(mirrored, number)) === 2);
+    await sandbox.emit.sms({ line, number: other, text: 'hello' });
+    await until(async () => (await runsOf(other)).length === 1);
+    expect(await runsOf(number)).toEqual(['matched']);
+  } finally {
+    await holder.query('select pg_advisory_unlock(4071)');
+    holder.release();
+    sandbox.faults({});
+  }
+  await desk.acted();
+  await query('drop trigger hang on ops.sends');
+  expect(await runsOf(number)).toEqual(['matched', 'matched']);
+  expect(await textsOf(number)).toEqual(['Hello, hello again']);
   expect(chargesOf(number)).toBe(1);
 });
 
