@@ -23,14 +23,20 @@ export interface Cluster {
 
 type Spawn = (program: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
-/** Opens the cluster of a data folder, and founds it (UTF-8, generated password) on the first run. */
+/**
+ * Opens the cluster of a data folder, and founds it (UTF-8, generated password) on the first run. Throws
+ * `FolderOfAnother` when we are root and an ordinary user founded it.
+ */
 export async function openCluster(folder: string): Promise<Cluster> {
   const home = await realpath(folder);
   const programs = await findPrograms();
   const account = await findAccount();
-  if (account) await chmod(home, 0o711);
-  const spawnAs = await spawner(account, [home, dirname(programs.postgres)]);
   const directory = join(home, 'cluster');
+  if (account) {
+    await refuseFolderOfAnother(directory, account);
+    await chmod(home, 0o711);
+  }
+  const spawnAs = await spawner(account, [home, dirname(programs.postgres)]);
   const password = await rememberPassword(join(home, 'password'), await exists(directory));
   if (!(await exists(directory))) await found(directory, password, account, programs.initdb, spawnAs);
   return {
@@ -70,6 +76,23 @@ async function findAccount(): Promise<Account | undefined> {
     if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) };
   }
   throw new Error('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
+}
+
+export class FolderOfAnother extends Error {
+  override readonly name = 'FolderOfAnother';
+  readonly code = 'folder_of_another';
+}
+
+/** Postgres opens a cluster of its own account alone, so that root cannot take over what an ordinary user founded. */
+async function refuseFolderOfAnother(directory: string, account: Account): Promise<void> {
+  const { uid } = (await stat(directory).catch(() => undefined)) ?? account;
+  // Of what is root's own Postgres says itself what it misses.
+  if (uid === account.uid || uid === 0) return;
+  const named = await run('id', ['-un', String(uid)]).catch(() => undefined);
+  const user = named?.stdout.trim() ?? uid;
+  throw new FolderOfAnother(
+    `${directory} belongs to user ${user}: start as ${user}, or choose another folder with DATA_DIR.`,
+  );
 }
 
 /** How to spawn under `account`, which must reach `paths`: a root user's own folder is closed to all others. */

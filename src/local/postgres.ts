@@ -58,7 +58,7 @@ export interface LocalPostgres {
  *
  * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
  *
- * Throws `FolderInUse` when another process uses the folder, else an error that quotes the server's last words.
+ * Throws `FolderInUse` when another process uses the folder, `FolderOfAnother` when we are root and it is not; else an error that quotes the server's last words.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   await mkdir(options.dataDir, { recursive: true });

@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
 
@@ -52,6 +52,23 @@ test('a folder in use is refused with the process that uses it', async () => {
   await using _postgres = await startPostgres({ dataDir, log });
   await expect(startPostgres({ dataDir, log })).rejects.toThrow(`in use by process ${process.pid}`);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'root leaves the folder of an ordinary user as it is, and names the user',
+  async () => {
+    const theirs = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+    onTestFinished(() => rm(theirs, { recursive: true, force: true }));
+    const uid = Number(execFileSync('id', ['-u', 'nobody']));
+    await mkdir(join(theirs, 'cluster'), { mode: 0o700 });
+    for (const path of [theirs, join(theirs, 'cluster')]) await chown(path, uid, uid);
+    await expect(startPostgres({ dataDir: theirs, log })).rejects.toThrow(
+      `${join(theirs, 'cluster')} belongs to user nobody: start as nobody, or choose another folder with DATA_DIR`,
+    );
+    const { mode, uid: owner } = await stat(theirs);
+    expect({ mode: mode & 0o777, owner }).toEqual({ mode: 0o700, owner: uid });
+    expect(await readdir(theirs)).toEqual(['cluster']);
+  },
+);
 
 test('a killed server is started again on its port, with what was committed', async () => {
   await using postgres = await startPostgres({ dataDir, log });
