@@ -6,30 +6,47 @@ const toldInFull = new Set([
   'command_failed',
   'wrong_use',
   'folder_in_use',
+  'folder_of_another',
+  'receivers_differ',
   'not_erasable',
   'no_bi_role',
   'not_rolled_up',
 ]);
 
 /** What Postgres and the network call the failures that a person can cure. */
-const cures: Readonly<Record<string, (message: string) => string>> = {
+const cures: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
   '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '28000': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
   '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
   '25006': (message) => `Postgres takes no writes (${message}): point DATABASE_URL at the primary.`,
   '53300': (message) => `${message}: raise max_connections of Postgres, or run fewer processes.`,
+  '57P01': (message) => `Postgres stops (${message}): try again in a moment.`,
   '57P03': (message) => `Postgres starts or stops (${message}): try again in a moment.`,
   '57014': (message) => `Postgres took too long and was stopped (${message}): try again, or with a shorter range.`,
   EADDRINUSE: (message) => `${message}: another program listens there. Set PORT to a free port, or to 0 for any.`,
-  EACCES: (message) => `${message}: choose a PORT from 1024, or a file that can be read and written.`,
+  EACCES: (message, syscall) =>
+    syscall === 'listen'
+      ? `${message}: choose a PORT from 1024.`
+      : `${message}: set DATA_DIR to a folder that the user of this process may write, or start as the user whose it is.`,
+  EROFS: (message) => `${message}: set DATA_DIR to a folder that can be written.`,
   EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,
   queue_unavailable: (message) =>
     `${message} See that the server of REDIS_URL runs, or without one that of DATABASE_URL, and repeat the command.`,
 };
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
-const unreachable = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
+const unreachable = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** A Postgres that starts, that ends its connections, or that has none left. */
+const unready = new Set(['57P03', '57P01', '53300']);
 const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
 
 /** What helps with each kind of refusal by the service. */
@@ -38,6 +55,13 @@ const serviceCures: Partial<Record<Advice, string>> = {
   credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
   permission: 'Somebody has to allow it in the portal of the service.',
 };
+
+/** Whether Postgres is away or takes no connection at present; any other refusal of it needs a person. */
+export function isPostgresAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return unreachable.has(code) || unready.has(code) || lostConnection.test(error.message);
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -53,11 +77,11 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run \`trunkline migrate\`.`;
   }
-  if (unreachable.has(code) || lostConnection.test(error.message)) {
+  if (!unready.has(code) && isPostgresAway(error)) {
     return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): see that it runs, and that DATABASE_URL is right.`;
   }
   const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
-  if (cure) return cure(error.message);
+  if (cure) return cure(error.message, 'syscall' in error ? error.syscall : undefined);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
   return `${sentence(error.message || error.name)} LOG_LEVEL=debug shows where it happened.`;
 }

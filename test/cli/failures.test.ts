@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { sentenceOf } from '../../src/cli/failures.ts';
+import { isPostgresAway, sentenceOf } from '../../src/cli/failures.ts';
 import { createRemarks, remarkOf } from '../../src/cli/remarks.ts';
 import { ServiceError } from '../../src/service/errors.ts';
 
@@ -24,6 +24,17 @@ describe('a failure is told in one line, with its cure', () => {
     expect(told).not.toMatch(/\n|a-password|\.ts:\d/);
   });
 
+  test.each([
+    ['listen', 'listen EACCES: permission denied 127.0.0.1:80', 'PORT', 'DATA_DIR'],
+    ['mkdir', "EACCES: permission denied, mkdir '.data'", 'DATA_DIR', 'PORT'],
+    ['open', "EACCES: permission denied, open '.data/webhook-secret'", 'DATA_DIR', 'PORT'],
+  ])('what %s was denied is cured by the setting that it is about', (syscall, message, cure, other) => {
+    const told = sentenceOf(Object.assign(coded('EACCES', message), { syscall }));
+    expect(told).toContain(message);
+    expect(told).toContain(cure);
+    expect(told).not.toContain(other);
+  });
+
   test('the place of the database is named, and its password is not', () => {
     const told = sentenceOf(coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example'), database);
     expect(told).toContain('Postgres at db.example:6432');
@@ -32,6 +43,19 @@ describe('a failure is told in one line, with its cure', () => {
 
   test('a pool that waits in vain is a Postgres that cannot be reached', () => {
     expect(sentenceOf(new Error('timeout exceeded when trying to connect'), database)).toContain('cannot be reached');
+  });
+
+  test.each([
+    ['ECONNREFUSED', true],
+    ['ENOTFOUND', true],
+    ['57P03', true],
+    ['57P01', true],
+    ['53300', true],
+    ['28P01', false],
+    ['3D000', false],
+    ['42P01', false],
+  ])('%s is worth waiting for: %s', (code, isAway) => {
+    expect(isPostgresAway(coded(code, 'refused'))).toBe(isAway);
   });
 
   test('a folder in use is told in full, with nothing to look for', () => {

@@ -1,6 +1,7 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
+import { untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
@@ -8,10 +9,11 @@ import { refuseBadRules } from '../rules-file.ts';
 
 /** Works the queues, until it is told to stop. */
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] }));
   await refuseBadRules(settings);
   const log = createLog(settings.logLevel);
-  const context = await createContext(readySettings(settings), { log, name: 'worker', maxConnections: 8 });
+  await untilPostgresIsThere(settings.databaseUrl, log);
+  const context = await createContext(settings, { log, name: 'worker', maxConnections: 8 });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const connections = 8 + context.queues.connections();
   const queues = options.queues ?? queueNames;
