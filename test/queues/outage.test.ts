@@ -140,10 +140,7 @@ test('says once that Redis went and once that it came back', async () => {
   for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
   await vi.waitUntil(() => rings(queues), settled);
-  expect(log.sentences()).toEqual([
-    'the queues cannot be reached; targets wait in Postgres',
-    'the queues are back',
-  ]);
+  expect(log.sentences()).toEqual(['the queues cannot be reached; targets wait in Postgres', 'the queues are back']);
 });
 
 test('queues in a Postgres that was killed work again when it is back', async () => {

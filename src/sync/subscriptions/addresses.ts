@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { EventType } from '../../event-types.ts';
 
 /** The address of one event type. */
@@ -20,6 +21,11 @@ export function isOurAddress(
   return [secret, previousSecret].some(
     (each) => each !== undefined && plain(url).startsWith(`${plain(publicUrl)}/hooks/${each}/`),
   );
+}
+
+/** Names the receiver that an address leads to, without telling its secret. */
+export function receiverOf(url: string): string {
+  return hash('sha256', plain(url).replace(/\/[^/]*$/, ''), 'hex');
 }
 
 function plain(url: string): string {

@@ -7,6 +7,7 @@ import { writeSubscriptions } from '../../warehouse/entities/directory/subscript
 import { beginRead } from '../../warehouse/reads.ts';
 import { hookUrl, isOurAddress, sameAddress } from './addresses.ts';
 import { listSubscriptions, readSpellings } from './listing.ts';
+import { noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
 import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
 
 /** The events that the daemon lives on. */
@@ -38,9 +39,11 @@ export interface SubscriptionParts {
 /**
  * Sees to it that each wanted event type is delivered to its own address (section 4.7): adopts a subscription by its
  * address, enables and retypes it by PUT, and else creates one; one that was created here and points elsewhere gets its
- * address back; several of ours for one address are reduced to one. Other people's subscriptions are never touched. What
- * the service refuses is answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look
- * is noted as a gap. Rejects when the service cannot be asked at present, after it was asked for each type.
+ * address back; several of ours for one address are reduced to one. One at the address of our previous secret is moved
+ * to the present one, and has lost nothing. Other people's subscriptions are never touched. What the service refuses is
+ * answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look is noted as a gap.
+ * Rejects when the service cannot be asked at present, after it was asked for each type; and with `ReceiversDiffer` when
+ * another receiver has them.
  */
 export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
   // Two receivers that look together must not both find an address missing.
@@ -60,12 +63,14 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const knownIds = [...known.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const spelling = await readSpellings(service);
+  const ownUrl = hookUrl(publicUrl, secret, wantedTypes[0]);
+  const isHeld = await readHolders(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
     const url = hookUrl(publicUrl, secret, type);
     try {
-      ensured.push(await ensureOne(parts, listed, known.get(type), { type, spelled: spelling(type), url }));
+      ensured.push(await ensureOne(parts, listed, known.get(type), { type, spelled: spelling(type), url }, isHeld));
     } catch (error) {
       failures.push(error);
     }
@@ -73,6 +78,8 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   // What was repaired lost deliveries, whether or not all could be looked at.
   for (const each of changedOf(ensured)) tell(parts, each);
   await recordSubscriptions(db, ensured);
+  // A look that was cut short leaves a newcomer one: it has yet to take over what it could not.
+  if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl);
   if (failures.length > 0) throw failures[0];
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
@@ -93,10 +100,11 @@ interface Wish {
 }
 
 async function ensureOne(
-  { service, db }: SubscriptionParts,
+  { service, db, publicUrl, previousSecret }: SubscriptionParts,
   listed: readonly Subscription[],
   known: WatchedSubscription | undefined,
   wish: Wish,
+  isHeld: (url: string) => boolean,
 ): Promise<Ensured> {
   const { type, spelled, url } = wish;
   const at = listed.filter((each) => each.url !== undefined && sameAddress(each.url, url));
@@ -104,6 +112,10 @@ async function ensureOne(
   const isStrayed = ({ id, name }: Subscription) =>
     known?.isCreatedHere && known.subscriptionId === id && name === nameOf(type);
   const strayed = adopted ? undefined : listed.find(isStrayed);
+  const strayedTo = strayed?.url ?? '';
+  // Deliveries to the address of the previous secret were accepted all along.
+  const isRotated = isOurAddress({ publicUrl, secret: previousSecret }, strayedTo);
+  if (!isRotated && isHeld(strayedTo)) throw new ReceiversDiffer();
   const faults: Fault[] = [];
   try {
     for (const each of spare.filter(({ enabled }) => enabled !== false)) {
@@ -117,17 +129,17 @@ async function ensureOne(
       const subscriptionId = await create(service, wish);
       return { type, url, outcome: 'created', faults, subscriptionId };
     }
-    if (strayed) faults.push('redirected');
+    if (strayed && !isRotated) faults.push('redirected');
     if (ours.enabled === false) faults.push('disabled');
     if (!isOfType(ours, type)) faults.push('retyped');
-    if (faults.length === 0) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
+    if (faults.length === 0 && !isRotated) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
     const changes = {
       ...(strayed && { url }),
       ...(ours.enabled === false && { enabled: true }),
       ...(!isOfType(ours, type) && { type: spelled }),
     };
     if (Object.keys(changes).length > 0) {
-      await markBroken(db, type);
+      if (faults.length > 0) await markBroken(db, type);
       const { data: left } = await service.webhooks.update(ours.id, changes);
       const isTaken = left.enabled !== false && (left.type === undefined || isOfType(left, type));
       if (!isTaken)
@@ -220,6 +232,11 @@ function tell({ log, publicUrl }: SubscriptionParts, { type, outcome, faults, su
     log.warn(
       { type, subscriptionId, faults },
       `Webhook subscription ${outcome}: somebody had changed it at the service`,
+    );
+  } else if (outcome === 'repaired') {
+    log.info(
+      { type, subscriptionId },
+      'Webhook subscription moved from the previous WEBHOOK_SECRET to the present one',
     );
   } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome}`);
 }

@@ -36,7 +36,7 @@ const streamOf: Partial<Record<EventType, 'calls' | 'texts'>> = { AccountSMS: 't
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
 /** Receivers look each minute: when nobody did for longer, none may have been there to take deliveries. */
-const unwatchedSeconds = 150;
+export const unwatchedSeconds = 150;
 
 /**
  * Notes that a subscription loses deliveries, before it is repaired: whoever finds it in place again notes the gap, also

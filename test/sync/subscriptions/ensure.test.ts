@@ -67,6 +67,81 @@ describe('a subscription of ours', () => {
   });
 });
 
+describe('two receivers with different secrets', () => {
+  const younger = 'a-younger-secret-of-hooks';
+  const as = (own: string, previousSecret?: string, asked = service) =>
+    ensureSubscriptions({ service: asked, db: database.db, log, publicUrl, secret: own, previousSecret });
+  const secrets = async () => [
+    ...new Set((await service.webhooks.list()).data.map((each) => each.url?.split('/').at(-2))),
+  ];
+  const gaps = () => database.query('select reason from ops.gaps');
+  beforeEach(async () => {
+    await database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers');
+    await as(secret);
+  });
+
+  test('of which one knows the other’s as its previous: the move is a rotation, no fault and no gap', async () => {
+    const ensured = await as(younger, secret);
+    expect(ensured).toHaveLength(3);
+    for (const each of ensured) expect(each).toMatchObject({ outcome: 'repaired', faults: [] });
+    expect(await secrets()).toEqual([younger]);
+    expect(await gaps()).toEqual([]);
+    expect(await database.query('select distinct state, last_fault from ops.subscription_watch')).toEqual([
+      { state: 'in_place', last_fault: null },
+    ]);
+    expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+  });
+
+  test('of which the elder still runs: it leaves the address alone, and says what to do', async () => {
+    await as(younger, secret);
+    for (let look = 0; look < 3; look += 1) {
+      await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ', message: /WEBHOOK_SECRET/ });
+      expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+    }
+    expect(await secrets()).toEqual([younger]);
+    expect(await gaps()).toEqual([]);
+  });
+
+  test('of which none knows the other: the one that came last has the deliveries', async () => {
+    expect(new Set((await as(younger)).flatMap(({ faults }) => faults))).toEqual(new Set(['redirected']));
+    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
+    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
+    expect(await secrets()).toEqual([younger]);
+    expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+  });
+
+  test('of which the younger is gone: the elder takes its address back', async () => {
+    await as(younger, secret);
+    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
+    await database.query(`update ops.receivers set looked_at = looked_at - interval '1 hour'`);
+    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
+    expect(await secrets()).toEqual([secret]);
+  });
+
+  test('that was disabled under the previous secret leaves its gap', async () => {
+    const texts = (await service.webhooks.list()).data.find(({ type }) => type === 'AccountSMS');
+    await service.webhooks.disable(texts?.id ?? 0);
+    await as(younger, secret);
+    expect(await gaps()).toEqual([{ reason: 'the webhook subscription of AccountSMS was disabled' }]);
+  });
+
+  test('of which the younger’s first look failed: it takes the address over at its next', async () => {
+    // Its own, since a service that fails is given a rest.
+    const asked = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+    sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['updateWebhook'] }] });
+    await expect(as(younger, undefined, asked)).rejects.toThrow('webhooks.update');
+    sandbox.faults({});
+    await asked.close();
+    await as(younger);
+    expect(await secrets()).toEqual([younger]);
+  });
+
+  test('are kept without their secrets', async () => {
+    await as(younger, secret);
+    expect(JSON.stringify(await database.query('select * from ops.receivers'))).not.toContain('secret');
+  });
+});
+
 test('other people’s subscriptions are never touched', async () => {
   const others = ['http://127.0.0.1:9/other', `${url}x`, url.replace(secret, 'somebody-elses')];
   const ids: number[] = [];

@@ -1,0 +1,47 @@
+import { type Database, query } from '../../warehouse/database.ts';
+import { receiverOf } from './addresses.ts';
+import { unwatchedSeconds } from './watched.ts';
+
+/*
+ * Two receivers of one database can want the webhooks at different addresses, while a secret is rotated for example. No
+ * look can know which of the two is out of date, so the one that came last takes the webhooks over, once, and keeps them
+ * for as long as it looks after them.
+ *
+ * newcomer ─ takes over ─▶ holder ─ another takes over ─▶ left out ─ the holder is gone ─▶ holder
+ */
+
+/** Another receiver that is alive has the webhooks at an address of its own: they are left to it. */
+export class ReceiversDiffer extends Error {
+  override readonly name = 'ReceiversDiffer';
+  readonly code = 'receivers_differ';
+
+  constructor() {
+    super(
+      'Two receivers of this database differ in WEBHOOK_SECRET or PUBLIC_URL, and the other one has the webhooks: ' +
+        'stop the one that is out of date, or give it the settings of the other; ' +
+        'while a secret is rotated, set the old one as WEBHOOK_SECRET_PREVIOUS.',
+    );
+  }
+}
+
+/** Tells whether an address belongs to another receiver to which the one that wants `ownUrl` has to leave the webhooks. */
+export async function readHolders(db: Database, ownUrl: string): Promise<(url: string) => boolean> {
+  const rows = await query<{ address_hash: string }>(
+    db,
+    `select address_hash from ops.receivers where looked_at > now() - $1::integer * interval '1 second'`,
+    [unwatchedSeconds],
+  );
+  const living = new Set(rows.map((row) => row.address_hash));
+  const isNewcomer = !living.has(receiverOf(ownUrl));
+  return (url) => !isNewcomer && living.has(receiverOf(url));
+}
+
+/** Notes that the receiver that wants `ownUrl` has looked; from then on it is no newcomer. */
+export async function noteLook(db: Database, ownUrl: string): Promise<void> {
+  await query(
+    db,
+    `insert into ops.receivers (address_hash) values ($1) on conflict (address_hash) do update set looked_at = now()`,
+    [receiverOf(ownUrl)],
+  );
+  await query(db, `delete from ops.receivers where looked_at < now() - interval '1 day'`, []);
+}
