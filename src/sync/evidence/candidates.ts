@@ -1,6 +1,7 @@
 import { type Bump, bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { type Priority, priorities, type Ring } from '../../inbox/target.ts';
-import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../../warehouse/database.ts';
+import { hasErasures } from '../../warehouse/erasure/erased.ts';
 import type { Span } from '../coverage/spans.ts';
 
 /*
@@ -21,23 +22,33 @@ export interface Period {
   readonly to: Date;
 }
 
+/** What speaks for the callers of a period. */
+export interface CallerEvidence {
+  /** Default: the calls alone. */
+  readonly evidence?: Evidence;
+  /** Ask about this line alone. */
+  readonly line?: string;
+  /** When the text that is looked for had come: an answer from before says nothing of it. Default: an hour ago. */
+  readonly cameBy?: Date | undefined;
+}
+
 /**
  * Adds a candidate for each outside number of a period's calls: with the line that was called, or, where that cannot
- * text, with every line; with the one line asked about, when there is one. Answers with how many are new.
+ * text, with every line; with the one line asked about, when there is one. Answers with how many are to be asked for now.
  */
 export function addCallers(
   db: Database,
   { from, to }: Period,
-  { evidence = 'call', line }: { readonly evidence?: Evidence; readonly line?: string } = {},
+  { evidence = 'call', line, cameBy }: CallerEvidence = {},
 ): Promise<number> {
   return add(
     db,
-    evidence,
+    { evidence, cameBy },
     `select l.line, c.external_number as number
      from (select distinct external_number, account_number from warehouse.calls
-           where started_at >= $2 and started_at < $3 and length(external_number) >= ${shortestNumber} and deleted_at is null) c
-     join warehouse.sms_lines l on l.deleted_at is null and ($4::text is null or l.line = $4)
-       and ($4::text is not null or l.line = c.account_number or not exists (select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`,
+           where started_at >= $1 and started_at < $2 and length(external_number) >= ${shortestNumber} and deleted_at is null) c
+     join warehouse.sms_lines l on l.deleted_at is null and ($3::text is null or l.line = $3)
+       and ($3::text is not null or l.line = c.account_number or not exists (select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`,
     [from.toISOString(), to.toISOString(), line ?? null],
   );
 }
@@ -46,42 +57,79 @@ export function addCallers(
 export function addContacts(db: Database): Promise<number> {
   return add(
     db,
-    'contact',
+    { evidence: 'contact' },
     `select l.line, c.number from (select distinct number from warehouse.sms_conversations where participants_key = '') c
      cross join warehouse.sms_lines l where l.deleted_at is null`,
     [],
   );
 }
 
-/** Adds candidates from a list: numbers for every line, or for the one named beside it. Numbers are normalised already. */
-export function addNumbers(
-  db: Database,
-  pairs: readonly { readonly number: string; readonly line: string | undefined }[],
-): Promise<number> {
+/** A number of a list: for the line that is named beside it, or for every line. */
+export interface ListedNumber {
+  readonly number: string;
+  readonly line: string | undefined;
+}
+
+/** Adds candidates from a list. Numbers are normalised already. Answers with how many are to be asked for now. */
+export function addNumbers(db: Database, listed: readonly ListedNumber[]): Promise<number> {
   return add(
     db,
-    'import',
-    `select l.line, p.number from unnest($2::text[], $3::text[]) as p (number, line)
+    { evidence: 'import' },
+    `select l.line, p.number from unnest($1::text[], $2::text[]) as p (number, line)
      join warehouse.sms_lines l on l.deleted_at is null and (p.line is null or l.line = p.line)`,
-    [pairs.map(({ number }) => number), pairs.map(({ line }) => line ?? null)],
+    [listed.map(({ number }) => number), listed.map(({ line }) => line ?? null)],
   );
 }
 
-// A pair whose thread is held is no question. New evidence for a probed pair asks again, but not within an hour.
-async function add(db: Database, evidence: Evidence, found: string, parameters: readonly unknown[]): Promise<number> {
-  const rows = await query<{ is_new: boolean }>(
+/** A pair `pair` of which a conversation is held is no question. */
+const isHeld = (pair: string) => `exists (select from warehouse.sms_conversations c
+  where c.line = ${pair}.line and c.number = ${pair}.number and c.participants_key = '' and c.deleted_at is null)`;
+
+// Who was asked for is asked for again where the answer is from before the text could have come. Evidence that knows no
+// such moment, such as a call, asks again after an hour. Who was erased is not written anywhere; the look at who was holds
+// a later erasure off until this is committed, and it then finds the rows.
+function add(
+  db: Database,
+  { evidence, cameBy }: { readonly evidence: Evidence; readonly cameBy?: Date | undefined },
+  found: string,
+  parameters: readonly unknown[],
+): Promise<number> {
+  const [$evidence, $cameBy, $wasAnyErased] = [1, 2, 3].map((at) => `$${parameters.length + at}`);
+  return inTransaction(db, async (tx) => {
+    const added = await query(
+      tx,
+      `with found as materialized (select distinct line, number from (${found}) f where line <> number),
+       erased as (select ops.erased_among(array(select distinct number from found)) as number where ${$wasAnyErased}::boolean)
+       insert into ops.thread_candidates as t (line, number, evidence)
+       select line, number, ${$evidence} from found f
+       where not ${isHeld('f')} and not exists (select from erased e where e.number = f.number)
+       order by line, number
+       on conflict (line, number) do update set evidence = excluded.evidence, evidence_at = now(), probed_at = null
+         where t.probed_at < coalesce(${$cameBy}::timestamptz, now() - interval '1 hour')
+       returning 1`,
+      [...parameters, evidence, cameBy ?? null, await hasErasures(tx)],
+    );
+    return added.length;
+  });
+}
+
+/**
+ * Has pairs of a line asked for again, up to so many, for which there was evidence of any kind and whose answer is from
+ * before a text that the line misses had come; the newest evidence first.
+ */
+export async function askAgain(
+  db: Database,
+  line: string,
+  { cameBy, most }: { readonly cameBy: Date; readonly most: number },
+): Promise<void> {
+  await query(
     db,
-    `insert into ops.thread_candidates as t (line, number, evidence)
-     select distinct f.line, f.number, $1 from (${found}) f
-     where f.line <> f.number
-       and not exists (select from warehouse.sms_conversations c
-         where c.line = f.line and c.number = f.number and c.participants_key = '' and c.deleted_at is null)
-     on conflict (line, number) do update set evidence = excluded.evidence, evidence_at = now(), probed_at = null
-       where t.probed_at < now() - interval '1 hour'
-     returning (xmax = 0) as is_new`,
-    [evidence, ...parameters],
+    `update ops.thread_candidates t set evidence = 'unread', evidence_at = now(), probed_at = null
+     from (select p.line, p.number from ops.thread_candidates p where p.line = $1 and p.probed_at < $2 and not ${isHeld('p')}
+           order by p.evidence_at desc, p.number limit $3 for update skip locked) o
+     where t.line = o.line and t.number = o.number`,
+    [line, cameBy, most],
   );
-  return rows.length;
 }
 
 /** Asks for up to so many candidates, the newest evidence first; answers with how many, and the bells. */

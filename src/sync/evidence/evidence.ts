@@ -30,7 +30,7 @@ export function createEvidenceRounds(parts: UnreadParts): EvidenceRounds {
   async function lookIntoGaps(): Promise<void> {
     for (const gap of await retryDeadlock(() => claimGaps(db, 'texts'))) {
       const period = { from: new Date(gap.span.from * 1_000 - 86_400_000), to: new Date(gap.span.to * 1_000) };
-      const added = await addCallers(db, period, { evidence: 'gap' });
+      const added = await addCallers(db, period, { evidence: 'gap', cameBy: period.to });
       const rings: Ring[] = [];
       for (const line of await ourLines(db)) {
         const how = { priority: priorities.live, pauses };

@@ -41,26 +41,41 @@ function newestOf(line: string): string {
 
 /** What earlier looks know of a line that counts more than is held. */
 export interface LinePast {
-  /** Seconds since it began to be behind, after it was last even, ahead or given up. */
-  readonly behindFor: number;
+  /** When it began to be behind, after it was last even, ahead or given up; undefined while it is not. */
+  readonly behindSince: Date | undefined;
   /** How many texts were given up. */
   readonly givenUp: number;
 }
 
+/** How many texts a look found missing. */
+const missing = `case when state in ('behind', 'unexplained', 'older') then reported_count - held_count + uncounted_count else 0 end`;
+
 export async function pastOf(db: Database, line: string): Promise<LinePast> {
-  const [row] = await query<LinePast>(
+  const [row] = await query<{ behind_since: Date | null; given_up: number }>(
     db,
     `with settled as (
-       select observed_at, case when state in ('unexplained', 'older') then reported_count - held_count + uncounted_count else 0 end as given_up
+       select observed_at, ${missing} as given_up
        from warehouse.sms_unread_snapshots where line = $1 and state <> 'behind' order by observed_at desc limit 1
      )
-     select coalesce((select given_up from settled), 0) as "givenUp",
-       coalesce(extract(epoch from now() - min(observed_at)), 0)::float8 as "behindFor"
+     select coalesce((select given_up from settled), 0) as given_up, min(observed_at) as behind_since
      from warehouse.sms_unread_snapshots
      where line = $1 and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
     [line],
   );
-  return row ?? { behindFor: 0, givenUp: 0 };
+  return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0 };
+}
+
+/** When a line was given up that misses so many texts: all of them had come by then, whatever was on its way since. */
+export async function givenUpAt(db: Database, line: string, texts: number): Promise<Date | undefined> {
+  const [row] = await query<{ at: Date | null }>(
+    db,
+    `select min(observed_at) as at from warehouse.sms_unread_snapshots
+     where line = $1 and state = 'unexplained' and observed_at > coalesce((
+       select observed_at from warehouse.sms_unread_snapshots where line = $1 and ${missing} < $2
+       order by observed_at desc limit 1), '-infinity')`,
+    [line, texts],
+  );
+  return row?.at ?? undefined;
 }
 
 /** Keeps what a comparison that began `at` saw. One row says as much as many equal ones: only changes are kept. */

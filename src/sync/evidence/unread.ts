@@ -9,9 +9,18 @@ import { type Database, query } from '../../warehouse/database.ts';
 import { ourLines } from '../../warehouse/entities/directory/lines.ts';
 import { withheldUnread } from '../../warehouse/erasure/unread.ts';
 import type { OnAnswer } from '../finding.ts';
-import { addCallers, probe, rereadNewest } from './candidates.ts';
+import { addCallers, askAgain, type Period, probe, rereadNewest } from './candidates.ts';
 import { agreement, type Counts, heldUnread, learnKind, type UnreadKind } from './counted.ts';
-import { keepLooks, type LinePast, type LineUnread, lastLooks, missingOf, pastOf } from './snapshots.ts';
+import {
+  givenUpAt,
+  keepLooks,
+  type LastLook,
+  type LinePast,
+  type LineUnread,
+  lastLooks,
+  missingOf,
+  pastOf,
+} from './snapshots.ts';
 import { uncountedOf } from './uncounted.ts';
 import { rereadUnread } from './unread-rereads.ts';
 
@@ -20,8 +29,8 @@ import { rereadUnread } from './unread-rereads.ts';
  *
  *   even ──▶ behind: its newest threads are read again, then its recent callers are probed ──▶ even | unexplained | older
  *
- * What stays unexplained is shown with its line and time, unless it is older than the mirror: then no webhook of ours was
- * lost, and a back-fill of threads may find it. A line that counts fewer was read elsewhere ("ahead"), or counts in a way of
+ * What stays unexplained is shown with its line and time, and looked for once an hour, unless it is older than the mirror:
+ * then no webhook of ours was lost, and a back-fill of threads may find it. A line that counts fewer was read elsewhere ("ahead"), or counts in a way of
  * its own.
  */
 
@@ -35,12 +44,14 @@ export interface UnreadParts {
 }
 
 /** A look at a line, and since when it is behind. */
-type Look = LineUnread & { readonly behindFor: number };
+type Look = LineUnread & Pick<LinePast, 'behindSince'>;
 
 /** A text that is on its way makes a line count more for a moment; only what lasts so long is looked into. */
 const graceSeconds = 60;
 /** What could have explained it was read by then. */
 const explainedSeconds = 900;
+/** What is given up is looked for so often: whoever wrote may call later, or be known from elsewhere. */
+const hourMs = 3_600_000;
 const callersOfDays = 7;
 const mostThreads = 50;
 const mostProbes = 200;
@@ -72,8 +83,8 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
     const seen = { line, reported: count, held, uncounted, agreesWith: agreements.get(line) };
     // A text of which the service does not say whether it is read may be one that the line counts.
     const missing = Math.min(missingOf(seen), Math.max(0, missingOf(seen) - (unclear.get(line) ?? 0)));
-    const past = missing > 0 ? await pastOf(db, line) : { behindFor: 0, givenUp: 0 };
-    looks.push({ ...seen, state: stateOf(missing, past), behindFor: past.behindFor });
+    const past = missing > 0 ? await pastOf(db, line) : { behindSince: undefined, givenUp: 0 };
+    looks.push({ ...seen, state: stateOf(missing, past, at), behindSince: past.behindSince });
   }
   const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, lines, kind) : undefined;
   const compared = looks.map((look) => {
@@ -87,7 +98,8 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
   for (const look of compared) {
     const { line } = look;
     tell(log, look, last.get(line)?.uncounted ?? 0);
-    onRings(await lookInto(parts, look));
+    onRings(await lookInto(parts, look, at));
+    if (isGivenUp(look)) await lookAgain(db, look, { at, last: last.get(line) });
     // Where nothing tells yet what the line counts, its texts may be unread to others alone.
     const isUntold = learnt === undefined && (counts.get(line)?.personal ?? 0) > look.reported;
     // A text that was read while its thread was read again is among the uncounted ones.
@@ -159,20 +171,45 @@ async function missingOfOurTime(
 }
 
 /** What could not be explained stays so; one more text than that is looked for anew. */
-function stateOf(missing: number, { behindFor, givenUp }: LinePast): LineUnread['state'] {
+function stateOf(missing: number, past: LinePast, at: Date): LineUnread['state'] {
   if (missing === 0) return 'even';
   if (missing < 0) return 'ahead';
-  return missing <= givenUp || behindFor > explainedSeconds ? 'unexplained' : 'behind';
+  return missing <= past.givenUp || secondsBehind(past, at) > explainedSeconds ? 'unexplained' : 'behind';
 }
 
-async function lookInto({ db, pauses }: UnreadParts, { line, state, behindFor }: Look): Promise<Ring[]> {
-  if (state !== 'behind' || behindFor < graceSeconds) return [];
+function secondsBehind({ behindSince }: Pick<LinePast, 'behindSince'>, at: Date): number {
+  return behindSince === undefined ? 0 : (at.getTime() - behindSince.getTime()) / 1_000;
+}
+
+async function lookInto({ db, pauses }: UnreadParts, look: Look, at: Date): Promise<Ring[]> {
+  if (look.state !== 'behind' || secondsBehind(look, at) < graceSeconds) return [];
+  const { line, behindSince } = look;
   const how = { priority: priorities.live, pauses };
-  const now = Date.now();
-  const lately = { from: new Date(now - callersOfDays * 86_400_000), to: new Date(now) };
-  await addCallers(db, lately, { evidence: 'unread', line });
+  await addCallers(db, lately(at), { evidence: 'unread', line, cameBy: behindSince });
   const rings = await db.transaction().execute((tx) => rereadNewest(tx, line, mostThreads, how));
   return [...rings, ...(await probe(db, mostProbes, how)).rings];
+}
+
+/**
+ * Once an hour after a line was given up, makes candidates of its callers and of everybody else there ever was evidence
+ * for, but for those who were asked for since. The rounds ask for them: nobody waits for it.
+ */
+async function lookAgain(
+  db: Database,
+  look: LineUnread,
+  { at, last }: { at: Date; last: LastLook | undefined },
+): Promise<void> {
+  const { line } = look;
+  const cameBy = await givenUpAt(db, line, missingOf(look));
+  if (cameBy === undefined || last === undefined) return;
+  const hoursUntil = (moment: Date) => Math.max(0, Math.floor((moment.getTime() - cameBy.getTime()) / hourMs));
+  if (hoursUntil(at) === hoursUntil(last.at)) return;
+  await addCallers(db, lately(at), { evidence: 'unread', line, cameBy });
+  await askAgain(db, line, { cameBy, most: mostProbes });
+}
+
+function lately(at: Date): Period {
+  return { from: new Date(at.getTime() - callersOfDays * 86_400_000), to: at };
 }
 
 /** How many texts of each line, up to so many, the service did not call read or unread. */

@@ -1,7 +1,7 @@
 import { createLog } from '../../../src/log.ts';
 import { apiKey, createService } from '../../../src/service/client.ts';
 import type { LineUnread } from '../../../src/sync/evidence/snapshots.ts';
-import { compareUnread } from '../../../src/sync/evidence/unread.ts';
+import { compareUnread, type UnreadParts } from '../../../src/sync/evidence/unread.ts';
 import type { TestDatabase } from '../../world/database.ts';
 import { startOddService } from '../../world/service.ts';
 
@@ -9,6 +9,8 @@ export const [line, otherLine] = ['16465550100', '16465550101'] as const;
 
 /** A service that counts unread texts as the test says, beside a mirror of two lines. */
 export interface CountingService extends AsyncDisposable {
+  /** What looks at it need. */
+  readonly parts: UnreadParts;
   /** What it counts of each line; it lists no others. */
   counts: Record<string, number>;
   /** Empties the mirror, but for its lines. */
@@ -37,13 +39,18 @@ export async function startCountingService({ db, query }: TestDatabase): Promise
     data: { total: 0, lines: Object.entries(counting.counts).map(([line, count]) => ({ line, count })) },
   });
 
+  const parts: UnreadParts = {
+    ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, onRings: () => undefined },
+    pauses: { activeMs: 0, refusedMs: 0 },
+  };
   const counting: CountingService = {
+    parts,
     counts: {},
     async begin() {
       counting.counts = {};
       await query(
         `truncate warehouse.sms_lines, warehouse.sms_conversations, warehouse.sms_messages, warehouse.sms_message_reads,
-           warehouse.sms_unread_snapshots, warehouse.calls, ops.sync_targets, ops.thread_candidates`,
+           warehouse.sms_unread_snapshots, warehouse.calls, ops.sync_targets, ops.thread_candidates, ops.gaps, ops.erasures`,
       );
       for (const each of [line, otherLine]) {
         await query(
@@ -73,10 +80,7 @@ export async function startCountingService({ db, query }: TestDatabase): Promise
       return number;
     },
     async look() {
-      const looks = await compareUnread({
-        ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, onRings: () => undefined },
-        pauses: { activeMs: 0, refusedMs: 0 },
-      });
+      const looks = await compareUnread(parts);
       return looks.find((each) => each.line === line);
     },
     state: async () => (await counting.look())?.state,
@@ -93,7 +97,7 @@ export async function startCountingService({ db, query }: TestDatabase): Promise
   return counting;
 }
 
-/** So many minutes pass for what is kept of looks and of reads. */
+/** So many minutes pass for what is kept of looks, of reads and of probes. */
 export async function passMinutes({ query }: TestDatabase, minutes: number): Promise<void> {
   const earlier = (columns: readonly string[]) =>
     columns.map((column) => `${column} = ${column} - $1 * interval '1 minute'`).join(', ');
@@ -101,4 +105,5 @@ export async function passMinutes({ query }: TestDatabase, minutes: number): Pro
   const ofThreads = ['thread_fetched_at', 'complete_read_at', 'unread_reread_at'];
   await query(`update warehouse.sms_conversations set ${earlier(ofThreads)}`, minutes);
   await query(`update warehouse.sms_messages set ${earlier(['first_seen_at'])}`, minutes);
+  await query(`update ops.thread_candidates set ${earlier(['evidence_at', 'probed_at'])}`, minutes);
 }
