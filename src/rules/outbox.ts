@@ -53,12 +53,13 @@ export async function putBack(tx: Transaction, triggers: readonly Trigger[]): Pr
 /** After so many failures an event is given up. */
 const mostTries = 5;
 
-/** Lets the first due event be tried later, when it is what keeps the others from being evaluated. */
+/** Lets the event be tried later that would be taken first, when it is what keeps the others from being evaluated. */
 export async function deferFirst(db: Database): Promise<{ readonly isGivenUp: boolean }> {
   const rows = await query<{ is_given_up: boolean }>(
     db,
     `with first as (
-       select event_id from ops.rule_events where due_at <= now() order by event_id limit 1 for update skip locked
+       select event_id from ops.rule_events e where due_at <= now() and not ${waitsForCall} order by event_id limit 1
+       for update skip locked
      ), given_up as (
        delete from ops.rule_events e using first where e.event_id = first.event_id and e.tries >= $1 returning 1
      ), deferred as (
