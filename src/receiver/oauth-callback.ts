@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { type Completed, callbackPath, completeLogin } from '../credentials/login.ts';
-import { retryStreams } from '../inbox/streams.ts';
+import { createRegain } from './regain.ts';
 
 /**
  * Takes what a browser brings back from the service (5.3): `GET /oauth/callback`. Whoever comes without the state of a
@@ -11,10 +11,12 @@ import { retryStreams } from '../inbox/streams.ts';
  */
 export function registerOAuthCallback(app: FastifyInstance, { settings, database, log }: Context): void {
   const { db } = database;
-  app.get(callbackPath, async (request, reply) => {
+  const regain = createRegain({ db, log });
+  app.addHook('onClose', () => regain.stop());
+  // A look at the head of an answer must not use it up.
+  app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
     const completed = await completeLogin({ db, log, encryptionKey: settings.encryptionKey }, request.url);
-    // What waited for a credential need not wait for its next try.
-    if (completed.outcome === 'granted') await retryStreams(db);
+    if (completed.outcome === 'granted') await regain.begin();
     return reply
       .code(statuses[completed.outcome])
       .headers({

@@ -69,6 +69,40 @@ describe('a log in that is allowed', () => {
   });
 });
 
+describe('a log in of somebody who may', () => {
+  beforeEach(() => database.query('truncate ops.sync_targets, ops.coverage'));
+  const inFuture = () =>
+    database.query<{ soon: boolean }>(
+      `select due_at < now() + interval '1 minute' as soon from ops.sync_targets where dirty_version > clean_version
+       union all select due_at < now() + interval '1 minute' from ops.coverage`,
+    );
+
+  test('has all asked for again that was refused to the one before, when the new pair is seen everywhere', async () => {
+    await database.query(
+      `insert into ops.sync_targets (kind, key, dirty_version, clean_version, due_at, read_at, state, last_error)
+       values ('thread', '16465550101/12125550123', 2, 1, now() + interval '1 day', now(), 'forbidden', 'not yours'),
+         ('call', '1700000001.1', 2, 1, now() + interval '1 day', now(), 'forbidden', 'not yours')`,
+    );
+    await database.query(
+      `insert into ops.coverage (stream, from_at, to_at, is_watched, state, due_at, attempts, last_error)
+       values ('calls', now() - interval '3 hours', now() - interval '2 hours', true, 'failed', now() + interval '1 hour', 6, 'not yours')`,
+    );
+    await open(await consent((await begin()).url));
+    expect(await inFuture()).toEqual([{ soon: true }, { soon: true }, { soon: true }]);
+    // Processes that still hold the pair before must not ask with it.
+    expect(await database.value("select min(due_at) > now() + interval '9 seconds' from ops.sync_targets")).toBe(true);
+  });
+
+  test('has that asked for again too which was refused while the pair before was still held', async () => {
+    await open(await consent((await begin()).url));
+    await database.query(
+      `insert into ops.sync_targets (kind, key, dirty_version, clean_version, due_at, read_at, state, last_error)
+       values ('call', '1700000001.1', 2, 1, now() + interval '1 day', now(), 'forbidden', 'not yours')`,
+    );
+    await expect.poll(inFuture, { timeout: 30_000 }).toEqual([{ soon: true }]);
+  });
+});
+
 describe('a log in that fails', () => {
   test('because the user says no is told as that', async () => {
     const begun = await begin();
