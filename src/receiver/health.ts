@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
-import { query } from '../warehouse/database.ts';
+import { withPatience } from '../queues/patience.ts';
+import type { OpenDatabase } from '../warehouse/database.ts';
 import { isMigrated } from '../warehouse/migrate.ts';
 
 /** What a deployment needs to know of a process before it sends deliveries to it. */
@@ -10,24 +11,49 @@ export interface Readiness {
   readonly queue: boolean;
 }
 
-/** `/healthz`: the process lives. `/readyz`: deliveries can be stored; a queue that is away only costs time. */
-export function registerHealth(app: FastifyInstance, context: Context): void {
+/** Whoever asks gives up soon, and a Postgres that hangs never answers; in milliseconds. */
+const patienceMs = 2_000;
+
+/**
+ * `/healthz`: the process lives. `/readyz`: deliveries can be stored; a queue that is away only costs time. It asks by
+ * the connections of `stored`, as the deliveries do, and answers within two seconds.
+ */
+export function registerHealth(
+  app: FastifyInstance,
+  { queues, stored }: Pick<Context, 'queues'> & { readonly stored: OpenDatabase },
+): void {
+  const store = createStoreProbe(stored);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
-    const ready = await readiness(context);
+    const [asked, health] = await Promise.all([store(), queues.health()]);
+    const ready: Readiness = { ...asked, queue: health.isReachable };
     const isReady = ready.database && ready.migrations;
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', ...ready });
   });
 }
 
-async function readiness({ database, queues }: Context): Promise<Readiness> {
-  const [isConnected, areApplied, health] = await Promise.all([
-    query(database.db, 'select 1', []).then(
-      () => true,
-      () => false,
-    ),
-    isMigrated(database.db).catch(() => false),
-    queues.health(),
-  ]);
-  return { database: isConnected, migrations: areApplied, queue: health.isReachable };
+/** Asks the database, for all who want to know at the same time once: while it hangs, no further connection is spent. */
+function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readiness, 'queue'>> {
+  // Migrations are never taken back, so that they are asked for until they are there.
+  let areApplied = false;
+  let asking: Promise<boolean> | undefined;
+
+  async function ask(): Promise<boolean> {
+    try {
+      // By the pool itself, which throws a connection away that did not answer in time.
+      await pool.query('select 1');
+    } catch {
+      return false;
+    }
+    areApplied ||= await isMigrated(db).catch(() => false);
+    return true;
+  }
+
+  return async () => {
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    const isConnected = await withPatience(patienceMs, asking, () => false);
+    return { database: isConnected, migrations: areApplied };
+  };
 }

@@ -44,18 +44,20 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
     done(null, body),
   );
 
-  // A malformed content type would be answered 415 before any handler; a delivery is taken whatever it calls itself.
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook<HookRequest>('onRequest', (request, reply, done) => {
+    // Before anything is read or judged of it: a stranger learns nothing, and costs nothing.
+    if (!isToken(tokens, request.params.token)) {
+      parts.metrics.deliveryRefused('token');
+      reply.code(404).send({ error: 'not found' });
+      return;
+    }
+    // A malformed content type would be answered 415 before any handler; a delivery is taken whatever it calls itself.
     sentAs.set(request.raw, request.headers['content-type']);
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream';
     done();
   });
 
   async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
-    if (!isToken(tokens, request.params.token)) {
-      parts.metrics.deliveryRefused('token');
-      return reply.code(404).send({ error: 'not found' });
-    }
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
     // Services and people open an address to see whether it is there.

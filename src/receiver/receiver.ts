@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
@@ -57,8 +58,8 @@ export async function createReceiver(
     forceCloseConnections: 'idle',
     // The inbox outlives the server: what an open connection still brings is taken, and that connection closed after it.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 500 },
-    exposeHeadRoutes: false,
+    // A secret or a type of any length is for its route to judge: the router would repeat it.
+    routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
@@ -77,7 +78,7 @@ export async function createReceiver(
       log,
     });
   });
-  registerHealth(app, context);
+  registerHealth(app, { queues: context.queues, stored });
   registerOAuthCallback(app, context);
   await app.register(async (scope) => {
     guardPages(scope, adminToken);

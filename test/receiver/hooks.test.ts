@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, secret } from '../world.ts';
 
@@ -55,10 +56,27 @@ describe('the token', () => {
     expect(await deliveries()).toEqual([]);
   });
 
-  test('of endless length is refused, and nothing is kept', async () => {
-    const answer = await send(`/hooks/${'x'.repeat(5_000)}/AccountEndedCalls`, { body });
-    expect([404, 414]).toContain(answer.status);
+  test('of endless length is a plain 404 like any other', async () => {
+    const answer = await send(`/hooks/${'x'.repeat(12_000)}/AccountEndedCalls`, { body });
+    expect([answer.status, await answer.json()]).toEqual([404, { error: 'not found' }]);
     expect(await deliveries()).toEqual([]);
+  });
+
+  test.each([
+    ['that is announced', { headers: { 'content-length': String(mebibyte + 1) } }],
+    ['that is not announced', { headers: { 'transfer-encoding': 'chunked' } }],
+  ])('that is wrong is a 404 before a body %s has come', async (_name, init) => {
+    const { promise: answered, resolve } = Promise.withResolvers<number | undefined>();
+    const stranger = request(`${world.receiver.url}/hooks/a-wrong-secret/AccountSMS`, { method: 'POST', ...init });
+    stranger.on('response', ({ statusCode }) => resolve(statusCode));
+    stranger.write('x');
+    expect(await answered).toBe(404);
+    stranger.destroy();
+  });
+
+  test('that is wrong is a 404 also when the body is too large', async () => {
+    const answer = await send('/hooks/a-wrong-secret/AccountSMS', { body: 'x'.repeat(mebibyte + 1) });
+    expect(answer.status).toBe(404);
   });
 
   test('of before a rotation is accepted', async () => {
@@ -172,6 +190,7 @@ describe('the path', () => {
     ['', 'AccountEndedCalls'],
     ['/', 'AccountEndedCalls'],
     ['/NeverHeardOf', 'AccountEndedCalls'],
+    [`/${'NeverHeardOf'.repeat(500)}`, 'AccountEndedCalls'],
   ])('…%s is tolerated', async (rest, type) => {
     expect((await send(`/hooks/${secret}${rest}`, { body: JSON.stringify(ended) })).status).toBe(202);
     expect(await deliveries()).toMatchObject([{ event_type: type }]);

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
+import { openWire } from '../faults/nemesis/proxy.ts';
+import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
 import { migrated } from '../world/database.ts';
 import { createWorld, secret, until, type World } from '../world.ts';
@@ -12,6 +14,7 @@ import { createWorld, secret, until, type World } from '../world.ts';
 const redis = await startRedis();
 const world = await createWorld({ backend: 'redis', redisUrl: redis.url });
 const slow = await createWorld({ backend: 'postgres', workers: null });
+const hangingUrl = await databaseForTest(migrated);
 afterAll(async () => {
   await world.close();
   await slow.close();
@@ -60,6 +63,28 @@ test('without Postgres deliveries are sent away, and accepted when it is back', 
   expect(await ready(own)).toMatchObject({ status: 200 });
   expect(own.logged().match(/cannot be stored/g)).toHaveLength(1);
   expect(own.logged().match(/stored again/g)).toHaveLength(1);
+});
+
+test('a Postgres that hangs is told as one that is away, in time', async () => {
+  const closing: (() => Promise<void>)[] = [];
+  const wire = await openWire(Number(new URL(hangingUrl).port), (close) => closing.push(close));
+  const own = await createWorld({ backend: 'redis', databaseUrl: wire.through(hangingUrl), workers: null });
+  onTestFinished(async () => {
+    wire.delay(0);
+    await own.close();
+    for (const close of closing) await close();
+  });
+  expect(await ready(own)).toMatchObject({ status: 200 });
+
+  wire.delay(6_000);
+  const began = performance.now();
+  const asked = await Promise.all([ready(own), ready(own), ready(own), ready(own)]);
+  expect(performance.now() - began).toBeLessThan(4_000);
+  for (const answer of asked) {
+    expect(answer).toMatchObject({ status: 503, body: { database: false, migrations: true, queue: true } });
+  }
+  wire.delay(0);
+  await until(async () => (await ready(own)).status === 200);
 });
 
 test('a sender that is too slow is cut', { timeout: 25_000 }, async () => {

@@ -3,7 +3,11 @@ import { createWorld, secret } from '../world.ts';
 
 const adminToken = 'the-admin-token';
 const world = await createWorld({ backend: 'redis', workers: null, adminToken });
-afterAll(() => world.close());
+const early = await createWorld({ backend: 'redis', workers: null });
+afterAll(async () => {
+  await world.close();
+  await early.close();
+});
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${world.receiver.url}${path}`, { headers });
 const basic = (password: string) => `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}`;
@@ -15,12 +19,33 @@ test('health needs no token, and tells of its stores', async () => {
   expect(await ready.json()).toEqual({ status: 'ready', database: true, migrations: true, queue: true });
 });
 
-test('a process whose migrations are missing is not ready', async () => {
-  await world.query('alter table ops.migrations rename to migrations_elsewhere');
-  const ready = await get('/readyz');
-  await world.query('alter table ops.migrations_elsewhere rename to migrations');
-  expect(ready.status).toBe(503);
-  expect(await ready.json()).toMatchObject({ status: 'not ready', migrations: false, database: true });
+test('a process whose migrations are missing is not ready, and from then on does not ask again', async () => {
+  const ready = async () => (await fetch(`${early.receiver.url}/readyz`)).json();
+  await early.query('alter table ops.migrations rename to migrations_elsewhere');
+  expect(await ready()).toMatchObject({ status: 'not ready', migrations: false, database: true });
+  await early.query('alter table ops.migrations_elsewhere rename to migrations');
+  expect(await ready()).toMatchObject({ status: 'ready', migrations: true });
+  await early.query('drop table ops.migrations');
+  expect(await ready()).toMatchObject({ status: 'ready', migrations: true });
+});
+
+test.each(['/healthz', '/readyz', '/', '/metrics', '/api/status'])(
+  'HEAD %s is answered as GET is, without a body',
+  async (path) => {
+    const authorization = `Bearer ${adminToken}`;
+    const [asked, head] = await Promise.all(
+      ['GET', 'HEAD'].map((method) => fetch(`${world.receiver.url}${path}`, { method, headers: { authorization } })),
+    );
+    expect(asked?.status).toBe(200);
+    expect([head?.status, await head?.text()]).toEqual([200, '']);
+    expect(head?.headers.get('content-type')).toBe(asked?.headers.get('content-type'));
+  },
+);
+
+test('HEAD does not open a page without the token, and takes no answer to a log in', async () => {
+  expect((await fetch(world.receiver.url, { method: 'HEAD' })).status).toBe(401);
+  const callback = `${world.receiver.url}/oauth/callback?state=x&code=y`;
+  expect((await fetch(callback, { method: 'HEAD' })).status).toBe(404);
 });
 
 describe('the metrics', () => {
