@@ -1,8 +1,11 @@
+import type { Settings } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../service/client.ts';
 import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 
 export interface Registration {
+  /** False where there is no service to register at. */
+  readonly isUnderWay: boolean;
   stop(): Promise<void>;
 }
 
@@ -16,7 +19,8 @@ const defaultPace: WatchPace = { everyMs: 60_000, firstPauseMs: 5_000 };
 
 /**
  * Registers the webhooks of this receiver and looks at them each minute from then on; what somebody changed at the
- * service is repaired where that is allowed. The receiver serves meanwhile.
+ * service is repaired where that is allowed. The receiver serves meanwhile. Without an API, or something to show it, that is
+ * said once and nothing is registered.
  */
 export function startRegistration(
   context: Context,
@@ -25,16 +29,20 @@ export function startRegistration(
   pace: WatchPace = defaultPace,
 ): Registration {
   const { service, database, log, settings } = context;
+  if (!service) {
+    log.warn(`PUBLIC_URL is set, but this receiver registers no webhook: it lacks ${lackingOf(settings)}`);
+    return { isUnderWay: false, stop: () => Promise.resolve() };
+  }
   const { previousSecret } = settings.receiver;
+  const parts = { service, db: database.db, log, publicUrl, secret, previousSecret };
   let isStopping = false;
   let isFailing = false;
   let pause = pace.firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
 
   async function look(): Promise<number> {
-    if (!service) return pace.everyMs;
     try {
-      await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, previousSecret });
+      await ensureSubscriptions(parts);
       isFailing = false;
       pause = pace.firstPauseMs;
       return pace.everyMs;
@@ -61,10 +69,19 @@ export function startRegistration(
 
   let current = lookAndWait();
   return {
+    isUnderWay: true,
     async stop() {
       isStopping = true;
       clearTimeout(timer);
       await current;
     },
   };
+}
+
+function lackingOf({ api, encryptionKey }: Settings): string {
+  const lacking = [
+    ...(api.baseUrl === undefined ? ['API_BASE_URL'] : []),
+    ...(api.key === undefined && encryptionKey === undefined ? ['API_KEY (or ENCRYPTION_KEY, for a log in)'] : []),
+  ];
+  return lacking.join(' and ');
 }

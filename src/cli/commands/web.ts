@@ -19,7 +19,9 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
     publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
   log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
   if (json)
-    console.log(JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration !== undefined }));
+    console.log(
+      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),
+    );
   runUntilStopped(log, async () => {
     await receiver.close();
     await registration?.stop();
