@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { EventType } from '../../src/event-types.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../src/service/client.ts';
 import { examine } from '../../src/status/doctor/examine.ts';
 import type { Finding } from '../../src/status/doctor/finding.ts';
+import { examineReceiver } from '../../src/status/doctor/receiver.ts';
 import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
 import { query } from '../../src/warehouse/database.ts';
 import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
@@ -107,6 +109,21 @@ test('tells subscriptions that are missing at this address, and that nothing lis
     'AccountSMS is not subscribed to.',
     'AccountEndedCalls is not subscribed to.',
     'AccountAITranscription is not subscribed to.',
+  ]);
+});
+
+test('takes for subscribed what `subscriptions ensure` leaves in place, however it is written', async () => {
+  const at = world.receiver.url.replace('127.0.0.1', 'LOCALHOST');
+  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: at }));
+  const hooks = `${at.toLowerCase()}/hooks/${secret}`;
+  const subscriptions = [
+    { id: 1, url: `${hooks}/AccountSMS/`, type: 'Account-SMS' },
+    { id: 2, url: `${hooks}/AccountEndedCalls`, type: 'accountendedcalls' },
+    { id: 3, url: `${hooks}/AccountAITranscription`, type: 'AccountSMS' },
+  ].map((each) => ({ ...each, type: each.type as EventType, enabled: true, raw: {}, unknownKeys: [] }));
+  const findings = await examineReceiver(settings, subscriptions, false);
+  expect(faults(findings).filter((each) => each.includes('subscri'))).toEqual([
+    'AccountAITranscription has a subscription that is disabled or of another type.',
   ]);
 });
 

@@ -1,7 +1,8 @@
 import { request } from 'undici';
 import { isLoopback, type Settings, shortestUnguessed } from '../../../config/settings.ts';
+import { eventTypeOf } from '../../event-types.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
-import { hookUrl } from '../../sync/subscriptions/addresses.ts';
+import { hookUrl, sameAddress } from '../../sync/subscriptions/addresses.ts';
 import { wantedTypes } from '../../sync/subscriptions/ensure.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
@@ -84,8 +85,9 @@ function subscriptionOf(
   subscriptions: readonly Subscription[],
 ): Finding {
   const url = hookUrl(publicUrl, secret, type);
-  const found = subscriptions.filter((each) => each.url?.replace(/\/+$/, '') === url);
-  if (found.some((each) => each.enabled === true && each.type === type)) return on.ok(`${type} is subscribed to.`);
+  const found = subscriptions.filter((each) => each.url !== undefined && sameAddress(each.url, url));
+  if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
+    return on.ok(`${type} is subscribed to.`);
   const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
   return on.problem(`${type} ${what}.`, 'Run `trunkline subscriptions ensure`.');
 }
