@@ -41,7 +41,7 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...queueConcerns(snapshot),
     ...subscriptionConcerns(snapshot),
     ...failingConcerns(known(snapshot.backlog, [])),
-    ...forbiddenConcerns(known(snapshot.backlog, [])),
+    ...forbiddenConcerns(snapshot),
     ...inboxConcerns(snapshot),
     ...completenessConcerns(snapshot),
     ...sendConcerns(snapshot),
@@ -191,15 +191,26 @@ function failingConcerns(backlog: readonly Backlog[]): Concern[] {
 }
 
 /** That a role may not hear recordings can be meant so; a mirror without some of its texts or calls is not. */
-function forbiddenConcerns(backlog: readonly Backlog[]): Concern[] {
-  return backlog
+function forbiddenConcerns({ backlog, credential }: Snapshot): Concern[] {
+  const who = bearers[known(credential, undefined)?.use ?? 'none'];
+  return known(backlog, [])
     .filter(({ kind, forbidden }) => forbidden > 0 && kind !== 'recordings' && kind !== 'transcripts')
     .map(({ kind, forbidden }) => ({
       level: 'warning',
-      sentence: `The role of the credential’s user may not read ${forbiddenOf(kind, forbidden)}.`,
-      cure: 'Give it the permission in the portal; what it may not read is asked for again within a day, or now with `trunkline resync`.',
+      sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
+      cure: `${who.cure}; what it may not read is asked for again within a day, or now with \`trunkline resync\`.`,
     }));
 }
+
+/** Who is refused, by what is shown to the service: a key has no user whose role could be changed. */
+const bearers = {
+  api_key: { name: 'The API key', cure: 'Give it the permission in the portal, or set API_KEY to one that has it' },
+  login: {
+    name: 'The role of who logged in',
+    cure: 'Give it the permission in the portal, or let somebody who may run `trunkline auth login`',
+  },
+  none: { name: 'The credential of the worker', cure: 'Give it the permission in the portal' },
+} as const;
 
 function forbiddenOf(kind: Backlog['kind'], count: number): string {
   if (kind === 'users' || kind === 'lines') return `the account’s ${kind}`;

@@ -21,6 +21,13 @@ const quietLedger: LedgerSummary = {
   dailyMicros: 5_000_000,
 };
 
+const forbiddenThreads: Snapshot['backlog'] = known([
+  {
+    ...({ kind: 'thread', due: 0, later: 3, history: 0, failing: 0, stubborn: 0, forbidden: 3 } as const),
+    ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
+  },
+]);
+
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
   return {
@@ -139,15 +146,20 @@ test.each<[string, Partial<Snapshot>]>([
     'The service fails repeatedly, so reads rest.',
     { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
   ],
+  ['The API key may not read 3 conversations.', { backlog: forbiddenThreads }],
   [
-    'The role of the credential’s user may not read 3 conversations.',
+    'The role of who logged in may not read 3 conversations.',
     {
-      backlog: known([
-        ...[{ kind: 'thread', due: 0, later: 3, history: 0, failing: 0, stubborn: 0, forbidden: 3 } as const].map(
-          (each) => ({ ...each, ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] } }),
-        ),
-      ]),
+      credential: known({
+        ...{ use: 'login', state: 'valid', scopes: ['sms:read'], user: 'Karen', lastError: null },
+        ...{ loggedInAt: before(90_000), expiresAt: before(-60) },
+      }),
+      backlog: forbiddenThreads,
     },
+  ],
+  [
+    'The credential of the worker may not read 3 conversations.',
+    { credential: known({ use: 'none' }), backlog: forbiddenThreads },
   ],
   [
     'The mirror is 15 min behind: 1,200 reads are overdue.',
