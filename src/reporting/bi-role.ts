@@ -15,15 +15,20 @@ export interface BiRole {
 /** Schemas that hold secrets, personal data or the daemon's own state. */
 const hidden = ['warehouse', 'secrets', 'ops', 'bullmq'];
 
+/** Why a name cannot be that of a role, in a sentence that says what could; undefined when it can. */
+export function faultOfRoleName(name: string): string | undefined {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith('pg_')) return undefined;
+  return `"${name}" is no name for a role: take lower-case letters, digits and _, a letter first, and no pg_ before them.`;
+}
+
 /**
  * Lets a role read the schema `reporting`, what later releases add to it included, and nothing else of ours; creates it
  * when there is none of that name. Safe to repeat. Throws {@link NoBiRole} for a role that could read more, and leaves it as
  * it is.
  */
 export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
-    throw new NoBiRole(`"${name}" is no name for a role: take lower-case letters, digits and _, a letter first.`);
-  }
+  const fault = faultOfRoleName(name);
+  if (fault !== undefined) throw new NoBiRole(fault);
   return db.transaction().execute(async (tx) => {
     await query(tx, `select pg_advisory_xact_lock(hashtext('reporting.bi_role'))`, []);
     const isCreated = await createUnlessHeld(tx, name);

@@ -1,13 +1,15 @@
 import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { migrateAll } from '../../migrations.ts';
-import { type BiRole, grantBiRole } from '../../reporting/bi-role.ts';
+import { type BiRole, faultOfRoleName, grantBiRole } from '../../reporting/bi-role.ts';
 import { createDatabase } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
-import { CommandFailed } from '../exit.ts';
+import { CommandFailed, WrongUse } from '../exit.ts';
 
 /** Applies what migrations are missing; with a name, lets a role read the schema `reporting` and nothing else. */
 export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {
+  const fault = options.biRole === undefined ? undefined : faultOfRoleName(options.biRole);
+  if (fault !== undefined) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
   const outcome = await migrateAll(settings.databaseUrl, log).catch(explainFailed);
