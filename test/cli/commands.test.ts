@@ -81,7 +81,6 @@ describe('does what is asked, and says it in JSON', () => {
     'reconcile',
     'backfill calls --from 2026-01-01 --to 2026-01-02',
     'rules simulate',
-    'backfill threads',
     'resync users',
     'rules check',
     'rules simulate --from 2026-01-01 --to 2026-01-02',

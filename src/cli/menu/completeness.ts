@@ -22,7 +22,10 @@ export function addCompleteness(program: Command): void {
     .description('Text conversations: the API cannot list them, so callers, contacts and a list are asked for.')
     .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
     .option(...to)
-    .option('--numbers <file>', 'also these: one number a line, and after a comma the line of ours')
+    .option(
+      '--numbers <file>',
+      'also these, and their held threads again: one number a line, and after a comma the line of ours',
+    )
     .option('--most <count>', 'ask for at most so many pairs', wholeNumber(1), 10_000)
     .option(...jsonFlag)
     .action((options) =>
