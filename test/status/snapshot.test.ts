@@ -51,6 +51,29 @@ test('what is owed is told apart by when it is due', () => {
   expect(of(known(snapshot.backlog, []), 'recordings')).toMatchObject({ due: 0, forbidden: 1 });
 });
 
+test('a thread that is refused counts only for a line of ours, while the lines are known', async () => {
+  const { db } = context.database;
+  const forbidden = async () => {
+    const { backlog } = await takeSnapshot(context);
+    return of(known(backlog, []), 'thread')?.forbidden;
+  };
+  await query(
+    db,
+    `insert into ops.sync_targets (kind, key, clean_version, state, last_error)
+     values ('thread', '18005550100/18455550177', 1, 'forbidden', 'no'), ('thread', '12125550123/12125550100', 1, 'forbidden', 'no')`,
+    [],
+  );
+  expect(await forbidden()).toBe(2);
+  await query(
+    db,
+    `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('18005550100', 'h', 'test', 1, now())`,
+    [],
+  );
+  expect(await forbidden()).toBe(1);
+  await query(db, `delete from ops.sync_targets where state = 'forbidden' and kind = 'thread'`, []);
+  await query(db, 'delete from warehouse.sms_lines', []);
+});
+
 test('errors come newest first, those of settled targets too', () => {
   expect(known(snapshot.errors, []).map(({ key, state, nextAt }) => [key, state, nextAt !== null])).toEqual([
     ['…0100/…0123', 'active', true],

@@ -15,7 +15,7 @@ export interface Backlog {
   readonly failing: number;
   /** Of these: at least three times in a row, which no passing trouble explains. */
   readonly stubborn: number;
-  /** What the credential's role may not read; it is asked for again, ever more seldom. */
+  /** What the credential may not read, of the account's own lines while these are known; it is asked for again, ever more seldom. */
   readonly forbidden: number;
   /** There are more than were counted. */
   readonly isAtLeast: boolean;
@@ -59,7 +59,10 @@ interface BacklogRow {
   errors: string[] | null;
 }
 
-/** Counts through the index of what is owed, however many targets there are; streams that owe nothing are zero. */
+/**
+ * Counts through the index of what is owed, however many targets there are; streams that owe nothing are zero. A thread
+ * of a line that is not the account's is no permission that lacks: one delivery that names it is enough to be refused.
+ */
 export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<BacklogRow>(
     db,
@@ -78,7 +81,10 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
   const forbidden = await query<{ kind: TargetKind; count: number }>(
     db,
     `select kind, count(*)::int as count from (
-       select kind from ops.sync_targets where last_error is not null and state = 'forbidden' limit ${mostCounted}
+       select kind from ops.sync_targets where last_error is not null and state = 'forbidden'
+         and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
+           or not exists (select from warehouse.sms_lines))
+       limit ${mostCounted}
      ) forbidden group by kind`,
     [],
   );

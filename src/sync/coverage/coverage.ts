@@ -88,6 +88,27 @@ export async function askForHours(db: Database, span: Span): Promise<number> {
   return rows.length;
 }
 
+/**
+ * Has the hours compared again whose last comparison proved nothing, newest first and one a second: each goes alone, and
+ * those of today must not wait for a long history. Hours that somebody is recording are left to that.
+ */
+export async function retryHours(db: Database, afterSeconds: number): Promise<number> {
+  const rows = await query(
+    db,
+    `with unproven as (
+       select stream, from_at from ops.coverage where attempts > 0 and due_at > now() + $1 * interval '1 second'
+       for update skip locked
+     ), placed as (
+       select stream, from_at, now() + ($1 + row_number() over (order by from_at desc) - 1) * interval '1 second' as turn
+       from unproven
+     )
+     update ops.coverage c set due_at = least(c.due_at, placed.turn) from placed
+     where c.stream = placed.stream and c.from_at = placed.from_at returning 1`,
+    [afterSeconds],
+  );
+  return rows.length;
+}
+
 /** How many hours that a span touches were compared, and could not be proven complete. */
 export async function countUnproven(db: Database, span: Span): Promise<number> {
   const [row] = await query<{ count: number }>(

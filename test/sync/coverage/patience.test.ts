@@ -13,7 +13,9 @@ function waiting() {
   const patience = createPatience(
     (_, ms) => void waits.push(ms),
     () => now,
-    async (ms) => void (now += ms),
+    async (ms) => {
+      now += ms;
+    },
   );
   const outlast = (failures: Iterable<ServiceError>) => {
     const left = failures[Symbol.iterator]();
