@@ -14,15 +14,15 @@ export interface ThreadPages {
   limit: number | undefined;
   /** The most messages that a page had: the service may give less than it is asked for. */
   longest: number;
-  /** Whether pages begin with the oldest messages; until it is known, they may begin with the newest. */
-  isOldestFirst: boolean;
+  /** What pages begin with; undefined until it is known. */
+  order: 'newest first' | 'oldest first' | undefined;
 }
 
 /** Limits to try, largest first: a modest one that a small range still allows, then less. */
 const limits = [100, 50, 25, 20, 10, 5, 1];
 
 export function createThreadPages(): ThreadPages {
-  return { limit: limits[0], longest: 0, isOldestFirst: false };
+  return { limit: limits[0], longest: 0, order: undefined };
 }
 
 export interface PageSource {
@@ -33,6 +33,8 @@ export interface PageSource {
   holdsAll(ids: readonly Message['id'][]): Promise<boolean>;
   /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
   holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
+  /** Whether the mirror holds a message that has its place among these, and is none of them. */
+  holdsAnotherAmong(ids: readonly Message['id'][]): Promise<boolean>;
   /** The messages that the mirror holds of a thread that it holds whole; undefined of any other. */
   heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
 }
@@ -53,7 +55,7 @@ const mostRestarts = 3;
 const mostPages = 2_000;
 
 export async function readPages(pages: ThreadPages, source: PageSource): Promise<PagesRead> {
-  const tail = pages.isOldestFirst ? await readTail(pages, source) : undefined;
+  const tail = pages.order === 'oldest first' ? await readTail(pages, source) : undefined;
   if (tail) return tail;
   const found = new Map<Message['id'], Message>();
   for (let restart = 0; restart <= mostRestarts; restart += 1) {
@@ -75,13 +77,18 @@ async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRe
   if (!held || offset <= 0) return undefined;
   const listed = new Map<Message['id'], Message>();
   let before: readonly Message[] = [];
+  let isWhole = true;
   for (let count = 0; count < mostPages; count += 1) {
-    const { messages } = await readPage(pages, source, offset, before);
+    const { messages, isComplete } = await readPage(pages, source, offset, before);
+    isWhole &&= isComplete;
     const isBehind = count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
     if (!isBehind) return undefined;
     const isOver = messages.every(({ id }) => listed.has(id));
     for (const message of messages) listed.set(message.id, message);
-    if (isOver) return lacksWanted(source, listed) ? undefined : { messages: [...listed.values()], end: 'partial' };
+    if (isOver) {
+      const isNews = lacksWanted(source, listed) || (await lacksHeld(source, listed, isWhole));
+      return isNews ? undefined : { messages: [...listed.values()], end: 'partial' };
+    }
     before = messages;
     offset += Math.max(1, messages.length - 1);
   }
@@ -96,6 +103,18 @@ function lacksWanted({ wanted }: PageSource, listed: ReadonlyMap<Message['id'], 
   if (wanted.size === 0) return false;
   const shown = new Set([...listed.keys()].map(String));
   return [...wanted].some((id) => !shown.has(id));
+}
+
+/**
+ * Whether a message that is held is missing where it should have been listed: it was deleted, or got another id, which a
+ * read to the end will prove. Where none ever can, that is not asked.
+ */
+async function lacksHeld(
+  source: PageSource,
+  listed: ReadonlyMap<Message['id'], Message>,
+  isWhole: boolean,
+): Promise<boolean> {
+  return isWhole && (await source.holdsAnotherAmong([...listed.keys()]));
 }
 
 async function readOnce(
@@ -119,6 +138,7 @@ async function readOnce(
     repeated += Math.max(0, messages.length - fresh.length - (longest - before.length) - 1);
     longest = Math.max(longest, messages.length);
     if (fresh.length === 0) {
+      pages.order = orderBetween(before, messages) ?? pages.order;
       if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
       if (repeated === 0) return 'complete';
       // What came in front moved the rest, and hid nothing; that the thread is held whole need not be proved again.
@@ -128,18 +148,38 @@ async function readOnce(
     const goesBack = before.length > 0 && goesOn(before, fresh);
     if (before.length > 0) {
       isInOrder &&= newest(fresh) <= oldest(before);
-      pages.isOldestFirst = !goesBack && goesOn(fresh, before);
+      pages.order = goesBack ? 'newest first' : goesOn(fresh, before) ? 'oldest first' : undefined;
     }
     if (!lacksWanted(source, listed)) {
       // A short page is the end, as a rule; it is proved only where something depends on it.
-      const isShort = pages.limit !== undefined && messages.length < pages.limit;
+      const isShort = pages.limit !== undefined && messages.length < pages.limit && !hidesNews(pages, source, messages);
       if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
-      if (goesBack && (await source.holdsAll(fresh.map(({ id }) => id)))) return 'partial';
+      const isHeld = goesBack && (await source.holdsAll(fresh.map(({ id }) => id)));
+      if (isHeld && !(await lacksHeld(source, listed, isWhole))) return 'partial';
     }
     before = messages;
     offset += Math.max(1, messages.length - 1);
   }
   return 'unsettled';
+}
+
+/** No service cuts pages to fewer messages than these without a word. */
+const leastCut = 10;
+
+/**
+ * Whether newer messages may stand behind a page that has fewer than were asked for: a service can cut every page to a
+ * length of its own, and none was longer. Nothing newer stands behind the newest, nor behind what the events named.
+ */
+function hidesNews(pages: ThreadPages, { wanted }: PageSource, { length }: readonly Message[]): boolean {
+  return pages.order !== 'newest first' && wanted.size === 0 && length >= Math.max(leastCut, pages.longest);
+}
+
+/** The order that the last messages of a page show, with which the next one begins; undefined where they show none. */
+function orderBetween(page: readonly Message[], last: readonly Message[]): ThreadPages['order'] {
+  const ids = new Set(last.map(({ id }) => id));
+  const first = page.filter(({ id }) => !ids.has(id));
+  if (first.length === 0 || last.length === 0) return undefined;
+  return goesOn(first, last) ? 'newest first' : goesOn(last, first) ? 'oldest first' : undefined;
 }
 
 /** Beyond the end there is nothing but the overlap. The same page again comes from an offset that is not heeded. */

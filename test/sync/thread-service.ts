@@ -11,6 +11,8 @@ export interface ThreadHabits {
   readonly order?: 'newest first' | 'oldest first' | 'newest first, shuffled inside pages' | 'another each time';
   /** A larger `limit` is refused with 400. */
   readonly limit?: number;
+  /** Pages are cut to so many messages, whatever is asked for. */
+  readonly cut?: number;
   readonly heedsOffset?: boolean;
   /** An offset at which nothing stands is refused with 400. */
   readonly refusesBeyond?: boolean;
@@ -45,7 +47,7 @@ export function threadService(
       return { error: 'invalid_request', status: 400 };
     const ordered = order === 'oldest first' ? [...thread()] : thread().toReversed();
     if (order === 'another each time') ordered.sort(() => Math.random() - 0.5);
-    const shown = ordered.slice(offset, offset + limit);
+    const shown = ordered.slice(offset, offset + Math.min(limit, habits.cut ?? limit));
     const listed = order === 'newest first, shuffled inside pages' ? shuffled(shown) : shown;
     page += 1;
     habits.afterPage?.(page);

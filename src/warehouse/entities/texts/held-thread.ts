@@ -17,6 +17,11 @@ export interface HeldThread {
   holdsAll(ids: readonly (number | string)[]): Promise<boolean>;
   /** Whether it holds the whole thread, and nothing, but deleted messages, besides these. */
   holdsOnly(ids: readonly (number | string)[]): Promise<boolean>;
+  /**
+   * Whether it holds another message that, of a list in order, would stand among these or be newer. A list can be in the
+   * order of moments or of ids: a text that was scheduled has a late moment, and an early id.
+   */
+  holdsAnotherAmong(ids: readonly (number | string)[]): Promise<boolean>;
 }
 
 export function heldThread(db: Database, { line, number, participants }: Thread): HeldThread {
@@ -57,5 +62,12 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
         ids,
       ),
     holdsOnly: (ids) => isSo(`${isWhole} and not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
+    holdsAnotherAmong: (ids) =>
+      isSo(
+        `exists (select ${messages} and message_id <> all($4::bigint[])
+           and message_id > (select min(message_id) ${messages} and message_id = any($4::bigint[]))
+           and sent_at > (select min(sent_at) ${messages} and message_id = any($4::bigint[])))`,
+        ids,
+      ),
   };
 }
