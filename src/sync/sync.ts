@@ -9,7 +9,6 @@ import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
 import { momentOf } from '../warehouse/entities/calls/held-call.ts';
-import { threadOf } from '../warehouse/entities/texts/conversations.ts';
 import { createCallLister } from './coverage/listing.ts';
 import { createDoubts } from './doubts.ts';
 import {
@@ -20,6 +19,7 @@ import {
   type TargetReader,
   type Unshown,
 } from './finding.ts';
+import { missingThread } from './gone-threads.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { createCallReader } from './readers/call.ts';
@@ -164,7 +164,7 @@ export function createSync(parts: SyncParts): Sync {
         return 'parked';
       case 'settle':
         log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
-        await settle(claim, outcome.state, refusedReading(claim, outcome.state, room), message);
+        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
         await resumeAfter(claim);
         return outcome.state;
     }
@@ -189,15 +189,15 @@ export function createSync(parts: SyncParts): Sync {
 }
 
 /** What a final refusal says about what is held, and when it is worth asking again. */
-function refusedReading(
+async function refusedReading(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
-  { directoryEverySeconds, now }: Pick<ReadingRoom, 'directoryEverySeconds' | 'now'>,
-): Written {
+  room: Pick<ReadingRoom, 'db' | 'directoryEverySeconds' | 'now'>,
+): Promise<Written> {
   // No event ever points at a directory.
-  if (claim.kind === 'users' || claim.kind === 'lines') return { lookAgainSeconds: directoryEverySeconds };
+  if (claim.kind === 'users' || claim.kind === 'lines') return { lookAgainSeconds: room.directoryEverySeconds };
   if (state === 'refused') return {};
-  const lookAgainSeconds = state === 'forbidden' ? untilForbiddenAgain(claim, now()) : undefined;
+  const lookAgainSeconds = state === 'forbidden' ? untilForbiddenAgain(claim, room.now()) : undefined;
   if (claim.kind === 'recordings' || claim.kind === 'transcripts') {
     const refused = refusedArtefacts(claim, state);
     return (held) => ({ ...refused(held), lookAgainSeconds });
@@ -206,8 +206,7 @@ function refusedReading(
   if (claim.kind === 'call') {
     return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
   }
-  const read = provenance(claim, 'conversations.read');
-  return { finding: { kind: 'thread_gone', read: { thread: threadOf(claim.key), read } } };
+  return missingThread(claim, room);
 }
 
 /**

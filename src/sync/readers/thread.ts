@@ -9,6 +9,7 @@ import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, type ThreadRead, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
+import { untilGoneAgain } from '../gone-threads.ts';
 import { soonest } from '../looks.ts';
 import { createNamedMessages } from '../named-messages.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
@@ -61,6 +62,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       const what = { operation: 'conversations.read', effect: 'none' } as const;
       throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
     }
+    const isGone = messages.length === 0 && (await held.isHeld()) && !(await held.holdsAny());
     const { own, others } = splitGroups(thread, messages);
     const read = provenance(claim, 'conversations.read');
     const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
@@ -81,6 +83,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       followUps: await groupsBehind(room.db, others),
       lookAgainSeconds: soonest([
         end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
+        isGone ? await untilGoneAgain(claim.key, room) : undefined,
         lacking && room.doubts.lookAgain('unusual', lacking.since),
         news?.lookAgain(
           messages.map(({ id }) => id),

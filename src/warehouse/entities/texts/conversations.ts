@@ -70,7 +70,10 @@ export interface ThreadGone {
   readonly read: Provenance;
 }
 
-/** Marks threads deleted, with their messages, that three spaced reads did not find. */
+/**
+ * Marks threads deleted, with their messages, that three spaced reads did not find. Of what comes back, the first read is
+ * to list all: a page of it would fit what is held, which is nothing.
+ */
 export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<void> {
   const conversations = await lockConversations(
     tx,
@@ -81,7 +84,7 @@ export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone
     return conversation ? [{ id: conversation.id, fetchSeq: read.fetchSeq }] : [];
   });
   const emptied = `, message_count = 0, first_message_at = null, last_message_at = null, last_inbound_at = null,
-    last_outbound_at = null, last_direction = null`;
+    last_outbound_at = null, last_direction = null, is_reread_owed = true`;
   for (const [table, summary] of [
     ['sms_messages', ''],
     ['sms_conversations', emptied],

@@ -7,6 +7,8 @@ export interface HeldThread {
   isHeld(): Promise<boolean>;
   /** Whether any message of it is held that was not deleted. */
   holdsAny(): Promise<boolean>;
+  /** Seconds since it was marked deleted, and none while it is not; undefined when it is not held. */
+  secondsGone(): Promise<number | undefined>;
   /** Seconds since it was last held whole, else since it was first seen; undefined when it is not held. */
   secondsIncomplete(): Promise<number | undefined>;
   /** How many messages it holds of a thread that it holds whole, and the newest of them; undefined of any other. */
@@ -40,6 +42,7 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
   return {
     isHeld: () => isSo('true'),
     holdsAny: () => isSo(`exists (select ${messages})`),
+    secondsGone: () => ask('extract(epoch from now() - coalesce(deleted_at, now()))::float8'),
     secondsIncomplete: () => ask('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
     async heldWhole() {
       const whole = await ask<{ count: number; newest: string | null }>(

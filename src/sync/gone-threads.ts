@@ -1,0 +1,63 @@
+import type { Claim } from '../inbox/claims.ts';
+import { type Database, query } from '../warehouse/database.ts';
+import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
+import { provenance, type Reading, type ReadingRoom } from './finding.ts';
+import { nextLook, soonest } from './looks.ts';
+
+/*
+ * Not found, or an empty list, is also what a service answers that is out of order, or whose event outran its thread by
+ * more than the spaced reads. So a thread that is gone is looked at again. One that was held: soon, and then ever more
+ * seldom, so that those which were really deleted cost next to nothing. Any other: once after it was told of, for
+ * whoever learnt our address can tell of threads that never were.
+ */
+
+/** Seconds after an event that told of it, or after it went, at which a thread is looked at again. */
+const firstLook = 900;
+/** The looks after it went; from then on, after as long as it has been gone. */
+const looks: readonly number[] = [firstLook, 3_600, 86_400];
+
+/** Only so many of the newest deliveries are looked through for one that tells of a thread. */
+const mostDeliveries = 10_000;
+
+/** The end of the spaced reads of a thread that none of them found. */
+export async function missingThread(claim: Claim, room: Pick<ReadingRoom, 'db' | 'now'>): Promise<Reading> {
+  const read = provenance(claim, 'conversations.read');
+  return {
+    finding: { kind: 'thread_gone', read: { thread: threadOf(claim.key), read } },
+    lookAgainSeconds: await untilGoneAgain(claim.key, room),
+  };
+}
+
+/** Seconds until a thread of which nothing is shown is worth another look; undefined when it is not. */
+export async function untilGoneAgain(
+  key: string,
+  { db, now }: Pick<ReadingRoom, 'db' | 'now'>,
+): Promise<number | undefined> {
+  const at = now();
+  const ago = (seconds: number) => new Date(at.getTime() - seconds * 1_000);
+  const secondsGone = await heldThread(db, threadOf(key)).secondsGone();
+  const { wasGone, secondsSinceTold } = await hintsOf(db, key);
+  const afterEvent = secondsSinceTold === null ? undefined : nextLook([firstLook], ago(secondsSinceTold), at);
+  if (secondsGone === undefined) return afterEvent ?? (wasGone ? undefined : firstLook);
+  return soonest([afterEvent, nextLook(looks, ago(secondsGone), at) ?? secondsGone]);
+}
+
+interface Hints {
+  /** Whether the reads before these did not find it either. */
+  readonly wasGone: boolean;
+  /** Seconds since an event told of it; null when none did of late. */
+  readonly secondsSinceTold: number | null;
+}
+
+async function hintsOf(db: Database, key: string): Promise<Hints> {
+  const [hints] = await query<Hints>(
+    db,
+    `select coalesce((select state = 'gone' from ops.sync_targets where kind = 'thread' and key = $1), false) as "wasGone",
+       extract(epoch from now() - max(received_at))::float8 as "secondsSinceTold"
+     from (select received_at, targets from ops.deliveries order by delivery_id desc limit $2) newest
+     where received_at > now() - $3 * interval '1 second' and 'thread ' || $1 = any(targets)`,
+    [key, mostDeliveries, firstLook],
+  );
+  return hints ?? { wasGone: false, secondsSinceTold: null };
+}

@@ -1,0 +1,162 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { createInbox } from '../../src/inbox/deliveries.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { notFound } from '../world/service.ts';
+import type { Desk } from './desk.ts';
+import { threadsIn } from './thread-desk.ts';
+import { messages } from './thread-service.ts';
+
+const database = await migratedDatabase();
+const { withThread, mirrored } = threadsIn(database);
+afterAll(() => database[Symbol.asyncDispose]());
+
+const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);
+const minutes = 60;
+const hours = 60 * minutes;
+const days = 24 * hours;
+
+/** An event that names no message. */
+async function tell(key: string): Promise<void> {
+  const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
+  await inbox.accept({ ...rest, eventType: 'AccountSMS', body: '{}', targets: [{ kind: 'thread', key }] });
+}
+
+/** Reads what is owed as often as it takes to settle. */
+async function settle(desk: Desk, key: string): Promise<string> {
+  for (;;) {
+    await desk.pass({ kind: 'thread', key });
+    const turn = await desk.turn('thread', key);
+    if (turn !== 'later') return turn;
+  }
+}
+
+/** Seconds until the next look; undefined when none is owed. */
+async function nextLook(key: string): Promise<number | undefined> {
+  const [row] = await database.query<{ seconds: number }>(
+    `select extract(epoch from due_at - now())::float8 as seconds from ops.sync_targets
+     where key = $1 and dirty_version > clean_version`,
+    key,
+  );
+  return row?.seconds;
+}
+
+/** Makes everything that happened lie so many seconds further back. */
+async function passed(seconds: number): Promise<void> {
+  await database.query(
+    `update warehouse.sms_conversations set deleted_at = deleted_at - $1 * interval '1 second'`,
+    seconds,
+  );
+  await database.query(`update ops.deliveries set received_at = received_at - $1 * interval '1 second'`, seconds);
+}
+
+const number = (key: string) => key.split('/')[1] as string;
+const conversation = async (key: string) => {
+  const [row] = await database.query(
+    `select deleted_at is null as is_live, message_count from warehouse.sms_conversations where number = $1`,
+    number(key),
+  );
+  return row;
+};
+
+const answers = { 'that it is not found': notFound, 'an empty list': { data: { messages: [], markedRead: false } } };
+
+describe.each(Object.keys(answers) as (keyof typeof answers)[])('a held thread that is gone, by %s,', (how) => {
+  async function goneThread() {
+    const known = await withThread(messages(60), { cut: 40 });
+    const { desk, key } = known;
+    await desk.read('thread', key);
+    const { answer } = desk.service;
+    desk.service.answer = () => answers[how];
+    await tell(key);
+    await settle(desk, key);
+    expect(await mirrored(key)).toEqual([]);
+    const comesBack = () => {
+      desk.service.answer = answer;
+    };
+    return { ...known, comesBack };
+  }
+
+  test('is mirrored again when it is shown a while later, though nothing tells of it', async () => {
+    const { desk, key, comesBack } = await goneThread();
+    expect(await nextLook(key)).toBeLessThanOrEqual(15 * minutes);
+    comesBack();
+    expect(await settle(desk, key)).toBe('mirrored');
+    expect(await mirrored(key)).toEqual(messages(60).map(({ id }) => id));
+    expect(await conversation(key)).toEqual({ is_live: true, message_count: 60 });
+    expect(await nextLook(key)).toBeUndefined();
+  });
+
+  test('is looked at ever more seldom', async () => {
+    const { desk, key } = await goneThread();
+    const waits = [15 * minutes, 45 * minutes, 23 * hours, 1 * days, 2 * days, 4 * days];
+    for (const wait of waits) {
+      const ahead = (await nextLook(key)) ?? 0;
+      expect(Math.abs(ahead - wait) / wait).toBeLessThan(0.1);
+      // The spaced reads take their time as well.
+      await passed(ahead + minutes);
+      await settle(desk, key);
+    }
+  });
+
+  test('is looked at soon after an event, however long ago it went', async () => {
+    const { desk, key } = await goneThread();
+    await passed(100 * days);
+    await settle(desk, key);
+    expect(await nextLook(key)).toBeGreaterThan(99 * days);
+    await tell(key);
+    await settle(desk, key);
+    expect(await nextLook(key)).toBeLessThanOrEqual(15 * minutes);
+    await passed(16 * minutes);
+    await settle(desk, key);
+    expect(await nextLook(key)).toBeGreaterThan(99 * days);
+  });
+});
+
+test('an empty list that may not be all of it has no thread looked at again and again', async () => {
+  const { desk, key } = await withThread(messages(3));
+  await desk.read('thread', key);
+  desk.service.answer = () => ({ ...answers['an empty list'], beside: { next: 'cursor' } });
+  await tell(key);
+  expect(await settle(desk, key)).toBe('mirrored');
+  expect(await nextLook(key)).toBeUndefined();
+  expect(await mirrored(key)).toEqual([1, 2, 3]);
+});
+
+describe('a thread that was never held', () => {
+  test('is looked at once more after an event that it did not follow within minutes, and no more', async () => {
+    const { desk, key } = await withThread([]);
+    desk.service.answer = () => notFound;
+    await tell(key);
+    expect(await settle(desk, key)).toBe('gone');
+    expect(await nextLook(key)).toBeGreaterThan(10 * minutes);
+    await passed(16 * minutes);
+    expect(await settle(desk, key)).toBe('gone');
+    expect(await nextLook(key)).toBeUndefined();
+    expect(desk.service.asked.length).toBe(6);
+    expect(await conversation(key)).toBeUndefined();
+  });
+
+  test('is mirrored by that look', async () => {
+    const { desk, key } = await withThread(messages(2));
+    const { answer } = desk.service;
+    desk.service.answer = () => notFound;
+    await tell(key);
+    await settle(desk, key);
+    desk.service.answer = answer;
+    expect(await settle(desk, key)).toBe('mirrored');
+    expect(await mirrored(key)).toEqual([1, 2]);
+  });
+
+  test('is looked at again for the next event', async () => {
+    const { desk, key } = await withThread([]);
+    desk.service.answer = () => notFound;
+    for (let time = 0; time < 2; time += 1) {
+      await tell(key);
+      await settle(desk, key);
+      expect(await nextLook(key)).toBeGreaterThan(10 * minutes);
+      await passed(16 * minutes);
+      await settle(desk, key);
+      expect(await nextLook(key)).toBeUndefined();
+    }
+  });
+});
