@@ -8,8 +8,8 @@ import { nextLook, soonest } from './looks.ts';
 /*
  * Not found, or an empty list, is also what a service answers that is out of order, or whose event outran its thread by
  * more than the spaced reads. So a thread that is gone is looked at again. One that was held: soon, and then ever more
- * seldom, so that those which were really deleted cost next to nothing. Any other: once after it was told of, for
- * whoever learnt our address can tell of threads that never were.
+ * seldom, so that those which were really deleted cost next to nothing. Any other: once after an event told of it, for
+ * whoever learnt our address can tell of threads that never were; and never where it was only guessed at.
  */
 
 /** Seconds after an event that told of it, or after it went, at which a thread is looked at again. */
@@ -37,27 +37,20 @@ export async function untilGoneAgain(
   const at = now();
   const ago = (seconds: number) => new Date(at.getTime() - seconds * 1_000);
   const secondsGone = await heldThread(db, threadOf(key)).secondsGone();
-  const { wasGone, secondsSinceTold } = await hintsOf(db, key);
+  const secondsSinceTold = await toldAgo(db, key);
   const afterEvent = secondsSinceTold === null ? undefined : nextLook([firstLook], ago(secondsSinceTold), at);
-  if (secondsGone === undefined) return afterEvent ?? (wasGone ? undefined : firstLook);
+  if (secondsGone === undefined) return afterEvent;
   return soonest([afterEvent, nextLook(looks, ago(secondsGone), at) ?? secondsGone]);
 }
 
-interface Hints {
-  /** Whether the reads before these did not find it either. */
-  readonly wasGone: boolean;
-  /** Seconds since an event told of it; null when none did of late. */
-  readonly secondsSinceTold: number | null;
-}
-
-async function hintsOf(db: Database, key: string): Promise<Hints> {
-  const [hints] = await query<Hints>(
+/** Seconds since an event told of a thread; null when none did of late. */
+async function toldAgo(db: Database, key: string): Promise<number | null> {
+  const [told] = await query<{ seconds: number | null }>(
     db,
-    `select coalesce((select state = 'gone' from ops.sync_targets where kind = 'thread' and key = $1), false) as "wasGone",
-       extract(epoch from now() - max(received_at))::float8 as "secondsSinceTold"
+    `select extract(epoch from now() - max(received_at))::float8 as seconds
      from (select received_at, targets from ops.deliveries order by delivery_id desc limit $2) newest
      where received_at > now() - $3 * interval '1 second' and 'thread ' || $1 = any(targets)`,
     [key, mostDeliveries, firstLook],
   );
-  return hints ?? { wasGone: false, secondsSinceTold: null };
+  return told?.seconds ?? null;
 }

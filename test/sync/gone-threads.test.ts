@@ -136,6 +136,13 @@ describe('a thread that was never held', () => {
     expect(await conversation(key)).toBeUndefined();
   });
 
+  test('is not looked at again where no event told of it', async () => {
+    const { desk, key } = await withThread([]);
+    desk.service.answer = () => notFound;
+    expect(await settle(desk, key)).toBe('gone');
+    expect(await nextLook(key)).toBeUndefined();
+  });
+
   test('is mirrored by that look', async () => {
     const { desk, key } = await withThread(messages(2));
     const { answer } = desk.service;

@@ -170,11 +170,14 @@ export async function probingOf(db: Database): Promise<Probing> {
   const [row] = await query<{ open: number; under_way: number; found: number; empty: number }>(
     db,
     `select count(*) filter (where p.probed_at is null)::integer as open,
-       count(*) filter (where p.probed_at is not null and t.dirty_version > t.clean_version)::integer as under_way,
+       count(*) filter (where p.probed_at is not null and is_awaited)::integer as under_way,
        count(*) filter (where c.conversation_id is not null)::integer as found,
-       count(*) filter (where p.probed_at is not null and c.conversation_id is null and t.dirty_version = t.clean_version)::integer as empty
+       count(*) filter (where p.probed_at is not null and c.conversation_id is null and not is_awaited)::integer as empty
      from ops.thread_candidates p
      left join ops.sync_targets t on t.kind = 'thread' and t.key = p.line || '/' || p.number
+     -- One that was answered can owe another look, much later.
+     cross join lateral (select t.dirty_version > t.clean_version
+       and (t.read_at is null or t.read_at < p.probed_at or t.attempts > 0 or t.claimed_until > now()) as is_awaited) a
      left join warehouse.sms_conversations c on c.line = p.line and c.number = p.number and c.participants_key = ''`,
     [],
   );
