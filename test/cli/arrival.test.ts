@@ -45,6 +45,7 @@ async function relay(port: number, to: number): Promise<Server> {
 }
 
 const processes = [
+  ['web', { REDIS_URL: '' }],
   ['worker', { REDIS_URL: '' }],
   ['worker', { REDIS_URL: inject('redisUrl') }],
 ] as const;

@@ -4,15 +4,20 @@ import { createLog } from '../../log.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
+import { untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
 /** Receives webhooks and serves the pages, until it is told to stop. */
 export async function run({ json }: { json?: boolean }): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true });
+  const settings = readySettings(
+    await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }),
+  );
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
-  const context = await createContext(readySettings(settings), { log, name: 'web', maxConnections: 4 });
+  // With queues in Redis it serves at once, and answers 503 until Postgres is there.
+  if (settings.redisUrl === undefined) await untilPostgresIsThere(settings.databaseUrl, log);
+  const context = await createContext(settings, { log, name: 'web', maxConnections: 4 });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
