@@ -103,6 +103,27 @@ test('a comparison with nobody logged in says once what it lacks', async () => {
   ]);
 });
 
+test('a search for conversations that the service refuses ends at once, and says why', async () => {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(
+    `insert into ops.thread_candidates (line, number, evidence) values ('18005550100', '18455550123', 'import')`,
+  );
+  await database.query(
+    `insert into ops.streams (kind, reason, missing_scope, parked_until)
+     values ('thread', 'sms.thread: insufficient scope', 'sms:read', now() + interval '1 minute')`,
+  );
+  const began = performance.now();
+  const { code, err } = await run(['backfill', 'threads']);
+  expect(performance.now() - began).toBeLessThan(20_000);
+  expect(code).toBe(1);
+  expect(err.trim().split('\n').at(-1)).toMatch(/insufficient scope.*Grant sms:read to the credential/);
+  expect(err).not.toContain('does a worker run');
+  await database.query(`delete from ops.streams`);
+  await database.query(`truncate ops.thread_candidates, ops.sync_targets`);
+  await database.end();
+});
+
 test('a back-fill without --from takes the year before its end, and says so', async () => {
   const { code, out, err } = await run(['backfill', 'calls', '--to', '2026-01-01T08:00:00Z', '--json']);
   expect(code).toBe(0);
