@@ -139,6 +139,7 @@ describe('a thread that was never held', () => {
   test('is not looked at again where no event told of it', async () => {
     const { desk, key } = await withThread([]);
     desk.service.answer = () => notFound;
+    await desk.read('thread', key);
     expect(await settle(desk, key)).toBe('gone');
     expect(await nextLook(key)).toBeUndefined();
   });
