@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../service/client.ts';
-import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
 
 export interface Registration {
   /** False where there is no service to register at. */
@@ -74,6 +74,8 @@ export function startRegistration(
       isStopping = true;
       clearTimeout(timer);
       await current;
+      // Postgres can be away: then the others find out in a few minutes.
+      await leaveSubscriptions(parts).catch(() => undefined);
     },
   };
 }

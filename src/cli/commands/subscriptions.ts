@@ -110,7 +110,10 @@ async function ensure(service: Service, context: Context, { json }: { json?: boo
     throw new CommandFailed('Set PUBLIC_URL and WEBHOOK_SECRET: the addresses to deliver to are made of them.');
   }
   const { db } = context.database;
-  const ensured = await ensureSubscriptions({ service, db, log: context.log, publicUrl, secret, previousSecret });
+  const ensured = await ensureSubscriptions({
+    ...{ service, db, log: context.log, publicUrl, secret, previousSecret },
+    isAsked: true,
+  });
   console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
   if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
 }

@@ -7,7 +7,7 @@ import { writeSubscriptions } from '../../warehouse/entities/directory/subscript
 import { beginRead } from '../../warehouse/reads.ts';
 import { hookUrl, isOurAddress, sameAddress } from './addresses.ts';
 import { listSubscriptions, readSpellings } from './listing.ts';
-import { noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
+import { forgetLook, noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
 import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
 
 /** The events that the daemon lives on. */
@@ -34,6 +34,8 @@ export interface SubscriptionParts {
   readonly secret: string;
   /** A secret whose addresses are ours too, though no longer wanted. */
   readonly previousSecret?: string | undefined;
+  /** A person asks for it: another receiver that has them gives way. */
+  readonly isAsked?: boolean;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface SubscriptionParts {
  * to the present one, and has lost nothing. Other people's subscriptions are never touched. What the service refuses is
  * answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look is noted as a gap.
  * Rejects when the service cannot be asked at present, after it was asked for each type; and with `ReceiversDiffer` when
- * another receiver has them.
+ * another receiver has them, unless a person asks for it.
  */
 export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
   // Two receivers that look together must not both find an address missing.
@@ -57,6 +59,11 @@ export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]
   });
 }
 
+/** Gives the subscriptions up to whichever receiver looks next, without a change at the service. */
+export function leaveSubscriptions({ db, publicUrl, secret }: Pick<SubscriptionParts, 'db' | 'publicUrl' | 'secret'>) {
+  return forgetLook(db, hookUrl(publicUrl, secret, wantedTypes[0]));
+}
+
 async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const { service, db, publicUrl, secret } = parts;
   const known = await knownSubscriptions(db);
@@ -64,7 +71,7 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const spelling = await readSpellings(service);
   const ownUrl = hookUrl(publicUrl, secret, wantedTypes[0]);
-  const isHeld = await readHolders(db, ownUrl);
+  const isHeld = parts.isAsked ? () => false : await readHolders(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {

@@ -8,6 +8,8 @@ import { unwatchedSeconds } from './watched.ts';
  * for as long as it looks after them.
  *
  * newcomer ─ takes over ─▶ holder ─ another takes over ─▶ left out ─ the holder is gone ─▶ holder
+ *     ▲                      │                              │
+ *     └───── is stopped ─────┴──────────────────────────────┘
  */
 
 /** Another receiver that is alive has the webhooks at an address of its own: they are left to it. */
@@ -44,4 +46,9 @@ export async function noteLook(db: Database, ownUrl: string): Promise<void> {
     [receiverOf(ownUrl)],
   );
   await query(db, `delete from ops.receivers where looked_at < now() - interval '1 day'`, []);
+}
+
+/** Notes that the receiver that wants `ownUrl` looks no more: one that is started anew, or another one, is no rival of it. */
+export async function forgetLook(db: Database, ownUrl: string): Promise<void> {
+  await query(db, 'delete from ops.receivers where address_hash = $1', [receiverOf(ownUrl)]);
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vi
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../../src/service/client.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
-import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, leaveSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
 import { type Change, openDoor } from './door.ts';
@@ -108,6 +108,20 @@ describe('two receivers with different secrets', () => {
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     expect(await secrets()).toEqual([younger]);
     expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+  });
+
+  test('of which the younger is stopped: the elder takes its address back at once', async () => {
+    await as(younger, secret);
+    await leaveSubscriptions({ db: database.db, publicUrl, secret: younger });
+    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
+  });
+
+  test('of which a person asks for the one that was left out: it has them, and the other leaves it so', async () => {
+    await as(younger, secret);
+    await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, isAsked: true });
+    expect(await secrets()).toEqual([secret]);
+    await expect(as(younger)).rejects.toMatchObject({ code: 'receivers_differ' });
+    expect(await secrets()).toEqual([secret]);
   });
 
   test('of which the younger is gone: the elder takes its address back', async () => {
