@@ -73,7 +73,7 @@ function readHints(tree: object, registered: EventType | undefined, isOurLine: I
   const all = walk(tree, 'every key');
   const found = all.length > nodes.length ? readEvents(all, registered, isOurLine) : [];
   if (found.length > 0) return readingOf(all, found);
-  const texts = collect(all, (node) => ((node.claim ?? registered) === 'AccountSMS' ? messageHints(node) : []));
+  const texts = collect(all, (node) => (typesOf(node, registered).includes('AccountSMS') ? messageHints(node) : []));
   return readingOf(all, texts);
 }
 
@@ -83,14 +83,20 @@ function readingOf(nodes: EventNode[], hints: readonly Hint[]): Reading {
 
 /** Reads every node as what it should be, and only where nothing at all was found, as what it turns out to be. */
 function readEvents(nodes: EventNode[], registered: EventType | undefined, isOurLine: IsOurLine): readonly Hint[] {
-  const expected = collect(nodes, (node) => readAs(node.claim ?? registered, node, isOurLine));
+  const expected = collect(nodes, (node) => typesOf(node, registered).flatMap((type) => readAs(type, node, isOurLine)));
   return expected.length > 0 ? expected : collect(nodes, (node) => readAsFound(node, registered, isOurLine));
 }
 
 /**
- * What an event says of itself goes before its path, for a subscription can have been retyped at the service. A text may
- * name a call too; its mere `id` is its own.
+ * What an event is read as. One that contradicts its path is read as both: the body can be wrong, and a subscription can
+ * have been retyped at the service. But what says it is a call, and names one, is no text, though it names two numbers.
  */
+function typesOf({ claim, callIds }: EventNode, registered: EventType | undefined): (EventType | undefined)[] {
+  if (claim === undefined || registered === undefined || claim === registered) return [registered ?? claim];
+  return registered === 'AccountSMS' && callIds.length > 0 ? [claim] : [registered, claim];
+}
+
+/** A text may name a call too; its mere `id` is its own. */
 function readAs(type: EventType | undefined, node: EventNode, isOurLine: IsOurLine): Hint[] {
   if (type !== 'AccountSMS') return callHints(node, type);
   const threads = threadHints(node, isOurLine);

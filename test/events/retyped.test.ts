@@ -22,21 +22,38 @@ test.each<[string, EventType, object, Hint[]]>([
     'a transcript on the path for calls',
     'AccountEndedCalls',
     { webhookType: 'AccountAITranscription', callId: ended },
-    [call(ended, 'transcript')],
+    [call(ended, 'ended'), call(ended, 'transcript')],
   ],
   [
     'an ended call on the path for transcripts',
     'AccountAITranscription',
     { webhookType: 'AccountEndedCalls', callId: ended },
-    [call(ended, 'ended')],
+    [call(ended, 'transcript'), call(ended, 'ended')],
   ],
   [
     'an ended call on the path for live ones',
     'AccountRealTimeCalls',
     { webhookType: 'AccountEndedCalls', callId: ended, status: 'missed' },
-    [call(ended, 'ended')],
+    [call(ended, 'live'), call(ended, 'ended')],
   ],
-  ['nothing else', 'AccountSMS', { webhookType: 'AccountEndedCalls', ...between, id: 5 }, []],
+  [
+    'a text all the same where it names no call',
+    'AccountSMS',
+    { webhookType: 'AccountEndedCalls', ...between, id: 5 },
+    [thread(ours, customer, '5')],
+  ],
+  [
+    'a text on the path for calls',
+    'AccountEndedCalls',
+    { webhookType: 'AccountSMS', ...between, id: 5 },
+    [thread(ours, customer, '5')],
+  ],
+  [
+    'a text of which nothing but the id is told',
+    'AccountSMS',
+    { webhookType: 'AccountEndedCalls', messageId: 5 },
+    [{ kind: 'message', messageId: '5' }],
+  ],
 ])('an event that says it is of another type than its path is read as %s', (_fact, path, event, hints) => {
   expect(received(JSON.stringify(event), path).hints).toEqual(hints);
 });
