@@ -45,6 +45,8 @@ const busy: Pace = { from: 5, to: 30 };
 /** For campaigns of many minutes: all that happens in them is compared at their end, and fits into the service's history. */
 export const steady: Pace = { from: 60, to: 180 };
 const limit = { timeout: 60_000, interval: 20 };
+/** Milliseconds that one of many events may take, where campaigns share the machine. */
+const slowestMs = 200;
 /** Longer than transcripts and receipts take. */
 const quietMs = 3_000;
 
@@ -86,7 +88,8 @@ export async function startLoad(
 
   function more(count: number, counted: () => number): Promise<void> {
     const from = counted();
-    return vi.waitUntil(() => counted() >= from + count, limit).then(() => undefined);
+    const timeout = Math.max(limit.timeout, count * slowestMs);
+    return vi.waitUntil(() => counted() >= from + count, { ...limit, timeout }).then(() => undefined);
   }
   const acceptedOnes = () => sender.sent.filter(isAccepted);
 
