@@ -1,5 +1,5 @@
 import type { migratedDatabase } from '../world/database.ts';
-import { openDesk } from './desk.ts';
+import { type DeskOptions, openDesk } from './desk.ts';
 import { type ShownMessage, type ThreadHabits, threadService } from './thread-service.ts';
 
 /** Threads of a test file, each read by nobody else. */
@@ -10,10 +10,10 @@ export function threadsIn(database: Awaited<ReturnType<typeof migratedDatabase>>
   return {
     line,
     /** A desk whose service shows one thread. */
-    async withThread(start: readonly ShownMessage[], habits: ThreadHabits = {}) {
+    async withThread(start: readonly ShownMessage[], habits: ThreadHabits = {}, options: DeskOptions = {}) {
       parties += 1;
       const key = `${line}/1555${String(parties).padStart(7, '0')}`;
-      const desk = await openDesk(database);
+      const desk = await openDesk(database, options);
       const thread = { messages: [...start] };
       const behave = (as: ThreadHabits) => {
         desk.service.answer = threadService(() => thread.messages, as);

@@ -10,6 +10,7 @@ import { type Thread, type ThreadRead, threadKey, threadOf } from '../../warehou
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { untilGoneAgain } from '../gone-threads.ts';
+import { createLackingMessages } from '../lacking-messages.ts';
 import { soonest } from '../looks.ts';
 import { createNamedMessages } from '../named-messages.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
@@ -33,8 +34,10 @@ type ThreadReader = (
 /** Reads a thread's messages (section 4.2): all of them, or the newest down to what the mirror holds. */
 export function createThreadReader(pages: ThreadPages): ThreadReader {
   const named = createNamedMessages();
+  const lackingMessages = createLackingMessages();
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
+    const begunAt = room.now();
     const held = heldThread(room.db, thread);
     const isLive = claim.priority === priorities.live;
     const news = isLive ? await named.of(room.db, claim.key) : undefined;
@@ -50,7 +53,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
       ...held,
-      wanted: news?.wanted ?? new Set(),
+      wanted: (news?.wanted ?? new Set()).union(lackingMessages.dueOf(claim.key, begunAt)),
     }).catch(async (error: unknown) => {
       // A probe asks whether there is a thread: not found is its answer, unless one is held.
       const isAnswer = error instanceof ServiceError && error.code === 'not_found';
@@ -66,6 +69,11 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
     const { own, others } = splitGroups(thread, messages);
     const read = provenance(claim, 'conversations.read');
     const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
+    const lookForLacking = lacking && room.doubts.lookAgain('unusual', lacking.since);
+    lackingMessages.looked(claim.key, begunAt);
+    if (lacking?.isNews && lookForLacking !== undefined) {
+      lackingMessages.add(claim.key, lacking.ids, lookForLacking, room.now());
+    }
     return {
       finding: {
         kind: 'thread',
@@ -84,7 +92,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       lookAgainSeconds: soonest([
         end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
         isGone ? await untilGoneAgain(claim.key, room) : undefined,
-        lacking && room.doubts.lookAgain('unusual', lacking.since),
+        lookForLacking,
         news?.lookAgain(
           messages.map(({ id }) => id),
           room.now(),
@@ -94,17 +102,17 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
   };
 }
 
-/** Since when messages have come without what others have, and whether one was never seen before; undefined where none has. */
+/** Messages that came without what others have, since when, and whether one was never seen before; undefined where none has. */
 async function lackingSince(
   held: HeldThread,
   messages: readonly Message[],
   now: Date,
-): Promise<{ readonly since: Date; readonly isNews: boolean } | undefined> {
+): Promise<{ readonly ids: readonly string[]; readonly since: Date; readonly isNews: boolean } | undefined> {
   const ids = messages.filter(isLacking).map(({ id }) => String(id));
   if (ids.length === 0) return undefined;
   const seen = await held.firstSeen(ids);
   const since = ids.map((id) => seen.get(id) ?? now).reduce((a, b) => (a > b ? a : b));
-  return { since, isNews: seen.size < ids.length };
+  return { ids, since, isNews: seen.size < ids.length };
 }
 
 function retryIn(secondsIncomplete: number): number {
