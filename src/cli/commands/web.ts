@@ -22,14 +22,15 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const { publicUrl, secret } = settings.receiver;
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
-  log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
-  if (json)
-    console.log(
-      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),
-    );
   runUntilStopped(log, async () => {
     await receiver.close();
     await registration?.stop();
     await context[Symbol.asyncDispose]();
   });
+  // Only now: whoever reads it may tell it to stop.
+  log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
+  if (json)
+    console.log(
+      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),
+    );
 }

@@ -17,10 +17,11 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const connections = 8 + context.queues.connections();
   const queues = options.queues ?? queueNames;
-  log.info({ queues, connections }, 'The worker works');
-  if (options.json) console.log(JSON.stringify({ queues, connections }));
   runUntilStopped(log, async () => {
     await workers.close(drainMs);
     await context[Symbol.asyncDispose]();
   });
+  // Only now: whoever reads it may tell it to stop.
+  log.info({ queues, connections }, 'The worker works');
+  if (options.json) console.log(JSON.stringify({ queues, connections }));
 }

@@ -25,6 +25,7 @@ rules:
 
 const desk = await createDesk(rules, 'live', 'postgres');
 const { sandbox, query, value } = desk;
+await until(async () => (await value('select count(*)::integer from warehouse.sms_lines')) !== 0);
 const line = String(await value('select min(line) from warehouse.sms_lines'));
 afterAll(() => desk.close());
 
