@@ -20,7 +20,7 @@ export interface LackingMessages {
   dueOf(key: string, now: Date): ReadonlySet<string>;
   /** A read listed what was due. */
   looked(key: string, now: Date): void;
-  /** Messages that were never seen before came without what others have; they are looked for so many seconds from now. */
+  /** Messages came without what others have; they are looked for so many seconds from now, or with what waits already. */
   add(key: string, messageIds: readonly string[], seconds: number, now: Date): void;
 }
 

@@ -38,6 +38,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
     const begunAt = room.now();
+    const sought = lackingMessages.dueOf(claim.key, begunAt);
     const held = heldThread(room.db, thread);
     const isLive = claim.priority === priorities.live;
     const news = isLive ? await named.of(room.db, claim.key) : undefined;
@@ -53,7 +54,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
       ...held,
-      wanted: (news?.wanted ?? new Set()).union(lackingMessages.dueOf(claim.key, begunAt)),
+      wanted: (news?.wanted ?? new Set()).union(sought),
     }).catch(async (error: unknown) => {
       // A probe asks whether there is a thread: not found is its answer, unless one is held.
       const isAnswer = error instanceof ServiceError && error.code === 'not_found';
@@ -71,8 +72,10 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
     const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
     const lookForLacking = lacking && room.doubts.lookAgain('unusual', lacking.since);
     lackingMessages.looked(claim.key, begunAt);
-    if (lacking?.isNews && lookForLacking !== undefined) {
-      lackingMessages.add(claim.key, lacking.ids, lookForLacking, room.now());
+    // What its look did not find either is hardly worth another so deep.
+    const unsought = lacking?.ids.filter((id) => !sought.has(id)) ?? [];
+    if (unsought.length > 0 && lookForLacking !== undefined) {
+      lackingMessages.add(claim.key, unsought, lookForLacking, room.now());
     }
     return {
       finding: {
