@@ -1,3 +1,4 @@
+import { forgetOldest } from '../bounded.ts';
 import { countsAndFlags } from '../service/entities/call.ts';
 import { nextLook } from './looks.ts';
 
@@ -75,10 +76,7 @@ export function createDoubts({ looks, now }: { looks: readonly number[]; now: ()
       if (seconds === undefined) return undefined;
       const due = now().getTime() + (nextLook(looks, since, now()) ?? 0) * 1_000;
       awaited.set(row, { lacking, due });
-      for (const oldest of awaited.keys()) {
-        if (awaited.size <= mostRows) break;
-        awaited.delete(oldest);
-      }
+      forgetOldest(awaited, mostRows);
       return seconds;
     },
   };

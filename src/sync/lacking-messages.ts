@@ -1,3 +1,5 @@
+import { forgetOldest } from '../bounded.ts';
+
 /*
  * A message can come without what others have. By the time that it is looked for again, newer ones may have pushed it
  * beyond the pages that a usual read looks at: that look goes down to it, once. In memory alone: what a restart forgets,
@@ -18,8 +20,8 @@ interface Lacking {
 export interface LackingMessages {
   /** What a read of a thread that begins now is to list, wherever it stands. */
   dueOf(key: string, now: Date): ReadonlySet<string>;
-  /** A read listed what was due. */
-  looked(key: string, now: Date): void;
+  /** A read has listed what was due. */
+  looked(key: string): void;
   /** Messages came without what others have; they are looked for so many seconds from now, or with what waits already. */
   add(key: string, messageIds: readonly string[], seconds: number, now: Date): void;
 }
@@ -29,25 +31,18 @@ const none: ReadonlySet<string> = new Set();
 export function createLackingMessages(): LackingMessages {
   const known = new Map<string, Lacking>();
 
-  function due(key: string, now: Date): Lacking | undefined {
-    const lacking = known.get(key);
-    return lacking && lacking.dueAt <= now.getTime() + earlyMs ? lacking : undefined;
-  }
-
   return {
-    dueOf: (key, now) => due(key, now)?.ids ?? none,
-    looked(key, now) {
-      if (due(key, now)) known.delete(key);
+    dueOf(key, now) {
+      const lacking = known.get(key);
+      return lacking && lacking.dueAt <= now.getTime() + earlyMs ? lacking.ids : none;
     },
+    looked: (key) => void known.delete(key),
     add(key, messageIds, seconds, now) {
       const before = known.get(key);
       const dueAt = before?.dueAt ?? now.getTime() + seconds * 1_000;
       known.delete(key);
       known.set(key, { ids: new Set(messageIds).union(before?.ids ?? none), dueAt });
-      for (const oldest of known.keys()) {
-        if (known.size <= mostThreads) break;
-        known.delete(oldest);
-      }
+      forgetOldest(known, mostThreads);
     },
   };
 }

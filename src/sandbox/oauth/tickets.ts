@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../bounded.ts';
 import { drawSecret } from './tokens.ts';
 
 /**
@@ -17,8 +18,7 @@ export function createTickets<T>({ lifetimeMs, capacity }: { lifetimeMs: number;
     issue(subject, now) {
       const ticket = drawSecret();
       open.set(ticket, { subject, expiresAt: now + lifetimeMs });
-      const oldest = open.keys().next().value;
-      if (open.size > capacity && oldest !== undefined) open.delete(oldest);
+      forgetOldest(open, capacity);
       return ticket;
     },
     find(ticket, now) {

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../bounded.ts';
 import { ServiceError } from '../errors.ts';
 
 /** Where the `Authorization` header comes from. */
@@ -59,8 +60,7 @@ export function createAuthorization(credential: Credential, now: () => number): 
       asked.againAt = now() + brokenForMs;
     });
     renewals.set(refused, asked);
-    const oldest = renewals.keys().next().value;
-    if (renewals.size > remembered && oldest !== undefined) renewals.delete(oldest);
+    forgetOldest(renewals, remembered);
     return asked.outcome;
   }
 

@@ -37,8 +37,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
   const lackingMessages = createLackingMessages();
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
-    const begunAt = room.now();
-    const sought = lackingMessages.dueOf(claim.key, begunAt);
+    const sought = lackingMessages.dueOf(claim.key, room.now());
     const held = heldThread(room.db, thread);
     const isLive = claim.priority === priorities.live;
     const news = isLive ? await named.of(room.db, claim.key) : undefined;
@@ -71,7 +70,7 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
     const read = provenance(claim, 'conversations.read');
     const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
     const lookForLacking = lacking && room.doubts.lookAgain('unusual', lacking.since);
-    lackingMessages.looked(claim.key, begunAt);
+    if (sought.size > 0) lackingMessages.looked(claim.key);
     // What its look did not find either is hardly worth another so deep.
     const unsought = lacking?.ids.filter((id) => !sought.has(id)) ?? [];
     if (unsought.length > 0 && lookForLacking !== undefined) {
