@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import { Client } from 'pg';
 import type { Log } from '../log.ts';
 import { exitCodes } from './exit.ts';
@@ -27,19 +27,20 @@ export async function untilPostgresIsThere(databaseUrl: string, log: Log): Promi
 }
 
 async function wait(databaseUrl: string, log: Log): Promise<void> {
-  for (let pause = firstPauseMs, isTold = false; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    try {
-      await knock(databaseUrl);
-      if (isTold) log.info('Postgres is there; the start goes on');
-      return;
-    } catch (error) {
-      if (!isPostgresAway(error)) throw error;
-      const reason = sentenceOf(error, { DATABASE_URL: databaseUrl });
-      if (!isTold) log.warn({ reason }, 'Postgres takes no connections yet; it is waited for');
+  let isTold = false;
+  await pRetry(() => knock(databaseUrl), {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: firstPauseMs,
+    maxTimeout: longestPauseMs,
+    shouldRetry: ({ error }) => isPostgresAway(error),
+    onFailedAttempt({ error }) {
+      if (isTold || !isPostgresAway(error)) return;
       isTold = true;
-      await sleep(pause);
-    }
-  }
+      const reason = sentenceOf(error, { DATABASE_URL: databaseUrl });
+      log.warn({ reason }, 'Postgres takes no connections yet; it is waited for');
+    },
+  });
+  if (isTold) log.info('Postgres is there; the start goes on');
 }
 
 async function knock(databaseUrl: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import { ServiceError } from '../../service/client.ts';
 
 /** Told why a long errand waits, and for how long in milliseconds. */
@@ -31,19 +32,20 @@ export function createPatience(onWait: OnWait, now = () => performance.now(), pa
   return {
     async outlast(ask, signal) {
       const began = now();
-      for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
-        try {
-          const answer = await ask();
-          isAnswered = true;
-          return answer;
-        } catch (error) {
+      const answer = await pRetry(ask, {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: 0,
+        async onFailedAttempt({ error, attemptNumber }) {
           if (signal.aborted || !isWorthWaiting(error)) throw error;
+          const pause = Math.min(firstPause * 2 ** (attemptNumber - 1), longestPause);
           const ms = Math.max(error.retryAfterMs ?? 0, pause);
           if (now() + ms - began > longestWait) throw error;
           onWait(error, ms);
           await pauseFor(ms, signal);
-        }
-      }
+        },
+      });
+      isAnswered = true;
+      return answer;
     },
   };
 }
