@@ -69,8 +69,10 @@ export async function listTouched(
       onAnswer('calls.search', answer);
       const { calls, total } = answer.data;
       const before = passed.size;
-      for (const { id } of calls) passed.add(id);
-      for (const { id } of calls) callIds.add(id);
+      for (const { id } of calls) {
+        passed.add(id);
+        callIds.add(id);
+      }
       offset += calls.length;
       if (passed.size === before || (total !== undefined && offset >= total)) return total;
     }

@@ -82,7 +82,7 @@ export function addNumbers(db: Database, listed: readonly ListedNumber[]): Promi
 }
 
 /** A pair `pair` of which a conversation is held is no question. */
-const isHeld = (pair: string) => `exists (select from warehouse.sms_conversations c
+export const isHeld = (pair: string) => `exists (select from warehouse.sms_conversations c
   where c.line = ${pair}.line and c.number = ${pair}.number and c.participants_key = '' and c.deleted_at is null)`;
 
 // Who was asked for is asked for again where the answer is from before the text could have come. Evidence that knows no

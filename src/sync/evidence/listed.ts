@@ -1,7 +1,7 @@
 import { bumpTargets, type Pauses } from '../../inbox/bumps.ts';
 import { priorities, type Ring } from '../../inbox/target.ts';
 import { type Database, inTransaction, query } from '../../warehouse/database.ts';
-import { bumpsOf, type ListedNumber } from './candidates.ts';
+import { bumpsOf, isHeld, type ListedNumber } from './candidates.ts';
 
 /*
  * Whoever names numbers knows of texts that are not here. For pairs without a conversation that makes candidates; where
@@ -87,8 +87,7 @@ export async function leftOut(db: Database, listed: readonly ListedNumber[]): Pr
          select distinct t.line, t.number from listed p
          join ops.thread_candidates t on t.number = p.number and (p.line is null or t.line = p.line)
          join warehouse.sms_lines l on l.line = t.line and l.deleted_at is null
-         where t.probed_at is not null and not exists (select from warehouse.sms_conversations c
-           where c.line = t.line and c.number = t.number and c.participants_key = '' and c.deleted_at is null)) asked
+         where t.probed_at is not null and not ${isHeld('t')}) asked
      ) as "askedLately", (
        select count(*)::integer from ops.erased_among(array(select distinct number from listed)) where exists (select from ops.erasures)
      ) as erased`,

@@ -60,8 +60,13 @@ export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]
 }
 
 /** Gives the subscriptions up to whichever receiver looks next, without a change at the service. */
-export function leaveSubscriptions({ db, publicUrl, secret }: Pick<SubscriptionParts, 'db' | 'publicUrl' | 'secret'>) {
-  return forgetLook(db, hookUrl(publicUrl, secret, wantedTypes[0]));
+export function leaveSubscriptions(parts: Pick<SubscriptionParts, 'db' | 'publicUrl' | 'secret'>): Promise<void> {
+  return forgetLook(parts.db, ownUrlOf(parts));
+}
+
+/** One address of a receiver's own, which stands for all of them. */
+function ownUrlOf({ publicUrl, secret }: Pick<SubscriptionParts, 'publicUrl' | 'secret'>): string {
+  return hookUrl(publicUrl, secret, wantedTypes[0]);
 }
 
 async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
@@ -70,7 +75,7 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const knownIds = [...known.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const spelling = await readSpellings(service);
-  const ownUrl = hookUrl(publicUrl, secret, wantedTypes[0]);
+  const ownUrl = ownUrlOf(parts);
   const isHeld = parts.isAsked ? () => false : await readHolders(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
