@@ -1,33 +1,17 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { serviceName } from '../../src/credentials/credentials.ts';
-import { type Begun, beginLogin, type LoginWish, ScopesNotOffered } from '../../src/credentials/login.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ScopesNotOffered } from '../../src/credentials/login.ts';
 import { readOutcome } from '../../src/credentials/logins.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
-import { createLog } from '../../src/log.ts';
-import { createOAuth } from '../../src/service/oauth/oauth.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
-import { createStage, encryptionKey } from './stage.ts';
+import { openLogins } from './logins.ts';
+import { encryptionKey } from './stage.ts';
 
-const stage = await createStage();
+const { stage, daemon, begin } = await openLogins();
 const { sandbox, database } = stage;
-const daemon = await startDaemon(stage);
-const oauth = createOAuth({ baseUrl: sandbox.url, log: createLog('silent') });
-afterAll(async () => {
-  await oauth.close();
-  await daemon[Symbol.asyncDispose]();
-});
 // The sandbox forgets its clients between two tests.
 beforeEach(() => database.query('delete from secrets.oauth_clients'));
-
-function begin(wish: Partial<LoginWish> = {}): Promise<Begun> {
-  const usual = { service: serviceName(sandbox.url), publicUrl: daemon.receiver.url, isAnew: false, forMs: 60_000 };
-  return beginLogin(
-    { db: database.db, sealer: createSealer(encryptionKey), oauth },
-    { scopes: undefined, ...usual, ...wish },
-  );
-}
 
 describe('a log in that is allowed', () => {
   test('leaves tokens with which the service can be asked', async () => {

@@ -1,22 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
-import { serviceName } from '../../src/credentials/credentials.ts';
-import { beginLogin } from '../../src/credentials/login.ts';
-import { createSealer } from '../../src/credentials/sealer.ts';
-import { createLog } from '../../src/log.ts';
-import { createOAuth } from '../../src/service/oauth/oauth.ts';
+import { expect, test } from 'vitest';
 import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
-import { startDaemon } from './daemon.ts';
-import { createStage, encryptionKey } from './stage.ts';
+import { openLogins } from './logins.ts';
 
-const stage = await createStage();
+const { stage, daemon, begin } = await openLogins();
 const { sandbox, database } = stage;
-const daemon = await startDaemon(stage);
-const oauth = createOAuth({ baseUrl: sandbox.url, log: createLog('silent') });
-afterAll(async () => {
-  await oauth.close();
-  await daemon[Symbol.asyncDispose]();
-});
 
 /** May see neither texts nor calls, once `strip` took that away. */
 const wrongUser = 4128;
@@ -31,13 +19,7 @@ async function strip(): Promise<void> {
 }
 
 async function logIn(user?: number): Promise<void> {
-  const { url } = await beginLogin(
-    { db: database.db, sealer: createSealer(encryptionKey), oauth },
-    {
-      ...{ service: serviceName(sandbox.url), publicUrl: daemon.receiver.url },
-      ...{ scopes: undefined, isAnew: false, forMs: 60_000 },
-    },
-  );
+  const { url } = await begin();
   expect((await open(await consent(url, user === undefined ? {} : { user }))).status).toBe(200);
 }
 
