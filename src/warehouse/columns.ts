@@ -34,15 +34,22 @@ export interface MirrorTable<C extends Columns = Columns> {
   readonly settled: readonly (keyof C & string)[];
   /** Columns that keep the value they have while a read does not say another. They are no content either. */
   readonly lasting: readonly (keyof C & string)[];
+  /**
+   * Content that a read can lack and not take away: each keeps the value it has while a read does not say another. Those
+   * of a list are said together or not at all.
+   */
+  readonly kept: readonly ((keyof C & string) | readonly (keyof C & string)[])[];
 }
+
+type Habits<C extends Columns> = Pick<MirrorTable<C>, 'settled' | 'lasting' | 'kept'>;
 
 export function mirrorTable<const C extends Columns>(
   name: MirrorTable['name'],
   key: readonly (keyof C & string)[],
   columns: C,
-  { settled = [], lasting = [] }: Partial<Pick<MirrorTable<C>, 'settled' | 'lasting'>> = {},
+  { settled = [], lasting = [], kept = [] }: Partial<Habits<C>> = {},
 ): MirrorTable<C> {
-  return { name, key, columns, settled, lasting };
+  return { name, key, columns, settled, lasting, kept };
 }
 
 /** Where a row comes from: the read's number, when it began, and the operation. */

@@ -102,6 +102,7 @@ interface Described {
   readonly columns: Columns;
   readonly settled: readonly string[];
   readonly lasting: readonly string[];
+  readonly kept: readonly (string | readonly string[])[];
 }
 
 /** How rows of a table are written, and the columns that are their content. */
@@ -117,32 +118,33 @@ function writingOf(table: Described): Writing {
   const known = writings.get(columns);
   if (known) return known;
   const content = Object.keys(columns).filter((name) => !settled.includes(name) && !lasting.includes(name));
-  const writing = { statement: compile(table), content };
+  const writing = { statement: compile(table, content), content };
   writings.set(columns, writing);
   return writing;
 }
 
-function compile({ name, key, columns, settled, lasting }: Described): string {
-  const own = Object.entries(columns);
+function compile(table: Described, content: readonly string[]): string {
+  const { name, key, columns, kept } = table;
   const all = [
-    ...own,
+    ...Object.entries(columns),
     ['content_hash', 'text'],
     ['source', 'text'],
     ['fetch_seq', 'bigint'],
     ['fetched_at', 'timestamptz'],
-  ];
+  ] as const;
   const names = all.map(([column]) => column).join(', ');
   // Postgres walks a flat array from its begin for each value; one that was appended to it keeps unfolded.
   const values = all
     .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
     .join(', ');
+  const valueAfter = valuesAfter(table);
+  const sameHash = 't.content_hash = excluded.content_hash';
+  const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
+  // What a read lacks shows in its hash, and is no change where it is kept.
+  const isSame = kept.length === 0 ? sameHash : `(${sameHash} or (${before}) is not distinct from (${after}))`;
   const sets = all
-    .filter(([column]) => column !== undefined && !key.includes(column))
-    .map(([column = '']) => {
-      if (settled.includes(column)) return `${column} = coalesce(t.${column}, excluded.${column})`;
-      if (lasting.includes(column)) return `${column} = coalesce(excluded.${column}, t.${column})`;
-      return `${column} = excluded.${column}`;
-    })
+    .filter(([column]) => !key.includes(column) && column !== 'content_hash')
+    .map(([column]) => `${column} = ${valueAfter(column)}`)
     .join(', ');
   return `
     insert into ${name} as t (${names})
@@ -150,7 +152,23 @@ function compile({ name, key, columns, settled, lasting }: Described): string {
       select array_append(string_to_array(line, $2, $3), null) as line from unnest(string_to_array($4, $1)) as line offset 0
     ) as lines
     on conflict (${key.join(', ')}) do update set ${sets},
-      changed_at = case when t.content_hash = excluded.content_hash and t.deleted_at is null then t.changed_at else now() end,
+      content_hash = case when ${isSame} then t.content_hash else excluded.content_hash end,
+      changed_at = case when t.deleted_at is null and ${isSame} then t.changed_at else now() end,
       deleted_at = null, deleted_reason = null
     where t.fetch_seq <= excluded.fetch_seq`;
+}
+
+/** The value that a column of a row that is held has after another read of it. */
+function valuesAfter({ settled, lasting, kept }: Described): (column: string) => string {
+  const together = new Map(
+    kept.map((each) => [each].flat()).flatMap((group) => group.map((column) => [column, group])),
+  );
+  return (column) => {
+    if (settled.includes(column)) return `coalesce(t.${column}, excluded.${column})`;
+    if (lasting.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
+    const others = together.get(column);
+    if (!others) return `excluded.${column}`;
+    const said = others.map((each) => `excluded.${each}`).join(', ');
+    return `case when num_nonnulls(${said}) > 0 then excluded.${column} else t.${column} end`;
+  };
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../src/warehouse/columns.ts';
 import { calls } from '../../src/warehouse/entities/calls/calls.ts';
 import { transcripts } from '../../src/warehouse/entities/calls/transcripts.ts';
@@ -134,6 +134,56 @@ test('a settled column keeps the value that it has, and is no change of the cont
   expect(await held()).toMatchObject({ recordings_state: 'none' });
   await write(4, 'complete');
   expect(await held()).toMatchObject({ recordings_state: 'none' });
+});
+
+describe('what a read lacks', () => {
+  const write = (fetchSeq: number, row: Partial<Row<typeof smsMessages.columns>>) =>
+    database.db.transaction().execute((tx) =>
+      upsert(tx, smsMessages, [
+        {
+          read: readNumber(fetchSeq),
+          row: { conversation_id: 78, message_id: 1, line: '15550000001', number: '15550000002', ...row },
+        },
+      ]),
+    );
+  const held = async () => {
+    const [row] = await database.query<Record<string, unknown>>(
+      'select * from warehouse.sms_messages where conversation_id = 78',
+    );
+    return row;
+  };
+  const whole = {
+    direction: 'out',
+    body: 'hello',
+    is_read: false,
+    delivery_status: 'failed',
+    delivery_error: 'unreachable',
+    is_scheduled: true,
+  };
+
+  test('takes nothing away that is kept, and is no change', async () => {
+    await write(1, whole);
+    const before = await held();
+    await write(2, { ...whole, direction: null, body: undefined, delivery_status: null, delivery_error: null });
+    expect(await held()).toEqual({ ...before, fetch_seq: '2', fetched_at: expect.any(Date) });
+    await write(3, whole);
+    expect((await held())?.changed_at).toEqual(before?.changed_at);
+  });
+
+  test('does not hide what changes beside it, nor does its return count as another change', async () => {
+    const before = await held();
+    await write(4, { ...whole, body: undefined, is_read: true });
+    const after = await held();
+    expect(after).toMatchObject({ body: 'hello', is_read: true });
+    expect(after?.changed_at).not.toEqual(before?.changed_at);
+    await write(5, { ...whole, is_read: true });
+    expect((await held())?.changed_at).toEqual(after?.changed_at);
+  });
+
+  test('is taken away where it was said together with what is said anew, and where it is not kept', async () => {
+    await write(6, { ...whole, is_read: true, delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
+    expect(await held()).toMatchObject({ delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
+  });
 });
 
 test('NUL and half characters in a text are replaced, and the rest of the text is kept', async () => {

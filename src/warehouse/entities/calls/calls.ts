@@ -46,6 +46,20 @@ export const calls = mirrorTable(
   {
     settled: ['recordings_state', 'transcripts_state'],
     lasting: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
+    // Rows of a search may say less than the call itself. Who took part is not kept: erasure takes it away.
+    kept: [
+      ...([
+        'started_at',
+        'ended_at',
+        'direction',
+        'status',
+        'status_code',
+        'duration_seconds',
+        'talk_seconds',
+      ] as const),
+      ...(['transferred_count', 'is_abandoned', 'is_recorded', 'called_back_call_id', 'repeated_count'] as const),
+      'reached_person',
+    ],
   },
 );
 

@@ -5,28 +5,41 @@ import { keepDocuments } from '../../documents.ts';
 import { upsert } from '../../mirror.ts';
 import type { Thread, ThreadRead } from './conversations.ts';
 
-export const smsMessages = mirrorTable('warehouse.sms_messages', ['conversation_id', 'message_id'], {
-  conversation_id: 'bigint',
-  message_id: 'bigint',
-  line: 'text',
-  number: 'text',
-  direction: 'text',
-  from_number: 'text',
-  to_number: 'text',
-  body: 'text',
-  media_count: 'integer',
-  sent_at: 'timestamptz',
-  is_read: 'boolean',
-  sent_by: 'bigint',
-  delivery_status: 'text',
-  delivery_error: 'text',
-  delivery_at: 'timestamptz',
-  group_participants: 'text[]',
-  is_scheduled: 'boolean',
-  scheduled_at: 'timestamptz',
-  is_blocked: 'boolean',
-  block_reason: 'text',
-});
+export const smsMessages = mirrorTable(
+  'warehouse.sms_messages',
+  ['conversation_id', 'message_id'],
+  {
+    conversation_id: 'bigint',
+    message_id: 'bigint',
+    line: 'text',
+    number: 'text',
+    direction: 'text',
+    from_number: 'text',
+    to_number: 'text',
+    body: 'text',
+    media_count: 'integer',
+    sent_at: 'timestamptz',
+    is_read: 'boolean',
+    sent_by: 'bigint',
+    delivery_status: 'text',
+    delivery_error: 'text',
+    delivery_at: 'timestamptz',
+    group_participants: 'text[]',
+    is_scheduled: 'boolean',
+    scheduled_at: 'timestamptz',
+    is_blocked: 'boolean',
+    block_reason: 'text',
+  },
+  {
+    // That it is scheduled ends, and some services then leave it out.
+    kept: [
+      ...(['direction', 'from_number', 'to_number', 'body', 'media_count', 'sent_at', 'is_read', 'sent_by'] as const),
+      ['delivery_status', 'delivery_error', 'delivery_at'],
+      'group_participants',
+      ['is_blocked', 'block_reason'],
+    ],
+  },
+);
 
 type HeldThread = ThreadRead & { readonly conversationId: string };
 
