@@ -20,6 +20,8 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads that did not find it, since one last did. */
   readonly misses: number;
+  /** No read of it was settled yet. */
+  readonly isNew: boolean;
   readonly priority: Priority;
   /** Its stream was parked, and this read tries whether it may go on. */
   readonly isProbe: boolean;
@@ -53,6 +55,7 @@ interface ClaimRow {
   read_at: Date;
   attempts: number;
   misses: number;
+  is_new: boolean;
   priority: Priority;
   is_probe: boolean;
 }
@@ -61,8 +64,8 @@ interface ClaimRow {
 const beginReads = `
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
   where t.kind = due.kind and t.key = due.key
-  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses, t.priority,
-    exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
+  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
+    t.clean_version = 0 as is_new, t.priority, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
  * Begins the read of every target that is dirty, due, not parked and not being read; the others are left out of the
@@ -126,6 +129,7 @@ function claimOf(row: ClaimRow): Claim {
     claimedAt: row.read_at,
     attempts: row.attempts,
     misses: row.misses,
+    isNew: row.is_new,
     priority: row.priority,
     isProbe: row.is_probe,
   };

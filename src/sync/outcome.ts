@@ -18,8 +18,10 @@ const longestAsked = 900_000;
 /** Below this a wait grows from try to try as any other does, whatever less the service asks for. */
 const growsUpTo = 30_000;
 
-/** Not found and not yours are the same answer, and a webhook can outrun the call history: only the third miss counts. */
+/** Not found and not yours are the same answer, and so many spaced misses settle it. */
 const lookAgainForMissing = [5_000, 60_000];
+/** An event can outrun what it tells of, mostly by less than a second: that is no miss yet. */
+const lookAgainForNew = 1_000;
 
 /** Whether a read that does not find its target is the last one that settles it. */
 export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
@@ -27,7 +29,11 @@ export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
 }
 
 /** Decides by what the error advises (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
-export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misses'>, random: () => number): Outcome {
+export function outcomeOf(
+  error: unknown,
+  claim: Pick<Claim, 'attempts' | 'misses' | 'isNew'>,
+  random: () => number,
+): Outcome {
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
   switch (error.advice) {
     case 'credential':
@@ -40,6 +46,9 @@ export function outcomeOf(error: unknown, claim: Pick<Claim, 'attempts' | 'misse
     case 'refused':
       return { kind: 'settle', state: 'refused' };
     case 'not_found': {
+      if (claim.isNew && claim.attempts === 0) {
+        return { kind: 'retry', afterMs: lookAgainForNew, countsAsAttempt: true };
+      }
       const afterMs = lookAgainForMissing[claim.misses];
       return afterMs === undefined
         ? { kind: 'settle', state: 'gone' }

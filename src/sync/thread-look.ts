@@ -39,6 +39,7 @@ export function createThreadLook(
       claimedAt: new Date(begun.fetchedAt),
       attempts: 0,
       misses: 0,
+      isNew: false,
       priority: priorities.live,
       isProbe: false,
     };

@@ -6,7 +6,7 @@ import { outcomeOf } from '../../src/sync/outcome.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
   new ServiceError(code, 'as it says', { operation: 'calls.get', effect: 'none', ...more });
-const first = { attempts: 0, misses: 0 };
+const first = { attempts: 0, misses: 0, isNew: false };
 const half = () => 0.5;
 
 describe('a failed read', () => {
@@ -23,7 +23,7 @@ describe('a failed read', () => {
 
   test('waits longer from try to try, up to five minutes', () => {
     const waits = [0, 1, 2, 3, 4, 5, 50].map((attempts) => {
-      const outcome = outcomeOf(error('server'), { attempts, misses: 0 }, () => 1);
+      const outcome = outcomeOf(error('server'), { ...first, attempts }, () => 1);
       return outcome.kind === 'retry' ? outcome.afterMs : 0;
     });
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -37,7 +37,7 @@ describe('a failed read', () => {
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         fc.nat(9),
         (retryAfterMs, luck, attempts) => {
-          const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts, misses: 0 }, () => luck);
+          const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { ...first, attempts }, () => luck);
           expect(outcome.kind).toBe('retry');
           if (outcome.kind === 'retry') expect(outcome.afterMs).toBeGreaterThanOrEqual(retryAfterMs);
         },
@@ -47,7 +47,7 @@ describe('a failed read', () => {
 
   test.each([0, 1])('that is told to wait %i ms again and again waits longer from try to try', (retryAfterMs) => {
     const waits = [0, 1, 2, 3, 50].map((attempts) => {
-      const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { attempts, misses: 0 }, half);
+      const outcome = outcomeOf(error('rate_limited', { retryAfterMs }), { ...first, attempts }, half);
       return outcome.kind === 'retry' ? outcome.afterMs : 0;
     });
     expect(waits).toEqual([750, 2_250, 7_500, 22_500, 30_000]);
@@ -74,6 +74,13 @@ describe('a failed read', () => {
       kind: 'park',
       missingScope: undefined,
     });
+  });
+
+  test('that does not find what no read ever settled is tried again within a second, as no miss', () => {
+    const outran = outcomeOf(error('not_found'), { ...first, isNew: true }, half);
+    expect(outran).toEqual({ kind: 'retry', afterMs: 1_000, countsAsAttempt: true });
+    const later = outcomeOf(error('not_found'), { ...first, isNew: true, attempts: 1 }, half);
+    expect(later).toEqual({ kind: 'retry', afterMs: 5_000, countsAsAttempt: true, isMiss: true });
   });
 
   test('settles what asking again cannot change', () => {
