@@ -12,6 +12,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { apiKey, createService } from '../../src/service/client.ts';
 import { examine } from '../../src/status/doctor/examine.ts';
 import type { Finding } from '../../src/status/doctor/finding.ts';
+import { isLent } from '../../src/status/doctor/postgres.ts';
 import { examineReceiver } from '../../src/status/doctor/receiver.ts';
 import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
 import { query } from '../../src/warehouse/database.ts';
@@ -125,6 +126,15 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
   expect(faults(findings).filter((each) => each.includes('subscri'))).toEqual([
     'AccountAITranscription has a subscription that is disabled or of another type.',
   ]);
+});
+
+test.each([
+  [{ first: [7, 7, 7], second: [8, 8, 8] }, false],
+  [{ first: [7, 7, 7], second: [7, 7, 7] }, true],
+  [{ first: [7, 8, 7], second: [9, 9, 9] }, true],
+  [{ first: [7, 7, 7], second: [8, 9, 8] }, true],
+])('knows a pooler that lends out sessions by who answers: %j', (answering, lent) => {
+  expect(isLent(answering)).toBe(lent);
 });
 
 test('tells a Postgres that is away, and goes on to the service', async () => {

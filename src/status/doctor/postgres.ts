@@ -6,6 +6,8 @@ import { type Finding, findingsOn, messageOf } from './finding.ts';
 const on = findingsOn('Postgres');
 const oldestVersion = 140_000;
 const mostSkewSeconds = 2;
+/** A pooler that has several servers to lend may lend the same one twice. */
+const turns = 4;
 
 /** What one web and one worker process hold open beside the queues: their own pools, and the inbox's. */
 const ownConnections = { web: 4 + 3, worker: 8 };
@@ -25,6 +27,7 @@ interface Server {
 export async function examinePostgres(db: Database, queueBackend: 'redis' | 'postgres'): Promise<Finding[]> {
   const began = Date.now();
   let server: Server | undefined;
+  let answering: Answering;
   try {
     [server] = await query<Server>(
       db,
@@ -36,6 +39,7 @@ export async function examinePostgres(db: Database, queueBackend: 'redis' | 'pos
          (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`,
       [],
     );
+    answering = await askInTurns(db);
   } catch (error) {
     return [
       on.problem(
@@ -46,7 +50,50 @@ export async function examinePostgres(db: Database, queueBackend: 'redis' | 'pos
   }
   if (!server) return [];
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
-  return [versionOf(server), await schemaOf(db), durabilityOf(server), clockOf(skew), budgetOf(server, queueBackend)];
+  return [
+    versionOf(server),
+    sessionsOf(answering),
+    await schemaOf(db),
+    durabilityOf(server),
+    clockOf(skew),
+    budgetOf(server, queueBackend),
+  ];
+}
+
+/** Which server process answered each of the statements that two connections, open at once, asked in turns. */
+export interface Answering {
+  readonly first: readonly number[];
+  readonly second: readonly number[];
+}
+
+/** Whether a pooler lends server processes out by the transaction: a connection of its own always asks the same one. */
+export function isLent({ first, second }: Answering): boolean {
+  return new Set(first).size > 1 || new Set(second).size > 1 || first.some((pid) => second.includes(pid));
+}
+
+function askInTurns(db: Database): Promise<Answering> {
+  const pidOf = async (connection: Database) => {
+    const [row] = await query<{ pid: number }>(connection, 'select pg_backend_pid() as pid', []);
+    return row?.pid ?? Number.NaN;
+  };
+  return db.connection().execute((one) =>
+    db.connection().execute(async (other) => {
+      const [first, second]: [number[], number[]] = [[], []];
+      for (let turn = 0; turn < turns; turn += 1) {
+        first.push(await pidOf(one));
+        second.push(await pidOf(other));
+      }
+      return { first, second };
+    }),
+  );
+}
+
+function sessionsOf(answering: Answering): Finding {
+  if (!isLent(answering)) return on.ok('Each connection has a session of its own.');
+  return on.problem(
+    'DATABASE_URL leads through a pooler that lends sessions out by the transaction, and what is prepared in one is lost.',
+    'Name Postgres itself, or a pool in session mode, which many hosts offer under another port or name.',
+  );
 }
 
 function versionOf({ number, version, readOnly }: Server): Finding {
