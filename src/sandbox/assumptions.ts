@@ -52,8 +52,8 @@ export const assumptions = {
   /** 4.3: only messages that came in can be unread. Each line is listed, those with nothing unread too; an empty `lines` is 400. */
   unreadCounts: 'inbound',
 
-  /** 4.3: `since` of a line's read mark is taken as that of the counts: what came after it is marked. Shown seconds compare. */
-  since: 'exclusive, in whole seconds',
+  /** 4.3: `since` of a line's read mark is taken as that of the counts: what came after it is marked. A whole second is one that was shown. */
+  since: 'exclusive, a whole second to its end',
 
   /** 4.4: whose a draft is, is not stated, and its key is all there is to it: the account's, and no role is asked for (5.2). */
   draftsBelongTo: 'the account',

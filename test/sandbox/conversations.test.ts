@@ -20,6 +20,18 @@ test('lists the lines with their restrictions', async () => {
   expect(body.data.filter((one: { userIds: number[] }) => one.userIds.length > 0)).toHaveLength(1);
 });
 
+test.each(['application/x-www-form-urlencoded', 'text/plain', 'application/octet-stream', 'application/json'])(
+  'no body may come as %s where none is needed, and a body as JSON alone',
+  async (type) => {
+    const send = async (body: string) => {
+      const url = `${sandbox.url}/api/public/v1/sms/conversations/${line}/${number}/resolve`;
+      const headers = { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': type };
+      return (await fetch(url, { method: 'POST', headers, body })).status;
+    };
+    expect([await send(''), await send('{}')]).toEqual([200, type === 'application/json' ? 200 : 400]);
+  },
+);
+
 test('lists users by last name, first name and id', async () => {
   const { body } = await ask('GET', '/users');
   const names = body.data.map((user: { lastName: string; firstName: string }) => `${user.lastName} ${user.firstName}`);
@@ -83,7 +95,7 @@ test('a group thread is found by its participants in any order and stands apart 
   const group = await sandbox.emit.sms({ line, number: two, participants: [one, two], text: 'us both' });
   expect(group.participants).toEqual([one, two]);
 
-  for (const path of [`${one}?groupParticipants=${two},${one}`, `${two}?groupParticipants=${one}`]) {
+  for (const path of [`${one}?groupParticipants=${two},${one}`, `${two}?groupParticipants=${one},${line}`]) {
     const { body } = await ask('GET', `/sms/conversations/${line}/${path}`);
     expect(body.data.messages).toMatchObject([{ text: 'us both', from: two, groupParticipants: [one, two] }]);
   }

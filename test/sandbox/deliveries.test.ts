@@ -83,6 +83,15 @@ test('an ended call arrives in the captured shape and can be read by then', asyn
   expect((await ask('GET', `/calls/${delivery?.json.callId}`)).status).toBe(200);
 });
 
+test('whoever watches calls in progress hears that a provoked one ended', async () => {
+  await subscribe('AccountRealTimeCalls');
+  const { id } = await sandbox.emit.call({ direction: 'inbound', status: 'answered' });
+  await sandbox.emit.call({ announce: false });
+  const [live, ...more] = await receiver.until(1);
+  expect(live?.json).toMatchObject({ callId: id, status: 'ended', webhookType: 'AccountRealTimeCalls' });
+  expect(more).toEqual([]);
+});
+
 test('outgoing and internal calls use the captured words', async () => {
   await subscribe('AccountEndedCalls');
   await sandbox.emit.call({ direction: 'outbound', status: 'answered', number });

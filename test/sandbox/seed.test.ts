@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { directoryOf, seedStore } from '../../src/sandbox/seed/seed.ts';
+import { createStore, pairKey } from '../../src/sandbox/store/store.ts';
 import { type Ask, caller } from './client/caller.ts';
 
 const startedAt = Date.parse('2026-03-12T17:00:00Z');
@@ -34,6 +36,17 @@ test('holds 400 calls of the last fourteen days, most of them in business hours'
   expect(calls.some((call) => call.transferred > 0)).toBe(true);
   expect(calls.some((call) => call.repeated > 0)).toBe(true);
   expect(calls.some((call) => call.callerType === 'user' && call.calledType === 'user')).toBe(true);
+});
+
+test('whoever a text was not delivered to is blocked', () => {
+  const origin = { seed: 7, calls: 0, threads: 200, startedAt };
+  const store = createStore(() => undefined);
+  seedStore(store, origin, directoryOf(origin));
+  const undelivered = store.messages.values().filter(({ blockReason }) => blockReason !== undefined);
+  expect(undelivered.length).toBeGreaterThan(2);
+  for (const { blockReason: reason, ...pair } of undelivered) {
+    expect(store.blocked.get(pairKey(pair))).toMatchObject({ reason });
+  }
 });
 
 test('every recorded call has its recordings, and transcripts name their leg', async () => {

@@ -24,12 +24,20 @@ export function sortRecipients(to: readonly string[], isOptedOut: (number: strin
   const skipped: Skipped[] = [];
   for (const supplied of to) {
     const number = normalizeNumber(supplied);
-    if (number === null) skipped.push({ to: supplied, reason: 'invalid' });
+    if (number === null || !isDialable(number)) skipped.push({ to: supplied, reason: 'invalid' });
     else if (isOptedOut(number)) skipped.push({ to: supplied, reason: 'opted_out' });
     else if (reached.has(number)) skipped.push({ to: supplied, reason: 'duplicate' });
     else reached.add(number);
   }
   return { reached: [...reached], skipped };
+}
+
+/**
+ * Whether a number is one of a country (E.164): none is shorter than eight digits, and no country code begins with 0. Area
+ * codes in North America begin with 2 to 9, and seven more digits follow.
+ */
+function isDialable(number: string): boolean {
+  return number.startsWith('1') ? /^1[2-9]\d{9}$/.test(number) : /^[2-9]\d{7,14}$/.test(number);
 }
 
 /** How many distinct recipients were asked for: 1 to 20 (2.2). What does not normalize counts as it was supplied. */

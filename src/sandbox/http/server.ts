@@ -51,7 +51,8 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     forceCloseConnections: true,
     // The largest send carries ten attachments of 5 MB in base64.
     bodyLimit: 80 * 1024 * 1024,
-    routerOptions: { maxParamLength: 500 },
+    // What is longer answers before anybody asks for a credential.
+    routerOptions: { maxParamLength: 8_000 },
     frameworkErrors: (error, _request, reply) => answerError(error, reply),
   });
   server.decorateRequest('credential', null);
@@ -96,9 +97,13 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
   return server;
 }
 
-/** Clients may send `Content-Type: application/json` without a body where none is needed. */
+/** Clients may name any content type where no body is needed and they send none. */
 function acceptJson(server: FastifyInstance): void {
-  server.removeContentTypeParser('application/json');
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (body.toString().trim() === '') return done(null, undefined);
+    done(invalidRequest('the body must be application/json'));
+  });
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     const text = body.toString();
     if (text.trim() === '') return done(null, undefined);

@@ -23,9 +23,9 @@ export const messageSchema = z
       .optional()
       .describe('Carrier receipt; absent means not yet reported.'),
     groupParticipants: z.array(z.string()).optional(),
-    scheduled: z.boolean().optional(),
+    scheduled: z.boolean(),
     scheduledAt: z.string().optional(),
-    blocked: z.boolean().optional().describe('Charged, and not delivered.'),
+    blocked: z.boolean().describe('Charged, and not delivered.'),
     blockReason: z.string().optional(),
   })
   .meta({ id: 'Message' });
@@ -52,9 +52,9 @@ export function messageResource(
     sentBy: message.sentBy,
     delivery: delivery && { status: delivery.status, error: delivery.error, at: rfc3339(delivery.at) },
     groupParticipants: participants.length > 0 ? participants : undefined,
-    scheduled: waiting ? true : undefined,
+    scheduled: waiting,
     scheduledAt: message.scheduledAt === undefined ? undefined : rfc3339(message.scheduledAt),
-    blocked: message.blockReason === undefined ? undefined : true,
+    blocked: message.blockReason !== undefined,
     blockReason: message.blockReason,
   };
 }

@@ -33,7 +33,9 @@ export function zoneOffset(milliseconds: number, timeZone: string): number {
   return offset;
 }
 
+/** Whether it is a zone of the IANA: an offset from UTC is none, though it would do. */
 export function isTimeZone(name: string): boolean {
+  if (/^[+-]/.test(name)) return false;
   try {
     formatFor(name);
     return true;

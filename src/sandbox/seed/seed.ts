@@ -24,6 +24,9 @@ export function seedStore(store: Store, origin: Origin, directory: Directory): v
   const firstId = store.messages.nextId();
   for (const message of inventThreads(random, directory, origin.threads, origin.startedAt, firstId)) {
     store.messages.load(message);
+    const { line, number, blockReason: reason, sentAt } = message;
+    // Whoever a text was not delivered to had been blocked before.
+    if (reason !== undefined) store.blocked.load({ line, number, reason, blockedAt: sentAt - 86_400_000 });
   }
 }
 

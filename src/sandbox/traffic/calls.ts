@@ -8,7 +8,7 @@ import { inventedTranscripts, transcriptsOf } from '../resources/artefacts.ts';
 import { uniqueIdOf } from '../resources/calls.ts';
 import { inventCall, outsideNumber, placeCall } from '../seed/calls.ts';
 import type { Customer } from '../seed/customers.ts';
-import { endedCallPayload, transcriptionPayload } from '../webhooks/payloads.ts';
+import { endedCallPayload, liveCallPayload, transcriptionPayload } from '../webhooks/payloads.ts';
 
 /** An ended call to provoke; what is not given is invented. */
 export const callEvent = z.strictObject({
@@ -55,6 +55,7 @@ export type CallWorld = Pick<
 export function provokeCall(world: CallWorld, wishes: CallWishes): CallMade {
   const call = conceiveCall(world, wishes);
   const { recorded } = endCall(world, call, wishes);
+  if (wishes.announce) world.announce('AccountRealTimeCalls', liveCallPayload(call, 'ended'));
   const expected = recorded && wishes.transcriptAfterMs !== null ? inventedTranscripts(call) : [];
   return {
     id: call.id,

@@ -53,6 +53,9 @@ export const savedTexts: readonly Case[] = [
   ...refusals({ operation: 'putDraft', needs: 'write', clauses: ['8/draft-key', '7/400'] }, [
     ['a draft key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) }, body: { message: 'hello' } }],
   ]),
+  ...refusals({ operation: 'putDraft', needs: 'write', clauses: ['8/draft-key', '7/400'] }, [
+    ['a draft without a key is refused', { path: { draftId: '' }, body: { message: 'hello' } }, bare],
+  ]),
   ...refusals({ operation: 'deleteDraft', needs: 'write', clauses: ['8/draft-key', '7/400'] }, [
     ['deleting under a key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) } }],
   ]),

@@ -31,13 +31,25 @@ test('opted out goes before duplicate', () => {
   });
 });
 
-test.each(['', '   ', '12', '1'.repeat(16), '1-800-FLOWERS', 'Ann', '#31#212', '212/5550100', '٢١٢٥٥٥٠١٠٠'])(
-  '%j cannot be dialled, however often it is supplied',
-  (to) => {
-    const invalid = { to, reason: 'invalid' };
-    expect(sortRecipients([to, ann, to], nobody)).toEqual({ reached: [ann], skipped: [invalid, invalid] });
-  },
-);
+test.each([
+  '',
+  '   ',
+  '12',
+  '12345',
+  '911',
+  '0000000000',
+  '1111111111',
+  '0442079460000',
+  '1'.repeat(16),
+  '1-800-FLOWERS',
+  'Ann',
+  '#31#212',
+  '212/5550100',
+  '٢١٢٥٥٥٠١٠٠',
+])('%j cannot be dialled, however often it is supplied', (to) => {
+  const invalid = { to, reason: 'invalid' };
+  expect(sortRecipients([to, ann, to], nobody)).toEqual({ reached: [ann], skipped: [invalid, invalid] });
+});
 
 test('asks about opt-outs with normalized numbers only', () => {
   const asked: string[] = [];
@@ -65,7 +77,7 @@ test.each([
 });
 
 /** A few numbers, so that they meet again; each with what it is known to be, and as somebody wrote it. */
-const numbers = ['12125550100', '12125550101', '442079460000', '911', '2125550100'];
+const numbers = ['12125550100', '12125550101', '442079460000', '97235551234', '2125550100'];
 const entry = fc.oneof(
   {
     weight: 5,

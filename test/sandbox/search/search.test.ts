@@ -23,6 +23,7 @@ async function search(body: object): Promise<{ total: number; limit: number; off
 test('gives all calls newest first, and a cap of 500 as the applied limit', async () => {
   const found = await search({ limit: 9_999 });
   expect(found).toMatchObject({ total: 300, limit: 500, offset: 0 });
+  expect(await search({ limit: 1e20 })).toMatchObject({ limit: 500 });
   const starts = found.calls.map((call) => call.startTime);
   expect(starts).toEqual(starts.toSorted().toReversed());
 });
@@ -59,6 +60,7 @@ test.each([
   [{ start: 1.5, end: 2 }, 'start'],
   [{ start: 0, end: 367 * 86_400 }, '366 days'],
   [{ start: 1, end: 2, timeZone: 'Mars/Olympus' }, 'timeZone'],
+  [{ start: 1, end: 2, timeZone: '+05:00' }, 'timeZone'],
   [{ start: 1, end: 2, limit: 0 }, 'limit'],
   [{ start: 1, end: 2, offset: -1 }, 'offset'],
   [{ start: 1, end: 2, direction: 'internal' }, 'direction must be'],

@@ -86,11 +86,12 @@ test('lines narrows to the named ones, once each and in their order, and total i
 test.each([
   ['2026-05-04T12:00:09Z', 3],
   ['2026-05-04T12:00:10Z', 2],
+  ['2026-05-04T12:00:10.100Z', 3],
   ['2026-05-04T12:00:10.900Z', 2],
   ['2026-05-04T08:00:10-04:00', 2],
   ['2026-05-04T12:00:20Z', 1],
   ['2026-05-04T12:00:30Z', 0],
-])('since %s counts %i messages: those after it, in whole seconds', async (since, expected) => {
+])('since %s counts %i messages: those after it, and a whole second is over at its end', async (since, expected) => {
   for (const at of ['10.400', '20.000', '30.999']) await arrive(line, one, `2026-05-04T12:00:${at}Z`);
   for (const token of [undefined, cast.other.token]) {
     expect(await total(`?since=${encodeURIComponent(since)}`, token)).toBe(expected);

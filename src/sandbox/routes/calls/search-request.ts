@@ -42,7 +42,8 @@ export const searchRequest = z
     end: z.int(),
     timeZone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),
     limit: z
-      .int()
+      .number()
+      .refine(Number.isInteger, 'must be an integer')
       .min(1)
       .default(searchLimit.default)
       .transform((limit) => Math.min(limit, searchLimit.max)),

@@ -10,6 +10,7 @@ const longestId = 128;
 const draftPath = z.object({
   draftId: z
     .string()
+    .min(1)
     .refine((id) => [...id].length <= longestId, `must have at most ${longestId} characters`)
     .describe(`Chosen by the client, at most ${longestId} characters.`),
 });

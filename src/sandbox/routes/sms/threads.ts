@@ -83,6 +83,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
       requireLine(store, request, line);
       const others = groupParticipants.split(',').filter((part) => part.trim() !== '');
       const parties = new Set([number, ...others.map((part) => requireNumber(part, 'groupParticipants'))]);
+      parties.delete(line);
 
       const all = messages.thread(line, [...parties]);
       const end = Math.max(0, all.length - offset);

@@ -11,7 +11,7 @@ import { requireNumber } from '../../phone-number.ts';
 
 const since = instant
   .optional()
-  .transform((text) => (text === undefined ? undefined : endOfSecond(Date.parse(text))))
+  .transform((text) => (text === undefined ? undefined : endOfShown(Date.parse(text))))
   .describe('RFC 3339; only messages after it. Without it, all.');
 
 const unreadQuery = z.object({
@@ -85,7 +85,7 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
   );
 }
 
-/** Times are shown in whole seconds: what is shown with the same time as a moment is not after it. */
-function endOfSecond(moment: number): number {
-  return Math.floor(moment / 1000) * 1000 + 999;
+/** Times are shown in whole seconds: what is shown with the same time as a moment of such a kind is not after it. */
+function endOfShown(moment: number): number {
+  return moment % 1000 === 0 ? moment + 999 : moment;
 }
