@@ -7,15 +7,11 @@ from (
    where m.direction = 'in' and reporting.opt_word(m.body) is not null and m.deleted_at is null
    order by m.line, m.number, m.sent_at desc nulls last, m.message_id desc)
   union all
-  select s.line, o.number, true, o.opted_out_at, 'service_skip'
-  from ops.opt_outs o
-    join lateral (
-      select distinct line from ops.sends where number = o.number and state = 'SKIPPED' and reason ~ '\mopted_out\M'
-    ) s on true
+  select line, number, true, opted_out_at, 'service_skip' from ops.opt_outs where line <> ''
 ) said
 order by line, number, decided_at desc nulls last, is_opted_out desc;
 
-comment on view reporting.sms_opt_status is 'Numbers that opted out or in, per line, by the last that is known: a word such as STOP or START as a whole text, or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody on any line who opted out on one.';
+comment on view reporting.sms_opt_status is 'Numbers that opted out or in, per line, by the last that is known: a word such as STOP or START as a whole text, or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
 comment on column reporting.sms_opt_status.line is 'The account''s line.';
 comment on column reporting.sms_opt_status.number is 'The other party.';
 comment on column reporting.sms_opt_status.is_opted_out is 'Whether the last that is known was to stop.';

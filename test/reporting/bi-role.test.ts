@@ -103,7 +103,7 @@ beforeAll(async () => {
       reserved_at: at,
     },
   );
-  await insert('ops.opt_outs', { number: '15551000002' });
+  await insert('ops.opt_outs', { line: '15559990000', number: '15551000002' });
   await insert('ops.attribution_parking', { kind: 'queue', parked_until: at, reason: secret });
   await facts.drain();
   await drainOutcomes(facts.db);

@@ -126,7 +126,7 @@ test('in another time zone the texts move to its days, and the evaluations stay 
 
 test('what was skipped as opted out stands beside the words, the last of both deciding', async () => {
   await send('skipped', '2026-06-10T12:00:00Z', 15, { state: 'SKIPPED', reason: 'opted_out', settled_micros: null });
-  await query(`insert into ops.opt_outs values ($1, '2026-06-10T12:00:00Z')`, numberOf(15));
+  await query(`insert into ops.opt_outs values ($1, '2026-06-10T12:00:00Z', $2)`, numberOf(15), line);
   await thread(53, [['2026-07-01T12:05:00Z', 'in', { body: ' stop ' }]]);
   await thread(55, [['2026-07-01T12:06:00Z', 'in', { body: 'STOP' }]]);
   await insert('warehouse.sms_messages', {

@@ -34,9 +34,14 @@ export interface Facts {
   readonly isBlocked: boolean;
   /** An answer to a call of ours said so once; only the service knows whether it still holds. */
   readonly wasBlocked: boolean;
-  /** Short texts of the number, in all threads of the account: an opt-out counts for all of them. */
-  readonly saidTexts: readonly Said[];
-  readonly skippedAt: Date | null;
+  /** Short texts of the number, in all threads of the account: an opt-out counts beyond its line. */
+  readonly saidTexts: readonly (Said & OnLine)[];
+  /** When the service last said of a line that the number had opted out of it. */
+  readonly skips: readonly (OnLine & Pick<Said, 'at'>)[];
+}
+
+interface OnLine {
+  readonly line: string;
 }
 
 export interface Said {
@@ -75,15 +80,17 @@ export async function readFacts(tx: Transaction, subject: FactsSubject, moment?:
     earlierInbound: row.earlierInbound.map(dated),
     ownSends: row.ownSends.map(dated),
     saidTexts: row.saidTexts.map(dated),
+    skips: row.skips.map(dated),
   };
 }
 
 type Raw<T> = Omit<T, 'at'> & { readonly at: string };
-interface FactsRow extends Omit<Facts, 'saidTexts' | 'trigger' | 'earlierInbound' | 'ownSends'> {
+interface FactsRow extends Omit<Facts, 'saidTexts' | 'skips' | 'trigger' | 'earlierInbound' | 'ownSends'> {
   readonly trigger: Raw<NonNullable<Facts['trigger']>> | null;
   readonly earlierInbound: readonly Raw<Said>[];
   readonly ownSends: readonly Raw<Said>[];
-  readonly saidTexts: readonly Raw<Said>[];
+  readonly saidTexts: readonly Raw<Facts['saidTexts'][number]>[];
+  readonly skips: readonly Raw<Facts['skips'][number]>[];
 }
 
 /** Longer texts are no opt-outs. */
@@ -119,10 +126,10 @@ const text = `
     where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
     order by t.at desc limit 50
   ), said as (
-    (select body as text, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages
+    (select body as text, line, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages
      where number = $2 and direction = 'in' and length(body) <= ${longestOptOut} order by sent_at desc nulls last limit 500)
     union all
-    (select body, coalesce(sent_at, first_seen_at) from warehouse.sms_messages
+    (select body, line, coalesce(sent_at, first_seen_at) from warehouse.sms_messages
      where from_number = $2 and direction = 'in' and group_participants is not null and length(body) <= ${longestOptOut}
      order by sent_at desc nulls last limit 500)
   )
@@ -150,5 +157,6 @@ const text = `
     exists (select from warehouse.blocked_senders
       where line = $1 and number = $2 and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
     (select coalesce(jsonb_agg(said), '[]') from said where $6::timestamptz is null or said.at <= moment.now) as "saidTexts",
-    (select opted_out_at from ops.opt_outs where number = $2 and opted_out_at <= moment.now) as "skippedAt"
+    (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', opted_out_at)), '[]')
+      from ops.opt_outs where number = $2 and opted_out_at <= moment.now) as "skips"
   from ops.send_control k, moment`;

@@ -40,7 +40,7 @@ function refusal(send: Judged, facts: Facts): string | undefined {
   if (number === line || facts.isOwnNumber) return 'own_number';
   if (facts.isErased) return 'erased';
   if (facts.isGroup) return 'group';
-  if (hasOptedOut(facts.saidTexts, facts.skippedAt ?? undefined)) return 'opted_out';
+  if (hasOptedOut(line, facts.saidTexts, facts.skips)) return 'opted_out';
   if (facts.isBlocked) return 'blocked';
   if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
   if (facts.hasNewerInbound) return 'newer_inbound';

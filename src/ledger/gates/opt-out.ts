@@ -167,18 +167,34 @@ function phrases(list: string): ReadonlySet<string> {
   );
 }
 
-/** The last thing that somebody said about being texted. Texts in any order. */
+interface OnLine {
+  /** Empty where it is not known, which counts as each of them. */
+  readonly line: string;
+  readonly at: Date;
+}
+
+/**
+ * Whether somebody may not be texted from a line: the last thing that they said there decides, and where they said nothing,
+ * whether they are out of any other. `skips` are what the service said of them. All in any order.
+ */
 export function hasOptedOut(
-  texts: readonly { readonly text: string; readonly at: Date }[],
-  skippedAt: Date | undefined,
+  line: string,
+  texts: readonly (OnLine & { readonly text: string })[],
+  skips: readonly OnLine[],
 ): boolean {
-  let last = skippedAt === undefined ? undefined : { at: skippedAt.getTime(), isOut: true };
-  for (const { text, at } of texts) {
-    const change = optOutChange(text);
-    // Of two at the same second, the one that takes out counts.
-    if (change === undefined || (last && (at.getTime() < last.at || (at.getTime() === last.at && change === 'in'))))
-      continue;
-    last = { at: at.getTime(), isOut: change === 'out' };
-  }
-  return last?.isOut === true;
+  const changes = [
+    ...texts.flatMap(({ text, ...said }) => {
+      const change = optOutChange(text);
+      return change === undefined ? [] : [{ ...said, isOut: change === 'out' }];
+    }),
+    ...skips.map((skip) => ({ ...skip, isOut: true })),
+  ];
+  const isOutOf = (one: string) => lastOf(changes.filter((each) => each.line === one || each.line === ''));
+  return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
+}
+
+/** What the last change says; of two at the same second, the one that takes out counts. */
+function lastOf(changes: readonly { readonly at: Date; readonly isOut: boolean }[]): boolean | undefined {
+  const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.isOut) - Number(b.isOut));
+  return ordered.at(-1)?.isOut;
 }

@@ -6,7 +6,7 @@ import { holdControl, noteUnitPrice, pauseOnUnknowns, readControl } from '../con
 import { readFacts } from '../gates/facts.ts';
 import { judge, type Verdict } from '../gates/gates.ts';
 import type { Ledger } from '../ledger.ts';
-import { findSend, lockSend, type Send } from '../send.ts';
+import { findSend, lockSend, type Send, type SendPlan } from '../send.ts';
 import { takeStep } from '../transitions.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
 import { type Reserved, refuse } from './preparation.ts';
@@ -162,7 +162,7 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
     case 'skipped':
       if (!(await takeStep(tx, { ...step, to: 'SKIPPED', reason: outcome.reason, set: free }))) return 'lost';
       await release(tx, send);
-      if (outcome.hasOptedOut) await rememberOptOut(tx, send.number);
+      if (outcome.hasOptedOut) await rememberOptOut(tx, send);
       return 'skipped';
     case 'rejected':
       if (!(await takeStep(tx, { ...step, to: 'REJECTED', reason: outcome.reason, set: free }))) return 'lost';
@@ -211,10 +211,11 @@ export function takeBack(ledger: Ledger, { sendId, fence }: Reserved, reason: st
   });
 }
 
-async function rememberOptOut(tx: Transaction, number: string): Promise<void> {
+async function rememberOptOut(tx: Transaction, { line, number }: Pick<SendPlan, 'line' | 'number'>): Promise<void> {
   await query(
     tx,
-    `insert into ops.opt_outs (number) values ($1) on conflict (number) do update set opted_out_at = now()`,
-    [number],
+    `insert into ops.opt_outs (line, number) values ($1, $2)
+     on conflict (number, line) do update set opted_out_at = now()`,
+    [line, number],
   );
 }

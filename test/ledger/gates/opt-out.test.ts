@@ -3,6 +3,7 @@ import { hasOptedOut, optOutChange } from '../../../src/ledger/gates/opt-out.ts'
 import { lookAlikes } from './look-alikes.ts';
 import { optOuts } from './phrasings.ts';
 
+const [ours, another] = ['15550000001', '15550000002'];
 const listed = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
 
 test('more than three hundred phrasings are tried', () => {
@@ -72,9 +73,45 @@ describe('the last word counts', () => {
       isOut: false,
     },
   ] as const)('$name', ({ texts, skipped, isOut }) => {
-    const said = texts.map(([text, minute]) => ({ text, at: at(minute) }));
-    const skippedAt = skipped === undefined ? undefined : at(skipped);
-    expect(hasOptedOut(said, skippedAt)).toBe(isOut);
-    expect(hasOptedOut(said.toReversed(), skippedAt)).toBe(isOut);
+    const said = texts.map(([text, minute]) => ({ line: ours, text, at: at(minute) }));
+    const skips = skipped === undefined ? [] : [{ line: ours, at: at(skipped) }];
+    expect(hasOptedOut(ours, said, skips)).toBe(isOut);
+    expect(hasOptedOut(ours, said.toReversed(), skips)).toBe(isOut);
+    expect(hasOptedOut(another, said, skips), 'from a line where nothing was said').toBe(isOut);
+  });
+
+  test.each([
+    { name: 'a STOP there', said: [['STOP', ours, 1]], out: [true, true, true] },
+    {
+      name: 'a STOP there and a START elsewhere',
+      said: [
+        ['STOP', ours, 1],
+        ['START', another, 2],
+      ],
+      out: [true, false, true],
+    },
+    {
+      name: 'a STOP and a START there, and a STOP elsewhere in between',
+      said: [
+        ['STOP', ours, 1],
+        ['STOP', another, 2],
+        ['START', ours, 3],
+      ],
+      out: [false, true, true],
+    },
+    {
+      name: 'a skip of which the line is not known, and a START there',
+      said: [
+        ['skip', '', 1],
+        ['START', ours, 2],
+      ],
+      out: [false, true, true],
+    },
+  ] as const)('$name: each line for itself', ({ said, out }) => {
+    const each = said.map(([text, line, minute]) => ({ text, line, at: at(minute) }));
+    const texts = each.filter(({ text }) => text !== 'skip');
+    const skips = each.filter(({ text }) => text === 'skip');
+    const lines = [ours, another, '15550000003'];
+    expect(lines.map((line) => hasOptedOut(line, texts, skips))).toEqual(out);
   });
 });
