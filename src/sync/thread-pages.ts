@@ -79,7 +79,9 @@ async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRe
   let before: readonly Message[] = [];
   let isWhole = true;
   for (let count = 0; count < mostPages; count += 1) {
-    const { messages, isComplete } = await readPage(pages, source, offset, before);
+    const page = await readPage(pages, source, offset, before);
+    if (!page) return undefined;
+    const { messages, isComplete } = page;
     isWhole &&= isComplete;
     const isBehind = count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
     if (!isBehind) return undefined;
@@ -129,7 +131,9 @@ async function readOnce(
   let longest = 0;
   let repeated = 0;
   for (let count = 0; count < mostPages; count += 1) {
-    const { messages, isComplete } = await readPage(pages, source, offset, before);
+    const page = await readPage(pages, source, offset, before);
+    if (!page) return 'shifted';
+    const { messages, isComplete } = page;
     isWhole &&= isComplete;
     const fresh = messages.filter(({ id }) => !listed.has(id));
     for (const message of messages) listed.set(message.id, message);
@@ -194,7 +198,7 @@ async function cameInFront(
   listed: Map<Message['id'], Message>,
   { count, isInOrder }: { readonly count: number; readonly isInOrder: boolean },
 ): Promise<boolean> {
-  const { messages } = await readPage(pages, source, 0, []);
+  const { messages = [] } = (await readPage(pages, source, 0, [])) ?? {};
   const latest = newest([...listed.values()]);
   const fresh = messages.filter(({ id }) => !listed.has(id));
   // Moments are whole seconds, as a rule, so a text can share that of the one before it.
@@ -211,8 +215,9 @@ function overlap(messages: readonly Message[], before: readonly Message[]): bool
 }
 
 /**
- * Asks for less when the limit is refused, and remembers what was taken; when nothing is, the limit was not the fault. One
- * message has no other to overlap with: what follows it may lie beyond the end, and be refused for that.
+ * Asks for less when the limit is refused, and remembers what was taken; when nothing is, the limit was not the fault. Only
+ * the first page speaks for the thread: a later one that is refused or not found, which is undefined, lies beyond the end
+ * of a list that became shorter. One message has no other to overlap with, so that what follows it is the end.
  */
 async function readPage(pages: ThreadPages, source: PageSource, offset: number, before: readonly Message[]) {
   const from = pages.limit;
@@ -225,7 +230,9 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const isRefused = error.code === 'invalid_request';
-      if (before.length === 1 && (isRefused || error.code === 'not_found')) return { messages: [], isComplete: true };
+      if (offset > 0 && (isRefused || error.code === 'not_found')) {
+        return before.length === 1 ? { messages: [], isComplete: true } : undefined;
+      }
       if (!isRefused || limit === undefined) throw error;
     }
   }

@@ -14,8 +14,8 @@ export interface ThreadHabits {
   /** Pages are cut to so many messages, whatever is asked for. */
   readonly cut?: number;
   readonly heedsOffset?: boolean;
-  /** An offset at which nothing stands is refused with 400. */
-  readonly refusesBeyond?: boolean;
+  /** An offset at which nothing stands is answered with this. */
+  readonly beyond?: Reply;
   readonly beside?: Readonly<Record<string, unknown>>;
   /** What happens to the thread after a page was shown. */
   readonly afterPage?: (page: number) => void;
@@ -43,8 +43,7 @@ export function threadService(
     const limit = Number(query.get('limit') ?? Math.min(50, largest));
     if (limit > largest) return { error: 'invalid_request', status: 400 };
     const offset = heedsOffset ? Number(query.get('offset') ?? 0) : 0;
-    if (habits.refusesBeyond && offset > 0 && offset >= thread().length)
-      return { error: 'invalid_request', status: 400 };
+    if (habits.beyond && offset > 0 && offset >= thread().length) return habits.beyond;
     const ordered = order === 'oldest first' ? [...thread()] : thread().toReversed();
     if (order === 'another each time') ordered.sort(() => Math.random() - 0.5);
     const shown = ordered.slice(offset, offset + Math.min(limit, habits.cut ?? limit));

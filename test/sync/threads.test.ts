@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
-import { notFound } from '../world/service.ts';
+import { notFound, type Reply } from '../world/service.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { threadsIn } from './thread-desk.ts';
 import { message, messages, type ShownMessage, threadService } from './thread-service.ts';
@@ -10,6 +10,7 @@ const { line, withThread, mirrored } = threadsIn(database);
 
 afterAll(() => database[Symbol.asyncDispose]());
 
+const refused: Reply = { error: 'invalid_request', status: 400 };
 const ids = (list: readonly ShownMessage[]) => list.map(({ id }) => id);
 
 /** So that a page that is not the last is known from one that is. */
@@ -191,11 +192,36 @@ test('a list in another order each time is never taken for whole, deletes nothin
 
 test('an offset beyond the end may be refused', async () => {
   for (const count of [1, 2, 130]) {
-    const { desk, key, thread } = await withThread(messages(count), { refusesBeyond: true });
+    const { desk, key, thread } = await withThread(messages(count), { beyond: refused });
     expect(await desk.read('thread', key)).toBe('mirrored');
     expect(await mirrored(key)).toEqual(ids(thread.messages));
     expect(desk.service.asked.length).toBeLessThan(5);
   }
+});
+
+describe.each([
+  ['refused', refused],
+  ['not found', notFound],
+])('a page beyond the end of a list that became shorter, %s', (_, beyond) => {
+  test.each(['newest first', 'oldest first'] as const)('says nothing of the thread, %s', async (order) => {
+    const { desk, key, thread } = await withThread(messages(71), { order, limit: 25, beyond });
+    expect(await desk.read('thread', key)).toBe('mirrored');
+    for (const left of [messages(21, 51), [], messages(1, 200)]) {
+      thread.messages = [...left, ...messages(1, 300 + left.length)];
+      expect(await desk.read('thread', key)).toBe('mirrored');
+      expect(await mirrored(key)).toEqual(ids(thread.messages));
+    }
+  });
+
+  test('begins the read again while it is under way', async () => {
+    const { desk, key, thread, behave } = await withThread(messages(70));
+    const afterPage = (page: number) => {
+      if (page === 1) thread.messages = messages(10, 61);
+    };
+    behave({ limit: 25, beyond, afterPage });
+    expect(await desk.read('thread', key)).toBe('mirrored');
+    expect(await mirrored(key)).toEqual(ids(thread.messages));
+  });
 });
 
 describe('an offset that is not heeded', () => {
