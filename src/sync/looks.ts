@@ -6,6 +6,9 @@
 /** Seconds after the end of a call at which late artefacts are looked for again. */
 export const defaultLooks: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
+/** Seconds after an event at which what it told of is looked for again: an event can outrun what it tells of. */
+export const looksAfterEvent: readonly number[] = [1, 3, 10, 60, 300];
+
 /** Seconds from now to the next look, or undefined when the last one is over. Looks missed in a downtime count as one. */
 export function nextLook(looks: readonly number[], endedAt: Date, now: Date): number | undefined {
   const elapsed = (now.getTime() - endedAt.getTime()) / 1000;

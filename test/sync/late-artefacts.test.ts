@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
 import { callDesk, whole } from './call-desk.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from './call-service.ts';
+import { tellerIn } from './teller.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -166,4 +167,66 @@ test('a transcript without a word or a summary is pending while looks remain', a
   later = 121;
   await desk.read('transcripts', id);
   expect(await states(id)).toMatchObject({ transcripts: 'complete' });
+});
+
+describe('an event that outran the end of its call', () => {
+  const tell = tellerIn(database);
+  const lasting = { endTime: undefined, durationSeconds: 0, talkTimeSeconds: 0, recorded: false };
+  const owedIn = (id: string) =>
+    database.value(
+      `select extract(epoch from due_at - now())::float8 from ops.sync_targets
+       where kind = 'call' and key = $1 and dirty_version > clean_version`,
+      id,
+    );
+
+  test('has the call looked for soon, however long it lasted, until the end shows', async () => {
+    const { id, desk, shows } = await withCall((own) => ({ ...whole(own), call: { data: shownCall(own, lasting) } }), {
+      secondsAgo: 9_000,
+    });
+    await tell('AccountEndedCalls', { kind: 'call', key: id });
+    await desk.turn('call', id);
+    expect(await owedIn(id)).toBeLessThanOrEqual(1);
+    shows({ call: { data: shownCall(id) } });
+    await desk.pass({ kind: 'call', key: id });
+    await desk.turn('call', id);
+    await desk.turn('recordings', id);
+    expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
+    expect(await owedIn(id)).toBeUndefined();
+  });
+
+  test('is told from one of a call that lasts', async () => {
+    const { id, desk } = await withCall((own) => ({ call: { data: shownCall(own, lasting) } }), { secondsAgo: 9_000 });
+    await tell('AccountRealTimeCalls', { kind: 'call', key: id });
+    await desk.turn('call', id);
+    expect(await owedIn(id)).toBeUndefined();
+  });
+
+  test('has a call that never shows an end looked for some minutes, and its recordings as from what it lasted', async () => {
+    const looks = [60, 120, 300, 900, 3_600, 21_600, 86_400];
+    const { id, desk } = await withCall(
+      (own) => ({ call: { data: shownCall(own, { endTime: undefined, durationSeconds: 4_200 }) } }),
+      { secondsAgo: 4_200, looks },
+    );
+    await tell('AccountEndedCalls', { kind: 'call', key: id });
+    await database.query(`update ops.deliveries set received_at = now() - interval '301 seconds'`);
+    await desk.turn('call', id);
+    expect(await owedIn(id)).toBeGreaterThan(1_000);
+    await desk.turn('recordings', id);
+    const next = `select extract(epoch from due_at - now())::float8 from ops.sync_targets where kind = 'recordings' and key = $1`;
+    expect(await database.value(next, id)).toBeLessThanOrEqual(60);
+  });
+});
+
+test('a second recording of a call that lists no legs is found', async () => {
+  later = 0;
+  const { id, desk, readOnce, shows } = await withCall(
+    (own) => ({ ...whole(own), call: { data: shownCall(own, { legs: [] }) } }),
+    movable,
+  );
+  await readOnce();
+  shows({ recordings: { data: [shownRecording(id), shownRecording(`${id}1`)] } });
+  later = 61;
+  await desk.pass({ kind: 'recordings', key: id });
+  await desk.turn('recordings', id);
+  expect(await states(id)).toMatchObject({ recording_count: 2 });
 });

@@ -1,8 +1,10 @@
 import type { Bump } from '../../inbox/bumps.ts';
+import { priorities } from '../../inbox/target.ts';
 import { ServiceError } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import type { CallLister } from '../coverage/listing.ts';
+import { untilEndShows } from '../ended-calls.ts';
 import { provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
 import { nextLook, soonest } from '../looks.ts';
 import { isLastMiss } from '../outcome.ts';
@@ -23,6 +25,8 @@ export function createCallReader(lister: CallLister): TargetReader {
     const call = answer.data;
     const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
     const { lacking } = answer;
+    const isAwaited = call.endTime === undefined && claim.priority === priorities.live;
+    const untilEnd = isAwaited ? await untilEndShows(room.db, claim.key, room.now()) : undefined;
     return (held) => {
       const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
       return {
@@ -30,6 +34,7 @@ export function createCallReader(lister: CallLister): TargetReader {
         followUps: artefactsOf(call, held, claim.key, room.now()),
         lookAgainSeconds: soonest([
           lookAgain(call, startedAt, room.looks, room.now()),
+          untilEnd,
           room.doubts.lookAgainAt({ operation: 'calls.get', key: claim.key, lacking, since }),
         ]),
       };

@@ -8,7 +8,7 @@ export interface HeldCall {
   readonly isDeleted: boolean;
   /** The start, else the second in the call id. */
   readonly startedAt: Date;
-  /** The end, else the start, else the second in the call id. */
+  /** The end, else what the duration makes it, else the start, else the second in the call id. */
   readonly endedAt: Date;
   readonly firstSeenAt: Date;
   readonly transferredCount: number | null;
@@ -22,14 +22,14 @@ export interface HeldCall {
 
 /**
  * How many recordings a call may come to have: one a leg, and one a party that it was transferred to. Two where nothing
- * tells.
+ * tells; a list without legs does not.
  */
 export function recordingsToExpect({
   legCount,
   transferredCount,
 }: Pick<HeldCall, 'legCount' | 'transferredCount'>): number {
-  if (legCount === null && transferredCount === null) return 2;
-  return Math.max(legCount ?? 1, 1 + (transferredCount ?? 0));
+  const parties = 1 + (transferredCount ?? 0);
+  return legCount === null && transferredCount !== null ? parties : Math.max(legCount || 2, parties);
 }
 
 /** Looks calls up by their ids; those that are not held are left out. */
@@ -38,7 +38,7 @@ export async function heldCalls(db: Database, callIds: readonly string[]): Promi
     db,
     `select call_id as "callId", is_recorded as "isRecorded",
        status is not distinct from 'missed' as "isMissed", deleted_at is not null as "isDeleted",
-       coalesce(ended_at, started_at, to_timestamp(call_epoch)) as "endedAt",
+       coalesce(ended_at, coalesce(started_at, to_timestamp(call_epoch)) + coalesce(duration_seconds, 0) * interval '1 second') as "endedAt",
        coalesce(started_at, to_timestamp(call_epoch)) as "startedAt", first_seen_at as "firstSeenAt",
        transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",

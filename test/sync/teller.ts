@@ -1,0 +1,12 @@
+import type { EventType } from '../../src/event-types.ts';
+import { createInbox, type DueTarget } from '../../src/inbox/deliveries.ts';
+import type { TestDatabase } from '../world/database.ts';
+
+/** Tells of targets as a delivery does that was accepted. */
+export function tellerIn(database: TestDatabase) {
+  const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);
+  return async (eventType: EventType, ...targets: DueTarget[]): Promise<void> => {
+    const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
+    await inbox.accept({ ...rest, eventType, body: '{}', targets });
+  };
+}
