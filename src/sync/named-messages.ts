@@ -1,15 +1,16 @@
+import type { Message } from '../service/entities/message.ts';
 import { type Database, hotQuery } from '../warehouse/database.ts';
 import { type Thread, threadOf } from '../warehouse/entities/texts/conversations.ts';
-import { nextLook, soonest } from './looks.ts';
+import { looksAfterEvent, nextLook, soonest } from './looks.ts';
 
 /*
- * An event names its message, as a rule. It can outrun the thread that it tells of: a read that does not bring the message
- * is known to have come too early. And it can tell of a message far back, whose receipt came late: the thread is read
- * down to it.
+ * An event names its message, as a rule. It can outrun the thread that it tells of: a read that does not bring the message,
+ * or not the receipt of one that is held, is known to have come too early. And it can tell of a message far back, whose
+ * receipt came late: the thread is read down to it.
  */
 
-/** Seconds after an event at which its message is looked for again. */
-const looks: readonly number[] = [1, 3, 10, 60, 300];
+/** Seconds after an event at which a receipt is looked for again: fewer times, for some services never show any. */
+const looksForReceipt = looksAfterEvent.slice(1, -1);
 
 /** Only so many of the newest deliveries are looked through: in a rush of events, the next one brings the message. */
 const mostDeliveries = 500;
@@ -27,13 +28,17 @@ export interface NamedMessages {
 
 /** Those of one thread, as they were before a read. */
 export interface NamedInThread {
-  /** What the read is to list, wherever it stands; each is looked for so deep once. */
+  /** What the read is to list, wherever it stands; each is looked for so deep once, and as often as its receipt is. */
   readonly wanted: ReadonlySet<string>;
+  /** Whether a message that is looked for the first time is neither listed nor held. */
+  isMissed(listed: readonly Listed[]): boolean;
   /** Seconds from now until the thread is worth another look; undefined when all were listed, are held, or are given up. */
-  lookAgain(listed: readonly (number | string)[], now: Date): number | undefined;
+  lookAgain(listed: readonly Listed[], now: Date): number | undefined;
 }
 
-const none: NamedInThread = { wanted: new Set(), lookAgain: () => undefined };
+type Listed = Pick<Message, 'id' | 'delivery'>;
+
+const none: NamedInThread = { wanted: new Set(), isMissed: () => false, lookAgain: () => undefined };
 
 export function createNamedMessages(): NamedMessages {
   let found = 0;
@@ -45,17 +50,26 @@ export function createNamedMessages(): NamedMessages {
       if (found === 0 && strange > mostStrange) return none;
       const unread = await namedLately(db, key);
       if (unread.length === 0) return none;
-      const notSought = unread.filter(({ id }) => !sought.has(`${key} ${id}`));
+      const notSought = unread.filter(({ id, awaitsReceipt }) => awaitsReceipt || !sought.has(`${key} ${id}`));
       if (sought.size > mostSought) sought.clear();
       for (const { id } of notSought) sought.add(`${key} ${id}`);
+      const missingFrom = (listed: readonly Listed[]) => {
+        const listedIds = new Set(listed.map((each) => String(each.id)));
+        return unread.filter(({ id, isHeld }) => !isHeld && !listedIds.has(id));
+      };
       return {
         wanted: new Set(notSought.map(({ id }) => id)),
+        isMissed: (listed) => missingFrom(listed).some((missing) => notSought.includes(missing)),
         lookAgain(listed, now) {
-          const listedIds = new Set(listed.map(String));
-          const missing = unread.filter(({ id, isHeld }) => !isHeld && !listedIds.has(id));
+          const missing = missingFrom(listed);
           found += unread.length - missing.length;
           strange += missing.length;
-          return soonest(missing.map(({ receivedAt }) => nextLook(looks, receivedAt, now)));
+          const receipts = new Set(listed.flatMap(({ id, delivery }) => (delivery ? [String(id)] : [])));
+          const unreceipted = unread.filter(({ id, awaitsReceipt }) => awaitsReceipt && !receipts.has(id));
+          return soonest([
+            ...missing.map(({ receivedAt }) => nextLook(looksAfterEvent, receivedAt, now)),
+            ...unreceipted.map(({ receivedAt }) => nextLook(looksForReceipt, receivedAt, now)),
+          ]);
         },
       };
     },
@@ -67,12 +81,17 @@ interface Named {
   /** When the last event named it. */
   readonly receivedAt: Date;
   readonly isHeld: boolean;
+  /** It went out before the event, and no receipt of it is held. */
+  readonly awaitsReceipt: boolean;
 }
 
 /** An event that follows so soon, in seconds, upon the message that it names told of its coming: the read that brought it knew. */
 const soon = 10;
 
-/** The messages of a thread that the newest deliveries name, but for those that were read since, or came just then. */
+/**
+ * The messages of a thread that the newest deliveries name, but for those that came just then, and those that were read
+ * since and await nothing.
+ */
 async function namedLately(db: Database, key: string): Promise<readonly Named[]> {
   const { line, number, participants }: Thread = threadOf(key);
   return hotQuery<Named>(
@@ -83,12 +102,14 @@ async function namedLately(db: Database, key: string): Promise<readonly Named[]>
        where received_at > now() - $3 * interval '1 second' and starts_with(name, $1 || ' ')
        group by 1
      )
-     select n.message_id::text as id, n.received_at as "receivedAt", m.message_id is not null as "isHeld"
+     select n.message_id::text as id, n.received_at as "receivedAt", m.message_id is not null as "isHeld",
+       coalesce(m.direction = 'out' and m.delivery_status is null, false) as "awaitsReceipt"
      from named n
      left join warehouse.sms_conversations c on c.line = $4 and c.number = $5 and c.participants_key = $6
      left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = n.message_id
      where m.message_id is null
-       or (m.fetched_at < n.received_at and m.first_seen_at < n.received_at - interval '${soon} seconds')`,
-    [key, mostDeliveries, looks.at(-1), line, number, participants.join(',')],
+       or ((m.fetched_at < n.received_at or m.direction = 'out' and m.delivery_status is null)
+         and m.first_seen_at < n.received_at - interval '${soon} seconds')`,
+    [key, mostDeliveries, looksAfterEvent.at(-1), line, number, participants.join(',')],
   );
 }

@@ -1,13 +1,14 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type QueueName, queueSettings } from '../../config/queues.ts';
 import { createBatch, oneAtATime } from '../batch.ts';
-import type { Pauses } from '../inbox/bumps.ts';
+import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
 import { type Claim, claimDue, claimTargets, failTarget, type TargetState } from '../inbox/claims.ts';
 import { createLeases } from '../inbox/leases.ts';
 import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
-import { type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
+import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
+import { ServiceError } from '../service/client.ts';
 import { momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { createCallLister } from './coverage/listing.ts';
 import { createDoubts } from './doubts.ts';
@@ -20,6 +21,7 @@ import {
   type Unshown,
 } from './finding.ts';
 import { missingThread } from './gone-threads.ts';
+import { groupsOfParty } from './named-groups.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { createCallReader } from './readers/call.ts';
@@ -156,6 +158,7 @@ export function createSync(parts: SyncParts): Sync {
       case 'retry':
         log.debug({ target: shownTarget(claim), err: error }, 'A read failed; it is tried again');
         await failTarget(db, claim, { error: message, ...outcome });
+        if (isUnknownThread(claim, error)) onRings(await bumpTargets(db, await groupsOfParty(db, claim.key), pauses));
         return 'later';
       case 'park':
         if (!claim.isProbe) log.error({ kind: claim.kind, err: error }, 'The credential may not read this; it waits');
@@ -186,6 +189,12 @@ export function createSync(parts: SyncParts): Sync {
     next,
     idle: () => writer.idle(),
   };
+}
+
+/** Whether an event told of a thread that nothing is known of: it may mean a group. */
+function isUnknownThread({ kind, priority, attempts }: Claim, error: unknown): boolean {
+  const isLive = kind === 'thread' && priority === priorities.live;
+  return isLive && attempts === 0 && error instanceof ServiceError && error.code === 'not_found';
 }
 
 /** What a final refusal says about what is held, and when it is worth asking again. */

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { createInbox } from '../../src/inbox/deliveries.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { notFound } from '../world/service.ts';
 import type { Desk } from './desk.ts';
+import { tellerIn } from './teller.ts';
 import { threadsIn } from './thread-desk.ts';
 import { messages } from './thread-service.ts';
 
@@ -10,16 +10,13 @@ const database = await migratedDatabase();
 const { withThread, mirrored } = threadsIn(database);
 afterAll(() => database[Symbol.asyncDispose]());
 
-const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);
+const deliver = tellerIn(database);
 const minutes = 60;
 const hours = 60 * minutes;
 const days = 24 * hours;
 
 /** An event that names no message. */
-async function tell(key: string): Promise<void> {
-  const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
-  await inbox.accept({ ...rest, eventType: 'AccountSMS', body: '{}', targets: [{ kind: 'thread', key }] });
-}
+const tell = (key: string) => deliver('AccountSMS', { kind: 'thread', key });
 
 /** Reads what is owed as often as it takes to settle. */
 async function settle(desk: Desk, key: string): Promise<string> {

@@ -1,10 +1,13 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
+import { notFound } from '../world/service.ts';
 import { openDesk } from './desk.ts';
+import { tellerIn } from './teller.ts';
 import { message } from './thread-service.ts';
 
 const database = await migratedDatabase();
 const line = '15550000001';
+const tell = tellerIn(database);
 afterAll(() => database[Symbol.asyncDispose]());
 
 async function messagesWith(number: string): Promise<string[]> {
@@ -81,4 +84,33 @@ test('a later message of a group that is held points at the group until it is he
   expect(await messagesWith('15557790001')).toEqual(['5', '6']);
   await desk.read('thread', `${line}/15557790001`);
   expect(await desk.turn('thread', groupKey)).toBe('nothing_owed');
+});
+
+describe.each([
+  ['does not list it', { data: { messages: [], markedRead: false } }, ['15557760001', '15557760002']],
+  ['is not found', notFound, ['15557760003', '15557760004']],
+] as const)('where the thread of two %s', (_, pair, group) => {
+  test('a text of a held group is read, though its event names the sender and the line alone', async () => {
+    const [first, party] = group;
+    const groupKey = `${line}/${first}/${group.join(',')}`;
+    const desk = await openDesk(database);
+    const shown = [message(5, { groupParticipants: group })];
+    desk.service.answer = ({ query }) =>
+      query.get('groupParticipants') === null ? pair : { data: { messages: shown, markedRead: false } };
+    await desk.read('thread', groupKey);
+    shown.push(message(6, { groupParticipants: group, from: party }));
+    const key = `${line}/${party}`;
+    await tell('AccountSMS', { kind: 'thread', key, messageId: '6' });
+    await desk.turn('thread', key);
+    expect(desk.rings.map((ring) => ring.key)).toContain(groupKey);
+    expect(await desk.turn('thread', groupKey)).toBe('mirrored');
+    expect(await messagesWith(first)).toEqual(['5', '6']);
+    const rung = desk.rings.length;
+    await desk.pass({ kind: 'thread', key });
+    await desk.turn('thread', key);
+    expect(
+      desk.rings.slice(rung).map((ring) => ring.key),
+      'once an event',
+    ).not.toContain(groupKey);
+  });
 });

@@ -1,16 +1,16 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { createInbox } from '../../src/inbox/deliveries.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { tellerIn } from './teller.ts';
 import { threadsIn } from './thread-desk.ts';
 import { message, messages, threadService } from './thread-service.ts';
 
 const database = await migratedDatabase();
-const { line, withThread } = threadsIn(database);
+const { withThread } = threadsIn(database);
 
 afterAll(() => database[Symbol.asyncDispose]());
 
 describe('a message that an event named', () => {
-  const inbox = createInbox(database.pool, { activeMs: 0, refusedMs: 0 }, () => undefined);
+  const tell = tellerIn(database);
   const owed = async (key: string) => {
     const [row] = await database.query<{ is_owed: boolean; seconds: number }>(
       `select dirty_version > clean_version as is_owed, extract(epoch from due_at - now())::float8 as seconds
@@ -19,13 +19,7 @@ describe('a message that an event named', () => {
     );
     return row?.is_owed ? row.seconds : undefined;
   };
-  const told = (key: string, id: number) => {
-    const [, number = ''] = key.split('/');
-    const event = { id, direction: 'received', fromNumber: number, toNumber: line };
-    const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
-    const targets = [{ kind: 'thread' as const, key, messageId: String(id) }];
-    return inbox.accept({ ...rest, eventType: 'AccountSMS', body: JSON.stringify(event), targets });
-  };
+  const told = (key: string, id: number) => tell('AccountSMS', { kind: 'thread', key, messageId: String(id) });
 
   test('is looked for again while the thread does not show it, and then no more', async () => {
     const { desk, key, thread } = await withThread(messages(3));
@@ -102,4 +96,32 @@ describe('a message that an event named', () => {
       expect(desk.service.asked.length - before).toBeLessThan(6);
     },
   );
+
+  test('is looked for again until its receipt is shown, where it went out before', async () => {
+    const sent = message(3, { direction: 'out' });
+    const { desk, key, thread } = await withThread([...messages(2), sent]);
+    await desk.read('thread', key);
+    await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
+    await told(key, 3);
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeLessThanOrEqual(3);
+    thread.messages[2] = { ...sent, delivery: { status: 'delivered', error: '', at: sent.sentAt } };
+    await desk.pass({ kind: 'thread', key });
+    await desk.turn('thread', key);
+    const [, number] = key.split('/');
+    expect(
+      await database.value('select max(delivery_status) from warehouse.sms_messages where number = $1', number),
+    ).toBe('delivered');
+    expect(await owed(key)).toBeUndefined();
+  });
+
+  test('whose receipt never shows is looked for a few times', async () => {
+    const { desk, key } = await withThread([message(3, { direction: 'out' })]);
+    await desk.read('thread', key);
+    await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
+    await told(key, 3);
+    await database.query(`update ops.deliveries set received_at = now() - interval '61 seconds'`);
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeUndefined();
+  });
 });

@@ -12,6 +12,7 @@ import { provenance, type Reading, type ReadingRoom, type TargetReader } from '.
 import { untilGoneAgain } from '../gone-threads.ts';
 import { createLackingMessages } from '../lacking-messages.ts';
 import { soonest } from '../looks.ts';
+import { groupsOfParty } from '../named-groups.ts';
 import { createNamedMessages } from '../named-messages.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
@@ -90,15 +91,15 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
         },
         strayed: groupReads(others, read),
       },
-      followUps: await groupsBehind(room.db, others),
+      followUps: [
+        ...(await groupsBehind(room.db, others)),
+        ...(news?.isMissed(messages) ? await groupsOfParty(room.db, claim.key) : []),
+      ],
       lookAgainSeconds: soonest([
         end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
         isGone ? await untilGoneAgain(claim.key, room) : undefined,
         lookForLacking,
-        news?.lookAgain(
-          messages.map(({ id }) => id),
-          room.now(),
-        ),
+        news?.lookAgain(messages, room.now()),
       ]),
     };
   };
