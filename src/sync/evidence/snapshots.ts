@@ -45,24 +45,27 @@ export interface LinePast {
   readonly behindSince: Date | undefined;
   /** How many texts were given up. */
   readonly givenUp: number;
+  /** All of them came before the mirror was made. */
+  readonly isOlder: boolean;
 }
 
 /** How many texts a look found missing. */
 const missing = `case when state in ('behind', 'unexplained', 'older') then reported_count - held_count + uncounted_count else 0 end`;
 
 export async function pastOf(db: Database, line: string): Promise<LinePast> {
-  const [row] = await query<{ behind_since: Date | null; given_up: number }>(
+  const [row] = await query<{ behind_since: Date | null; given_up: number; is_older: boolean }>(
     db,
     `with settled as (
-       select observed_at, ${missing} as given_up
+       select observed_at, ${missing} as given_up, state = 'older' as is_older
        from warehouse.sms_unread_snapshots where line = $1 and state <> 'behind' order by observed_at desc limit 1
      )
-     select coalesce((select given_up from settled), 0) as given_up, min(observed_at) as behind_since
+     select coalesce((select given_up from settled), 0) as given_up,
+       coalesce((select is_older from settled), false) as is_older, min(observed_at) as behind_since
      from warehouse.sms_unread_snapshots
      where line = $1 and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
     [line],
   );
-  return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0 };
+  return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0, isOlder: row?.is_older ?? false };
 }
 
 /** When a line was given up that misses so many texts: all of them had come by then, whatever was on its way since. */

@@ -43,8 +43,10 @@ export interface UnreadParts {
   readonly onRings: (rings: readonly Ring[]) => void;
 }
 
-/** A look at a line, and since when it is behind. */
-type Look = LineUnread & Pick<LinePast, 'behindSince'>;
+/** A look at a line, and what earlier ones know of it. */
+type Look = LineUnread & { readonly past: LinePast };
+
+const noPast: LinePast = { behindSince: undefined, givenUp: 0, isOlder: false };
 
 /** A text that is on its way makes a line count more for a moment; only what lasts so long is looked into. */
 const graceSeconds = 60;
@@ -83,15 +85,18 @@ export async function compareUnread(parts: UnreadParts): Promise<LineUnread[]> {
     const seen = { line, reported: count, held, uncounted, agreesWith: agreements.get(line) };
     // A text of which the service does not say whether it is read may be one that the line counts.
     const missing = Math.min(missingOf(seen), Math.max(0, missingOf(seen) - (unclear.get(line) ?? 0)));
-    const past = missing > 0 ? await pastOf(db, line) : { behindSince: undefined, givenUp: 0 };
-    looks.push({ ...seen, state: stateOf(missing, past, at), behindSince: past.behindSince });
+    const past = missing > 0 ? await pastOf(db, line) : noPast;
+    looks.push({ ...seen, state: stateOf(missing, past, at), past });
   }
   const ofOurTime = looks.some(isGivenUp) ? await missingOfOurTime(parts, lines, kind) : undefined;
   const compared = looks.map((look) => {
     const lost = ofOurTime?.get(look.line);
+    if (!isGivenUp(look) || lost === undefined) return look;
     // Any of the uncounted ones may be of our time.
-    const isOlder = isGivenUp(look) && lost !== undefined && lost + look.uncounted <= (withheld.get(look.line) ?? 0);
-    return isOlder ? { ...look, state: 'older' as const } : look;
+    if (lost + look.uncounted <= (withheld.get(look.line) ?? 0)) return { ...look, state: 'older' as const };
+    // What was given up came before the mirror was made: what is missing since can be on its way.
+    const isNews = look.past.isOlder && secondsBehind(look.past, at) <= explainedSeconds;
+    return isNews ? { ...look, state: 'behind' as const } : look;
   });
   // What is asked for now is asked because of this look.
   await keepLooks(db, compared, at);
@@ -177,15 +182,15 @@ function stateOf(missing: number, past: LinePast, at: Date): LineUnread['state']
   return missing <= past.givenUp || secondsBehind(past, at) > explainedSeconds ? 'unexplained' : 'behind';
 }
 
-function secondsBehind({ behindSince }: Pick<LinePast, 'behindSince'>, at: Date): number {
+function secondsBehind({ behindSince }: LinePast, at: Date): number {
   return behindSince === undefined ? 0 : (at.getTime() - behindSince.getTime()) / 1_000;
 }
 
 async function lookInto({ db, pauses }: UnreadParts, look: Look, at: Date): Promise<Ring[]> {
-  if (look.state !== 'behind' || secondsBehind(look, at) < graceSeconds) return [];
-  const { line, behindSince } = look;
+  if (look.state !== 'behind' || secondsBehind(look.past, at) < graceSeconds) return [];
+  const { line, past } = look;
   const how = { priority: priorities.live, pauses };
-  await addCallers(db, lately(at), { evidence: 'unread', line, cameBy: behindSince });
+  await addCallers(db, lately(at), { evidence: 'unread', line, cameBy: past.behindSince });
   const rings = await db.transaction().execute((tx) => rereadNewest(tx, line, mostThreads, how));
   return [...rings, ...(await probe(db, mostProbes, how)).rings];
 }

@@ -149,6 +149,8 @@ describe.each(backends)('on %s', async (backend) => {
     );
     expect(await stateNow()).toBe('older');
     await world.query('update ops.migrations m set timestamp = made.timestamp from made where made.name = m.name');
+    expect(await stateNow(), 'a text can be on its way beside them').toBe('behind');
+    await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '20 minutes'`);
     expect(await stateNow()).toBe('unexplained');
   });
 
