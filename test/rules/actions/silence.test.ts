@@ -85,7 +85,16 @@ test('a look that is cut off costs a resolve its turn, not its note', async () =
   if (!service) throw new Error('A desk has a service');
   const resolve = vi.spyOn(service.conversations, 'resolve');
   const before = readsOf(number).length;
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['readThread'], times: 3 }] });
+  sandbox.faults({
+    answers: [
+      {
+        kind: 'reset',
+        when: 'after',
+        operations: [`GET /sms/conversations/${line}/${number}`],
+        times: 3,
+      },
+    ],
+  });
   await letGo();
   await until(async () => (await resolvesWaiting('noted')) === 0);
   sandbox.faults({});
