@@ -1,4 +1,5 @@
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { holdDrains } from './rollups.ts';
 
 /** Definitions of `reporting.params` that the rollups are made with. */
 export interface RollupParams {
@@ -11,7 +12,10 @@ export interface RollupParams {
  * Changes definitions; those left out stay. A schedule in the zone of the reports goes with it. The rollups follow with
  * {@link rebuildRollups}.
  */
-export async function changeParams(db: Database, { timeZone, shortAbandonSeconds }: RollupParams): Promise<void> {
+export async function changeParams(
+  db: Database | Transaction,
+  { timeZone, shortAbandonSeconds }: RollupParams,
+): Promise<void> {
   await query(
     db,
     `with before as materialized (select time_zone from reporting.params),
@@ -29,13 +33,32 @@ export async function changeParams(db: Database, { timeZone, shortAbandonSeconds
  * another zone and stay so: at millions of calls, computing them anew is somebody's decision.
  */
 export async function adoptTimeZone(db: Database, timeZone: string): Promise<boolean> {
-  const [held] = await query<{ is_same: boolean; is_empty: boolean }>(
+  const held = await standingOf(db, timeZone);
+  if (!held.is_empty) return held.is_same;
+  return inTransaction(db, async (tx) => {
+    // What arrives meanwhile is rolled up after this, in the zone that is then told of.
+    await holdDrains(tx);
+    const { is_same: isSame, is_empty: isEmpty } = await standingOf(tx, timeZone);
+    if (!isEmpty) return isSame;
+    await changeParams(tx, { timeZone });
+    // Rollups of nothing are right in every zone: none of them waits for a rebuild.
+    await query(tx, 'update ops.rollup_state set meaning = ops.rollup_meaning()', []);
+    return true;
+  });
+}
+
+interface Standing {
+  readonly is_same: boolean;
+  readonly is_empty: boolean;
+}
+
+async function standingOf(db: Database | Transaction, timeZone: string): Promise<Standing> {
+  const [standing] = await query<Standing>(
     db,
     `select time_zone = $1 as is_same,
        not exists (select from warehouse.calls) and not exists (select from warehouse.sms_messages) as is_empty
      from reporting.params`,
     [timeZone],
   );
-  if (held?.is_empty && !held.is_same) await changeParams(db, { timeZone });
-  return held?.is_same === true || held?.is_empty === true;
+  return standing ?? { is_same: false, is_empty: false };
 }

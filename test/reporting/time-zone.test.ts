@@ -16,6 +16,19 @@ test('the reports take the zone that was set, while there is nothing to compute 
   expect(await zones()).toEqual([{ days: 'America/New_York', hours: 'America/New_York' }]);
 });
 
+test('a zone that an empty warehouse takes leaves nothing to compute anew, and one for what it holds does', async () => {
+  await using facts = await factsDatabase();
+  const stale = () =>
+    facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
+  await adoptTimeZone(facts.db, 'Europe/Berlin');
+  expect(await stale()).toBe(0);
+  await facts.call({ call_id: '1700000001.1' });
+  await changeParams(facts.db, { timeZone: 'Asia/Tokyo' });
+  expect(await stale()).toBe(1);
+  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(true);
+  expect(await stale()).toBe(1);
+});
+
 test('a schedule in a zone of its own stays in it', async () => {
   await using facts = await factsDatabase();
   await facts.query(`update reporting.schedules set time_zone = 'Europe/Berlin'`);
