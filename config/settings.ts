@@ -18,7 +18,12 @@ const documentation = z.registry<Documented>();
 const url = (protocols: readonly string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     error: `must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+    abort: true,
   });
+/** What paths are appended to: behind a query or a fragment, none of them would reach anybody. */
+const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
+  error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
+});
 const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
   error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
 });
@@ -36,7 +41,7 @@ const integer = (from: number, to: number) =>
 
 /** Every environment variable: its type, its default, and its meaning. The README's table is generated from here. */
 const variables = z.object({
-  API_BASE_URL: url(['http:', 'https:'])
+  API_BASE_URL: base
     .optional()
     .register(documentation, { doc: 'The telephony service.', otherwise: '`start` runs the sandbox' }),
   API_KEY: z
@@ -60,7 +65,7 @@ const variables = z.object({
     isSecret: true,
     otherwise: 'the queues live in the Postgres',
   }),
-  PUBLIC_URL: url(['http:', 'https:']).optional().register(documentation, {
+  PUBLIC_URL: base.optional().register(documentation, {
     doc: 'Where the service reaches the receiver. Webhooks are registered with it.',
     otherwise: 'nothing is registered, but with the sandbox',
   }),
@@ -273,7 +278,7 @@ function documentationOf(name: Variable): Documented {
 
 function shownValue(name: PropertyKey | undefined, given: Record<string, string | undefined>): string {
   if (typeof name !== 'string' || documentation.get(variables.shape[name as Variable])?.isSecret) return '';
-  return ` (it is ${JSON.stringify(given[name]?.replace(/\/\/[^@/]*@/, '//…@'))})`;
+  return ` (it is ${JSON.stringify(given[name]?.replace(/\/\/[^@/]*@/, '//…@').replace(/(\/\/[^?#]*[?#]).+/s, '$1…'))})`;
 }
 
 export function isLoopback(host: string | undefined): boolean {

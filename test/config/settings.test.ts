@@ -78,6 +78,7 @@ describe('a message', () => {
     ['WEBHOOK_SECRET_PREVIOUS', 'hunter2/'],
     ['API_BASE_URL', 'ftp://user:hunter2@host'],
     ['PUBLIC_URL', 'ftp://user:hunter2@host'],
+    ['API_BASE_URL', 'https://host/api?key=hunter2'],
   ])('about %s = %j names the variable, and not its secret', (name, value) => {
     const problems = problemsOf({ [name]: value }).join('\n');
     expect(problems).toContain(name);
@@ -132,6 +133,25 @@ test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
 
 test.each(['-1', '65536', '80.5', '0x50', ' 80', '1e3'])('a port of %j is refused', (PORT) => {
   expect(problemsOf({ PORT })).toHaveLength(1);
+});
+
+describe.each(['PUBLIC_URL', 'API_BASE_URL'])('%s is what paths are appended to', (name) => {
+  test.each(['http://host/?k=v', 'http://host/in#x', 'http://host/?', 'http://host#'])(
+    'so that %s is none',
+    (address) => {
+      expect(problemsOf({ [name]: address })).toEqual([
+        expect.stringMatching(new RegExp(`^${name} must end with its path.* \\? or #`)),
+      ]);
+    },
+  );
+
+  test('and what is no address at all is told of once', () => {
+    expect(problemsOf({ [name]: 'nowhere?k=v' })).toEqual([expect.stringContaining('begins with http://')]);
+  });
+});
+
+test('a database is named with a query where its driver takes one', () => {
+  expect(problemsOf({ DATABASE_URL: 'postgres://host/db?sslmode=require' })).toEqual([]);
 });
 
 test('slashes at the end of the public address do not stand in the hooks', () => {
