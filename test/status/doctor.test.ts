@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -112,6 +114,19 @@ test('tells subscriptions that are missing at this address, and that nothing lis
     'AccountAITranscription is not subscribed to.',
   ]);
 });
+
+test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
+  'takes no program that answers 200 with %j for the receiver',
+  async (page) => {
+    await using other = createServer((_request, response) => response.end(page)).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
+    expect(faults(await examineReceiver(settings, undefined, false))).toEqual([
+      'PUBLIC_URL answers 200: another program stands there.',
+    ]);
+  },
+);
 
 test('takes for subscribed what `subscriptions ensure` leaves in place, however it is written', async () => {
   const at = world.receiver.url.replace('127.0.0.1', 'LOCALHOST');

@@ -69,12 +69,26 @@ async function reachability(publicUrl: string, secret: string): Promise<Finding>
   const cure = 'See that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
   try {
     const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), { signal: AbortSignal.timeout(patienceMs) });
-    await answer.body.dump();
-    if (answer.statusCode === 200) return on.ok('The receiver answers at PUBLIC_URL.');
-    const why = answer.statusCode === 404 ? 'another secret, or another program' : 'not the receiver';
+    const said = await answer.body.text();
+    if (answer.statusCode === 200 && isReady(said)) return on.ok('The receiver answers at PUBLIC_URL.');
+    const why = whyNot[answer.statusCode] ?? 'not the receiver';
     return on.problem(`PUBLIC_URL answers ${answer.statusCode}: ${why} stands there.`, cure);
   } catch (error) {
     return on.problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, cure);
+  }
+}
+
+const whyNot: Readonly<Record<number, string>> = {
+  200: 'another program',
+  404: 'another secret, or another program',
+};
+
+/** What a hook says to whoever opens its address; many a site answers 200 to everything. */
+function isReady(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { ready?: unknown } | null)?.ready === true;
+  } catch {
+    return false;
   }
 }
 
