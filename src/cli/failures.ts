@@ -11,6 +11,7 @@ const toldInFull = new Set([
   'not_erasable',
   'no_bi_role',
   'not_rolled_up',
+  'unknown_host',
 ]);
 
 /** What Postgres and the network call the failures that a person can cure. */

@@ -19,6 +19,19 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
+/** HOST cannot be bound: nobody knows an address of that name. */
+class UnknownHost extends Error {
+  override readonly name = 'UnknownHost';
+  readonly code = 'unknown_host';
+
+  constructor(host: string, cause: Error) {
+    super(
+      `HOST=${host} names no address of this machine (${cause.message}): set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`,
+      { cause },
+    );
+  }
+}
+
 /** Times of a request, in milliseconds: a slow sender is cut, and a keep-alive connection outlives the usual proxy's. */
 const requestMs = 10_000;
 const keepAliveMs = 75_000;
@@ -28,7 +41,7 @@ const inboxConnections = 3;
 
 /**
  * Listens for deliveries and serves the pages of the daemon. `pages` adds routes that only `ADMIN_TOKEN` opens. No
- * token, body or address ever reaches the log: requests are counted, not logged.
+ * token, body or address ever reaches the log: requests are counted, not logged. Rejects when HOST or PORT cannot be bound.
  */
 export async function createReceiver(
   context: Context,
@@ -84,7 +97,9 @@ export async function createReceiver(
     guardPages(scope, adminToken);
     await pages(scope);
   });
-  await app.listen({ host, port });
+  await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.syscall === 'getaddrinfo' ? new UnknownHost(host, cause) : cause;
+  });
   const bound = app.server.address() as AddressInfo;
   return {
     url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,

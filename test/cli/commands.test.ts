@@ -62,6 +62,11 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
     ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
     ['status', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
     ['web', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
+    [
+      'web',
+      { HOST: 'receiver.invalid', ADMIN_TOKEN: 'a-password' },
+      'HOST=receiver.invalid names no address of this machine',
+    ],
     ['subscriptions list', { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
     ['subscriptions list', { API_KEY: 'of-nobody' }, 'Set API_KEY'],
     ['subscriptions remove 424242', {}, 'subscriptions list'],
