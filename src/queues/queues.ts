@@ -153,6 +153,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       await Promise.all([...workers].map((worker) => worker.close(queueTiming.patience)));
       const closings = Promise.all([...queues.values()].map((queue) => queue.close()));
       await withPatience(queueTiming.patience, closings, () => undefined).catch(trouble.report);
+      trouble.end();
       await store.disconnect();
     },
   };

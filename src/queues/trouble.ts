@@ -4,20 +4,26 @@ import type { Log } from '../log.ts';
 export interface Trouble {
   report(error: unknown): void;
   isOver(): void;
+  /** Tells nothing from now on: what connections hear that are given up concerns nobody. */
+  end(): void;
 }
 
 export function createTrouble(log: Log, backend: string): Trouble {
   let isInTrouble = false;
+  let isEnded = false;
   return {
     report(err) {
-      if (isInTrouble) return;
+      if (isInTrouble || isEnded) return;
       isInTrouble = true;
       log.warn({ err, backend }, 'the queues cannot be reached; targets wait in Postgres');
     },
     isOver() {
-      if (!isInTrouble) return;
+      if (!isInTrouble || isEnded) return;
       isInTrouble = false;
       log.info({ backend }, 'the queues are back');
+    },
+    end() {
+      isEnded = true;
     },
   };
 }

@@ -32,7 +32,10 @@ export function createDatabase(options: {
     query_timeout: options.statementMs,
   });
   // Without a listener, a connection that Postgres closes would end the process.
-  const onLost = (error: Error) => options.log.warn({ err: error }, 'A connection to Postgres was lost');
+  const onLost = (error: Error) => {
+    // The end of a pool does not wait until Postgres has seen it: one that stops then may still say so.
+    if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
+  };
   pool.on('error', onLost);
   // The pool takes its listener off a connection in use, and one that waits between two statements has no other.
   pool.on('connect', (client) => {

@@ -9,6 +9,8 @@ import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues, QueueUnavailable } from '../../src/queues/queues.ts';
 import type { QueueWorker } from '../../src/queues/worker.ts';
+import { createDatabase, dropDatabase } from '../stores/databases.ts';
+import { haltBackends } from '../stores/halted.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
@@ -154,6 +156,20 @@ test('queues in a Postgres that was killed work again when it is back', async ()
   await vi.waitUntil(() => postgres.pid !== killed, settled);
   await vi.waitUntil(() => rings(queues), settled);
   await vi.waitUntil(() => seen.length === 2, settled);
+});
+
+test('what a closed connection still hears of a Postgres that stops is no trouble', async () => {
+  const databaseUrl = await createDatabase('test_closed_queues');
+  onTestFinished(() => dropDatabase('test_closed_queues'));
+  await migrateQueues(databaseUrl);
+  const log = logOf();
+  const queues = await createQueues({ redisUrl: undefined, databaseUrl, log: createLog('info', log), timing });
+  await queues.ring('calls', [bell]);
+  const halted = await haltBackends(databaseUrl);
+  await queues.close();
+  await halted.end();
+  expect(halted.count).toBeGreaterThan(0);
+  expect(log.sentences()).toEqual([]);
 });
 
 async function inOwnPostgres() {
