@@ -1,20 +1,32 @@
+import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable } from '../../config/settings.ts';
 import { findRunning, type Running } from '../local/running.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the daemon judges by. */
+type Judgement = 'TIME_ZONE' | 'RULES_FILE' | 'RULES_MODE';
+
+interface CommandNeeds {
+  readonly needed?: readonly Variable[];
+  readonly servesPages?: boolean;
+  /** What a command that foretells or remakes the daemon's work must judge by as well. */
+  readonly alike?: readonly Judgement[];
+}
 
 /**
  * The settings of a command: the environment's, and where that names no stores, those of the `trunkline start` that runs
  * on this machine with the same DATA_DIR; that is said once on standard error. Throws a SettingsError.
  */
 export async function commandSettings(
-  options: { needed?: readonly Variable[]; servesPages?: boolean } = {},
+  { alike = [], ...options }: CommandNeeds = {},
   environment: Environment = process.env,
 ): Promise<Settings> {
-  const isComplete = environment.DATABASE_URL && (options.needed ?? []).every((name) => environment[name]);
+  const wanted = [...(options.needed ?? []), ...alike];
+  const isComplete = environment.DATABASE_URL && wanted.every((name) => environment[name]);
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
   if (!running || isOfAnother(running, environment)) return readSettings(environment, options);
-  const borrowed = borrow(running, environment);
+  const borrowed = borrow(running, environment, alike);
   if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running \`trunkline start\`.`);
   return readSettings(borrowed.environment, options);
 }
@@ -30,7 +42,7 @@ interface Borrowed {
   readonly parts: readonly string[];
 }
 
-function borrow(running: Running, given: Environment): Borrowed {
+function borrow(running: Running, given: Environment, alike: readonly Judgement[]): Borrowed {
   const parts: string[] = [];
   let environment = given;
   if (!given.DATABASE_URL) {
@@ -43,6 +55,11 @@ function borrow(running: Running, given: Environment): Borrowed {
     environment = { ...environment, API_BASE_URL: running.api.baseUrl, API_KEY: running.api.key };
     parts.push(running.isSandbox ? 'the sandbox' : 'the API');
   }
+  for (const [name, value] of judgements(running)) {
+    if (!alike.includes(name) || given[name]) continue;
+    environment = { ...environment, [name]: value };
+    parts.push(`the ${name}`);
+  }
   return {
     environment: {
       ...environment,
@@ -52,6 +69,17 @@ function borrow(running: Running, given: Environment): Borrowed {
     },
     parts,
   };
+}
+
+/** In what a running daemon judges otherwise than a command would that was given nothing. */
+function judgements({ timeZone, rulesFile, rulesMode }: Running): [Judgement, string][] {
+  const usual = readSettings({});
+  const each: [Judgement, string | undefined, string | undefined][] = [
+    ['TIME_ZONE', timeZone, undefined],
+    ['RULES_FILE', rulesFile, resolve(usual.rulesFile)],
+    ['RULES_MODE', rulesMode, usual.rulesMode],
+  ];
+  return each.flatMap(([name, value, fallback]) => (value === undefined || value === fallback ? [] : [[name, value]]));
 }
 
 function listed(parts: readonly string[]): string {

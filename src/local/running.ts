@@ -16,6 +16,11 @@ const running = z.object({
   webhookSecret: z.string(),
   encryptionKey: z.string().optional(),
   publicUrl: z.string().optional(),
+  /** Where one was set. */
+  timeZone: z.string().optional(),
+  /** Absolute: other commands may run elsewhere. */
+  rulesFile: z.string().optional(),
+  rulesMode: z.string().optional(),
   statusUrl: z.string(),
 });
 

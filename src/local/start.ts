@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { type Context, createContext } from '../context.ts';
 import type { Log } from '../log.ts';
@@ -67,6 +67,9 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         webhookSecret: secret,
         encryptionKey,
         publicUrl,
+        timeZone: settings.isTimeZoneSet ? settings.timeZone : undefined,
+        rulesFile: resolve(settings.rulesFile),
+        rulesMode: settings.rulesMode,
         statusUrl,
       }),
     );

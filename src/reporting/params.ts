@@ -28,6 +28,13 @@ export async function changeParams(
   );
 }
 
+/** The IANA zone of the days in the reports. */
+export async function reportsTimeZone(db: Database): Promise<string> {
+  const [params] = await query<{ time_zone: string }>(db, 'select time_zone from reporting.params', []);
+  if (!params) throw new Error('reporting.params has no row');
+  return params.time_zone;
+}
+
 /**
  * Lets the days of the reports be those of a zone, as long as there are none to compute anew. False when the reports are in
  * another zone and stay so: at millions of calls, computing them anew is somebody's decision.

@@ -29,11 +29,14 @@ async function trunkline(args: readonly string[], env: Readonly<Record<string, s
 const opened = openForSuite<{ folder: string; part: Part }>(async (onOpen) => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-running-'));
   onOpen(() => rm(folder, { recursive: true, force: true }));
+  const rulesFile = join(folder, 'rules.yaml');
+  await writeFile(rulesFile, 'rules:\n  - name: reopens\n    on: message_received\n    do: [{ reopen: true }]\n');
+  const chosen = { TIME_ZONE: 'America/New_York', RULES_FILE: rulesFile, RULES_MODE: 'off' };
   const part = createPart(
     {
       name: 'start',
       args: ['start', '--json'],
-      env: { DATA_DIR: folder, PORT: String(await freePort()) },
+      env: { DATA_DIR: folder, PORT: String(await freePort()), ...chosen },
       readyWords: '"databaseUrl"',
     },
     onOpen,
@@ -71,6 +74,27 @@ describe('beside a running start', () => {
     const findings = JSON.parse(out) as { subject: string; level: string }[];
     expect(new Set(findings.map(({ subject }) => subject))).toContain('API');
     expect(findings.filter(({ level }) => level === 'problem')).toEqual([]);
+  });
+
+  test('rules are judged by the file and the zone that are in force there', async () => {
+    const file = join(opened().folder, 'rules.yaml');
+    const { out, err } = await trunkline(['rules', 'simulate'], env);
+    expect(out.trim().split('\n').at(-1)).toMatch(
+      new RegExp(`^Judged by ${file}, version [0-9a-f]{12}, in the time zone America/New_York\\.$`),
+    );
+    expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `trunkline start`.');
+    const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
+    expect(JSON.parse(own)).toMatchObject({ file, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
+    expect((await trunkline(['rules', 'list'], env)).out).toContain('In force, version');
+  });
+
+  test('rollups are made anew in the zone that is in force there', async () => {
+    const { out } = await trunkline(['reporting', 'rebuild'], env);
+    expect(out).toMatch(/^\d+ days in America\/New_York and the turns of \d+ conversations are computed anew\.\n$/);
+    const changed = await trunkline(['reporting', 'rebuild', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
+    expect(JSON.parse(changed.out)).toMatchObject({ days: expect.any(Number), timeZone: 'Asia/Tokyo' });
+    const part = await trunkline(['reporting', 'rebuild', '--from', '2026-01-01', '--json'], env);
+    expect(JSON.parse(part.out)).toMatchObject({ timeZone: 'Asia/Tokyo' });
   });
 
   test('a database that is named is another one', async () => {

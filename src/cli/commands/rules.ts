@@ -15,9 +15,12 @@ interface Flags {
   readonly json?: boolean;
 }
 
+/** What rules mean depends on it: a command in another terminal must not judge otherwise than the daemon. */
+const judgedBy = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
+
 /** Says whether a rules file is good; each mistake with its line and its cure. */
 export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
-  const { rulesFile, timeZone } = await commandSettings();
+  const { rulesFile, timeZone } = await commandSettings({ alike: judgedBy });
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
@@ -30,7 +33,7 @@ export async function runCheck(path: string | undefined, { json }: Flags): Promi
 
 /** Lists the rules in their order, with what each has done, and how far the workers let it go. */
 export async function runList({ json }: Flags): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: judgedBy });
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
   await using database = openDatabase(settings.databaseUrl);
@@ -88,10 +91,12 @@ const usualSimulationMs = 7 * 86_400_000;
  * Lets the rules meet what the mirror holds of a span, the last week unless told otherwise, and says what they would have
  * done and cost. Writes nothing.
  */
-export async function runSimulate({ file, json, ...given }: SimulateFlags): Promise<void> {
+export async function runSimulate({ file: named, json, ...given }: SimulateFlags): Promise<void> {
   const { from, to } = rangeOf(given, usualSimulationMs);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const set = await load(file ?? settings.rulesFile, settings.timeZone, json);
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: judgedBy });
+  const { rulesFile, timeZone } = settings;
+  const file = named ?? rulesFile;
+  const set = await load(file, timeZone, json);
   if (!set) return;
   await using database = openDatabase(settings.databaseUrl);
   const progress = createProgress('triggers');
@@ -102,7 +107,9 @@ export async function runSimulate({ file, json, ...given }: SimulateFlags): Prom
     onProgress: (done, of) => progress.show(done / of, done),
   });
   progress.end();
-  console.log(json ? JSON.stringify(report) : renderReport(report));
+  if (json) return console.log(JSON.stringify({ ...report, file, timeZone }));
+  console.log(renderReport(report));
+  console.log(`Judged by ${file}, version ${set.version}, in the time zone ${timeZone}.`);
 }
 
 function openDatabase(url = ''): OpenDatabase {

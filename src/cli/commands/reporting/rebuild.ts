@@ -1,5 +1,5 @@
 import { createContext, readySettings } from '../../../context.ts';
-import { changeParams } from '../../../reporting/params.ts';
+import { changeParams, reportsTimeZone } from '../../../reporting/params.ts';
 import { rebuildRollups } from '../../../reporting/rebuild.ts';
 import { commandSettings } from '../../environment.ts';
 import { WrongUse } from '../../exit.ts';
@@ -21,7 +21,7 @@ export async function run({ from, to, timeZone, shortAbandon, json }: RebuildFla
   if (isChanged && (from || to)) {
     throw new WrongUse('A changed definition holds for all days: leave --from and --to away.');
   }
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
   const { db } = context.database;
@@ -39,9 +39,10 @@ export async function run({ from, to, timeZone, shortAbandon, json }: RebuildFla
     },
   });
   progress.end();
+  const used = await reportsTimeZone(db);
   console.log(
     json
-      ? JSON.stringify(rebuilt)
-      : `${rebuilt.days} days and the turns of ${rebuilt.conversations} conversations are computed anew.`,
+      ? JSON.stringify({ ...rebuilt, timeZone: used })
+      : `${rebuilt.days} days in ${used} and the turns of ${rebuilt.conversations} conversations are computed anew.`,
   );
 }
