@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Document, type ErrorCode, LineCounter, parseDocument, visit } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { compileCondition, type Fault } from '../conditions/condition.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
@@ -12,6 +12,7 @@ import { problemsOf } from './issues.ts';
 import { type Places, placesOf } from './places.ts';
 import { RulesError, type RulesProblem } from './problem.ts';
 import { type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
+import { yamlProblems } from './yaml.ts';
 
 export interface ParseOptions {
   /** As it stands in messages. */
@@ -30,16 +31,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const places = placesOf(text, document, lines);
-  if (document.errors.length > 0) {
-    throw new RulesError(
-      file,
-      text,
-      document.errors.map(({ code, message, pos }) => {
-        const begin = code === 'MISSING_CHAR' ? unclosedQuote(document, pos[0]) : undefined;
-        return yamlProblem(code, message, places.at(begin ?? pos[0]));
-      }),
-    );
-  }
+  if (document.errors.length > 0) throw new RulesError(file, text, yamlProblems(document, places));
   const parsed = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
   const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
   const built = parsed.success ? buildRules(parsed.data, timeZone, places, problems) : [];
@@ -56,31 +48,6 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     hours: businessHours(parsed.data.business_hours, timeZone),
     accountLimits: accountLimitsOf(parsed.data.budgets),
   };
-}
-
-const yamlCures: Partial<Record<ErrorCode, string>> = {
-  TAB_AS_INDENT: 'Indent with spaces.',
-  DUPLICATE_KEY: 'The key stands there twice: remove one.',
-  MISSING_CHAR: 'Whatever begins with a quote or a bracket ends with one.',
-};
-
-function yamlProblem(code: ErrorCode, message: string, place: { line: number; column: number }): RulesProblem {
-  return {
-    ...place,
-    message: `This is no YAML: ${message.replace(/^Missing closing (['"])(?:quote|double-quote)?.*$/, 'this $1 is never closed')}`,
-    cure: yamlCures[code] ?? 'See to indents, colons and quotes.',
-  };
-}
-
-/** Where the text begins that goes on to the end of the file for want of a quote. */
-function unclosedQuote(document: Document, end: number): number | undefined {
-  let begin: number | undefined;
-  visit(document, {
-    Scalar(_, { type, range }) {
-      if ((type === 'QUOTE_SINGLE' || type === 'QUOTE_DOUBLE') && range && range[1] >= end) begin = range[0];
-    },
-  });
-  return begin;
 }
 
 function buildRules(written: RulesFile, timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {

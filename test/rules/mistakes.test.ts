@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { refusalOf } from './refusal.ts';
+
+test('all mistakes come at once, in the order of the file', () => {
+  const { problems } = refusalOf(
+    'rules:\n  - name: a\n    on: message_received\n    if: message.txt\n    do: [{ reply: "{{ x }}" }]\n  - name: b\n    on: call_missed\n    if: nope\n    do: [{ comment: "{{ call.nope }}" }]\n',
+  );
+  expect(problems.map(({ line }) => line)).toEqual([4, 5, 8, 9]);
+});
+
+test('a missing pair of quotes is one mistake, though nothing below it can be read', async () => {
+  const shipped = await readFile('config/rules.yaml', 'utf8');
+  const unquoted = '  - name: greets\n    on: message_received\n    do:\n      - reply: Hi {{ now | date: "%H" }}\n';
+  const text = shipped.replace(/^rules:\n/m, `rules:\n${unquoted}`);
+  const line = text.split('\n').findIndex((each) => each.includes('reply: Hi {{')) + 1;
+  expect(refusalOf(text).problems).toMatchObject([{ line, column: 16, cure: expect.stringContaining('quotes') }]);
+});
+
+test.each([
+  [
+    'two texts without quotes, a key that stands there twice and an open quote',
+    'rules:\n  - name: a\n    description: one: two\n    on: call_missed\n    on: call_missed\n  - name: b\n    description: one: two\n  - name: c\n    if: "open\n',
+    [3, 5, 7, 9],
+  ],
+  [
+    'conditions that begin with a quote',
+    'rules:\n  - name: a\n    if: "a" == contact.name\n  - name: b\n    if: "b" == contact.name\n',
+    [3, 5],
+  ],
+  [
+    'an open bracket, and what it swallows',
+    'rules:\n  - name: a\n    do: [{ reopen: true }\n  - name: b\n    do: []\n  - name: c\n    do: []\n',
+    [4],
+  ],
+])('of what is no YAML, each mistake is told once: %s', (_what, text, lines) => {
+  expect(refusalOf(text).problems.map(({ line }) => line)).toEqual(lines);
+});
