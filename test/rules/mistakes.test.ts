@@ -36,3 +36,36 @@ test.each([
 ])('of what is no YAML, each mistake is told once: %s', (_what, text, lines) => {
   expect(refusalOf(text).problems.map(({ line }) => line)).toEqual(lines);
 });
+
+test('mistakes of form and of meaning come at once, in the order of the file, none twice', () => {
+  const rules = [
+    '  - name: a\n    on: message_received\n    if: message.txt == "a"\n    do: [{ reply: "{{ x }}" }]\n',
+    '  - name: b\n    on: call_mised\n    do: [{ reopen: true }]\n',
+    '  - name: a\n    onn: call_missed\n    on: call_missed\n    do: [{ reopen: true }]\n',
+    '  - name: d\n    on: call_missed\n    do: [{ comment: "{{ call.nope }}" }]\n',
+    '  - 7\n',
+    '  - name: d\n    on: call_missed\n    do: [{ reopen: true }]\n',
+  ];
+  const text = `business_hours: { monday: 9-5 }\nrules:\n${rules.join('')}budgets: { per_line: -1 }\n`;
+  const { problems, message } = refusalOf(text);
+  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual([
+    '1:27',
+    '5:17',
+    '6:23',
+    '8:9',
+    '10:11',
+    '11:5',
+    '16:30',
+    '17:5',
+    '18:11',
+    '21:22',
+  ]);
+  expect(message.match(/two rules called/g)).toHaveLength(2);
+});
+
+test.each(['rules: 5\nruels: []\n', 'rules: { name: one }\nruels: []\n', '- 7\n', '7\n'])(
+  'a file that has no list of rules is refused for its form: %j',
+  (text) => {
+    expect(refusalOf(text).problems.length).toBeGreaterThan(0);
+  },
+);

@@ -11,7 +11,7 @@ import { allowanceOf, clockSpan, durationSeconds } from './durations.ts';
 import { problemsOf } from './issues.ts';
 import { type Places, placesOf } from './places.ts';
 import { RulesError, type RulesProblem } from './problem.ts';
-import { type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
+import { type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
 import { yamlProblems } from './yaml.ts';
 
 export interface ParseOptions {
@@ -32,9 +32,11 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const places = placesOf(text, document, lines);
   if (document.errors.length > 0) throw new RulesError(file, text, yamlProblems(document, places));
-  const parsed = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
+  const written: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const parsed = rulesSchema.safeParse(written);
   const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
-  const built = parsed.success ? buildRules(parsed.data, timeZone, places, problems) : [];
+  problems.push(...sameNames(written, places));
+  const built = buildRules(wellFormed(written), timeZone, places, problems);
   if (!parsed.success || problems.length > 0) {
     throw new RulesError(
       file,
@@ -50,9 +52,41 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   };
 }
 
-function buildRules(written: RulesFile, timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {
-  const compileTemplate = createTemplates(timeZone);
+/** A rule that the schema takes, and its place among all of the file. */
+interface Placed {
+  readonly rule: WrittenRule;
+  readonly at: number;
+}
+
+/** The rules that can be built and so be tried, even when something else in the file is wrong. */
+function wellFormed(written: unknown): Placed[] {
+  return rulesIn(written).flatMap((each, at) => {
+    const { success, data } = ruleSchema.safeParse(each);
+    return success ? [{ rule: data, at }] : [];
+  });
+}
+
+function rulesIn(written: unknown): readonly unknown[] {
+  const { rules } = written as { rules?: unknown };
+  return Array.isArray(rules) ? rules : [];
+}
+
+function sameNames(written: unknown, places: Places): RulesProblem[] {
   const seen = new Map<string, number>();
+  return rulesIn(written).flatMap((rule, at) => {
+    const name = (rule as { name?: unknown } | null)?.name;
+    if (typeof name !== 'string') return [];
+    const place = places.ofValue(['rules', at, 'name']);
+    const before = seen.get(name);
+    seen.set(name, place.line);
+    if (before === undefined) return [];
+    const message = `There are two rules called ${name}.`;
+    return [{ ...place, message, cure: `The other is in line ${before}: names are for one.` }];
+  });
+}
+
+function buildRules(written: readonly Placed[], timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {
+  const compileTemplate = createTemplates(timeZone);
 
   function compiled<T extends object>(path: Path, result: T | Fault): T {
     if ('offset' in result && 'cure' in result) {
@@ -62,18 +96,8 @@ function buildRules(written: RulesFile, timeZone: string, places: Places, proble
     return result as T;
   }
 
-  return written.rules.map((rule, at) => {
+  return written.map(({ rule, at }) => {
     const path = ['rules', at];
-    const before = seen.get(rule.name);
-    if (before !== undefined) {
-      const message = `There are two rules called ${rule.name}.`;
-      problems.push({
-        ...places.ofValue([...path, 'name']),
-        message,
-        cure: `The other is in line ${before}: names are for one.`,
-      });
-    }
-    seen.set(rule.name, places.ofValue([...path, 'name']).line);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     return {
       name: rule.name,

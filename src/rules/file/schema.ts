@@ -76,7 +76,8 @@ const step = z
     error: 'A step does one thing.\nGive it one key, and write other steps as items of their own.',
   });
 
-const rule = z
+/** One item of `rules`. */
+export const ruleSchema = z
   .strictObject({
     name: z
       .string()
@@ -175,7 +176,7 @@ export const rulesSchema = z.strictObject({
   budgets: budgets
     .optional()
     .describe('What automatic texts may use up in a day (UTC), whatever rules say. They hold with a default, too.'),
-  rules: z.array(rule).max(500).describe('Tried in this order.'),
+  rules: z.array(ruleSchema).max(500).describe('Tried in this order.'),
 });
 
 export type RulesFile = z.output<typeof rulesSchema>;
