@@ -16,7 +16,8 @@ interface CommandNeeds {
 
 /**
  * The settings of a command: the environment's, and where that names no stores, those of the `trunkline start` that runs
- * on this machine with the same DATA_DIR; that is said once on standard error. Throws a SettingsError.
+ * on this machine with the same DATA_DIR; that is said once on standard error. What must be `alike` is taken from it where
+ * the environment gives none, unless that names another database. Throws a SettingsError.
  */
 export async function commandSettings(
   { alike = [], ...options }: CommandNeeds = {},
