@@ -9,7 +9,7 @@ import { createAttributionRounds } from '../src/sync/attribution/attribution.ts'
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
 import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
 import type { OnAnswer } from '../src/sync/finding.ts';
-import { defaultLooks } from '../src/sync/looks.ts';
+import { defaultLooks } from '../src/sync/looks/schedule.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createThreadLook } from '../src/sync/thread-look.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';

@@ -10,7 +10,7 @@ import type { TranscriptsRead } from '../warehouse/entities/calls/transcripts.ts
 import type { LinesRead } from '../warehouse/entities/directory/lines.ts';
 import type { UsersRead } from '../warehouse/entities/directory/users.ts';
 import type { ThreadGone, ThreadRead } from '../warehouse/entities/texts/conversations.ts';
-import type { Doubts } from './doubts.ts';
+import type { Doubts } from './looks/doubts.ts';
 
 /** What reading a target found, ready to be mirrored. */
 export type Finding =

@@ -11,7 +11,6 @@ import type { Log } from '../log.ts';
 import { ServiceError } from '../service/client.ts';
 import { momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { createCallLister } from './coverage/listing.ts';
-import { createDoubts } from './doubts.ts';
 import {
   type CallReading,
   provenance,
@@ -20,8 +19,9 @@ import {
   type TargetReader,
   type Unshown,
 } from './finding.ts';
-import { missingThread } from './gone-threads.ts';
-import { groupsOfParty } from './named-groups.ts';
+import { createDoubts } from './looks/doubts.ts';
+import { missingThread } from './looks/gone-threads.ts';
+import { groupsOfParty } from './looks/named-groups.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { createCallReader } from './readers/call.ts';

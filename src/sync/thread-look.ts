@@ -4,8 +4,8 @@ import type { Service } from '../service/client.ts';
 import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { beginRead } from '../warehouse/reads.ts';
-import { noDoubts } from './doubts.ts';
 import type { ReadingRoom } from './finding.ts';
+import { noDoubts } from './looks/doubts.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
 

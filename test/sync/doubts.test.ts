@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { createDoubts } from '../../src/sync/doubts.ts';
+import { createDoubts } from '../../src/sync/looks/doubts.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording } from './call-service.ts';
 import { openDesk } from './desk.ts';

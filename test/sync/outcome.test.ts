@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, ServiceError } from '../../src/service/errors.ts';
-import { defaultLooks, nextLook } from '../../src/sync/looks.ts';
+import { defaultLooks, nextLook } from '../../src/sync/looks/schedule.ts';
 import { outcomeOf } from '../../src/sync/outcome.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>

@@ -5,7 +5,7 @@ import type { Transcript } from '../../service/entities/transcript.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import { type CallReading, provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { nextLook, soonest } from '../looks.ts';
+import { nextLook, soonest } from '../looks/schedule.ts';
 
 /** Where a call stands after a look, and when the next one is worth while. */
 interface Standing {

@@ -4,9 +4,9 @@ import { ServiceError } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import type { CallLister } from '../coverage/listing.ts';
-import { untilEndShows } from '../ended-calls.ts';
 import { provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { nextLook, soonest } from '../looks.ts';
+import { untilEndShows } from '../looks/ended-calls.ts';
+import { nextLook, soonest } from '../looks/schedule.ts';
 import { isLastMiss } from '../outcome.ts';
 
 /**

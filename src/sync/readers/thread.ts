@@ -9,11 +9,11 @@ import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, type ThreadRead, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { untilGoneAgain } from '../gone-threads.ts';
-import { createLackingMessages } from '../lacking-messages.ts';
-import { soonest } from '../looks.ts';
-import { groupsOfParty } from '../named-groups.ts';
-import { createNamedMessages } from '../named-messages.ts';
+import { untilGoneAgain } from '../looks/gone-threads.ts';
+import { createLackingMessages } from '../looks/lacking-messages.ts';
+import { groupsOfParty } from '../looks/named-groups.ts';
+import { createNamedMessages } from '../looks/named-messages.ts';
+import { soonest } from '../looks/schedule.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { Claim } from '../inbox/claims.ts';
-import { type Database, query } from '../warehouse/database.ts';
-import { threadOf } from '../warehouse/entities/texts/conversations.ts';
-import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
-import { provenance, type Reading, type ReadingRoom } from './finding.ts';
-import { nextLook, soonest } from './looks.ts';
+import type { Claim } from '../../inbox/claims.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { threadOf } from '../../warehouse/entities/texts/conversations.ts';
+import { heldThread } from '../../warehouse/entities/texts/held-thread.ts';
+import { provenance, type Reading, type ReadingRoom } from '../finding.ts';
+import { nextLook, soonest } from './schedule.ts';
 
 /*
  * Not found, or an empty list, is also what a service answers that is out of order, or whose event outran its thread by

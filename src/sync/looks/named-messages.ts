@@ -1,7 +1,7 @@
-import type { Message } from '../service/entities/message.ts';
-import { type Database, hotQuery } from '../warehouse/database.ts';
-import { type Thread, threadOf } from '../warehouse/entities/texts/conversations.ts';
-import { looksAfterEvent, nextLook, soonest } from './looks.ts';
+import type { Message } from '../../service/entities/message.ts';
+import { type Database, hotQuery } from '../../warehouse/database.ts';
+import { type Thread, threadOf } from '../../warehouse/entities/texts/conversations.ts';
+import { looksAfterEvent, nextLook, soonest } from './schedule.ts';
 
 /*
  * An event names its message, as a rule. It can outrun the thread that it tells of: a read that does not bring the message,

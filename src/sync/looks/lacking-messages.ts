@@ -1,4 +1,4 @@
-import { forgetOldest } from '../bounded.ts';
+import { forgetOldest } from '../../bounded.ts';
 
 /*
  * A message can come without what others have. By the time that it is looked for again, newer ones may have pushed it

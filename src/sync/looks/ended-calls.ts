@@ -1,5 +1,5 @@
-import { type Database, query } from '../warehouse/database.ts';
-import { looksAfterEvent, nextLook } from './looks.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { looksAfterEvent, nextLook } from './schedule.ts';
 
 /*
  * The event of a call's end can outrun the call history, which then shows the call as it was while it lasted. Nothing else

@@ -1,6 +1,6 @@
-import { forgetOldest } from '../bounded.ts';
-import { countsAndFlags } from '../service/entities/call.ts';
-import { nextLook } from './looks.ts';
+import { forgetOldest } from '../../bounded.ts';
+import { countsAndFlags } from '../../service/entities/call.ts';
+import { nextLook } from './schedule.ts';
 
 /*
  * An answer can lack what the specification always gives, for a moment or for good. What it does give is mirrored at once.

@@ -1,6 +1,6 @@
-import type { Bump } from '../inbox/bumps.ts';
-import { type Database, query } from '../warehouse/database.ts';
-import { threadKey, threadOf } from '../warehouse/entities/texts/conversations.ts';
+import type { Bump } from '../../inbox/bumps.ts';
+import { type Database, query } from '../../warehouse/database.ts';
+import { threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 
 /*
  * An event of a group can name the sender and the line alone, and so point at the thread of these two, which need not
