@@ -62,12 +62,14 @@ export async function backfillCalls(
     pauses,
   };
   const doubts: string[] = [];
-  let mirrored = 0;
+  let compared = 0;
+  /** Of the part that is listed now: a page can come again. */
+  let ids = new Set<string>();
   let hours = 24;
   let at = doneUntil;
   const progress = (): BackfillProgress => ({
     share: asked.to === asked.from ? 1 : (at - asked.from) / (asked.to - asked.from),
-    mirrored,
+    mirrored: compared + ids.size,
     doneUntil: at,
   });
 
@@ -75,7 +77,7 @@ export async function backfillCalls(
   async function list(part: Span): Promise<Listing | undefined> {
     const onPage: OnPage = async (page, read) => {
       await mirrorPage(db, page, read, consequences);
-      mirrored += page.length;
+      for (const call of page) ids.add(call.id);
       onProgress(progress());
     };
     try {
@@ -102,6 +104,8 @@ export async function backfillCalls(
     });
     if (doubt !== undefined) doubts.push(`${new Date(part.from * 1_000).toISOString()}: ${doubt}`);
     at = part.to;
+    compared += calls.size;
+    ids = new Set();
     onProgress(progress());
     hours = nextHours(hours, calls.size);
   }

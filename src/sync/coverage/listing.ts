@@ -6,6 +6,7 @@ import type { Database } from '../../warehouse/database.ts';
 import { beginRead } from '../../warehouse/reads.ts';
 import type { OnAnswer } from '../finding.ts';
 import { halves, type Span, secondOf } from './spans.ts';
+import { createTotals } from './totals.ts';
 
 /*
  * Call search pages by offset, newest first unless told otherwise, while calls arrive (section 4.6). A listing counts
@@ -38,8 +39,6 @@ export interface ListerParts {
 
 /** The service caps what is asked for, and says what it applied. */
 const pageSize = 500;
-/** More than this is listed in parts, so that memory stays flat and a listing that shifted costs little. */
-const mostAtOnce = 10_000;
 const triesOfOneSpan = 3;
 /** A second cannot be cut: it is listed until so many passes in a row brought nothing new. */
 const idlePassesOfOneSecond = 10;
@@ -57,11 +56,21 @@ interface Pass {
   readonly isWhole: boolean;
   /** It ended at its first page, since parts of the span are to be listed instead. */
   readonly isCut: boolean;
+  /** The service refused to go on from here. */
+  readonly refusedAt: number | undefined;
 }
 
 export function createCallLister({ service, db, onAnswer }: ListerParts): CallLister {
   // Learnt from the first answer: the order of pages that do not shift may be refused.
   let isSorted = true;
+  const totals = createTotals();
+
+  /** How many calls there are in a window, both of whose ends are given away where they do not belong to it. */
+  async function count({ from, to }: Span, signal: AbortSignal | undefined): Promise<number | undefined> {
+    const answer = await service.calls.search({ start: from, end: to - 1, limit: 1, offset: 0 }, signal && { signal });
+    onAnswer('calls.search', answer);
+    return answer.data.total;
+  }
 
   async function search(span: Span, offset: number, signal: AbortSignal | undefined): Promise<Answer<CallPage>> {
     const window = { start: span.from - margin, end: span.to + margin - 1, limit: pageSize, offset };
@@ -94,12 +103,15 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     let isCut = false;
     let pageCount = 0;
     let longest = 0;
+    let refusedAt: number | undefined;
     try {
       for (let offset = 0; ; ) {
         const read = await beginRead(db, 'calls.search');
         const answer = await search(span, offset, signal).catch((error: unknown) => {
-          if (offset === total && error instanceof ServiceError && error.advice === 'refused') return undefined;
-          throw error;
+          if (offset === 0 || !(error instanceof ServiceError) || error.advice !== 'refused') throw error;
+          // Where the total is used up there may be nothing to list.
+          if (offset !== total) refusedAt = offset;
+          return undefined;
         });
         if (!answer) break;
         onAnswer('calls.search', answer);
@@ -125,7 +137,7 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     } finally {
       await Promise.allSettled(writing);
     }
-    return { calls, total, pageCount, isWhole, isCut };
+    return { calls, total, pageCount, isWhole, isCut, refusedAt };
   }
 
   /** `around` is what the service counted in the span that this one is a part of. */
@@ -137,8 +149,8 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
     signal: AbortSignal | undefined,
   ): Promise<string | undefined> {
     const parts = halves(span);
-    const isLarge = (total: number) => total > mostAtOnce;
-    const isToCut = (total: number) => parts !== undefined && isLarge(total) && total < around;
+    const isToCut = (total: number) => parts !== undefined && totals.isLarge(total) && total < around;
+    const window = { from: span.from - margin, to: span.to + margin };
     const together = addPasses();
     let total = 0;
     for (let tries = 1; ; tries += 1) {
@@ -151,11 +163,20 @@ export function createCallLister({ service, db, onAnswer }: ListerParts): CallLi
       if (!pass.isWhole) return 'the answer may be partial: rows without an id';
       if (pass.total === undefined) return 'the service does not say how many calls there are';
       total = pass.total;
+      if (pass.refusedAt !== undefined) {
+        totals.refused(pass.refusedAt);
+        if (parts && total < around) break;
+        return `the service counts ${total} calls and refuses to list more than ${pass.refusedAt}`;
+      }
       together.add(pass);
-      if (pass.calls.size === total || (!parts && together.isWhole())) return undefined;
+      if (pass.calls.size === total || (!parts && together.isWhole())) {
+        if (await totals.isAll(window, total, (part) => count(part, signal))) return undefined;
+        if (parts) break;
+        return `the service stops counting at ${total} calls`;
+      }
       const isSpent = parts ? tries === triesOfOneSpan : together.idlePasses() === idlePassesOfOneSecond;
       // Where a part counts as many as the whole, smaller ones will too: something else than the span is counted.
-      const isLast = !parts || (isLarge(total) && total >= around);
+      const isLast = !parts || (totals.isLarge(total) && total >= around);
       // A single page cannot have shifted.
       if ((pass.pageCount <= 1 && tries > 1) || (isSpent && isLast)) {
         return `the service counts ${total} calls and lists ${pass.calls.size}`;

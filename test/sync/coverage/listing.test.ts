@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createCallLister, type Listing } from '../../../src/sync/coverage/listing.ts';
 import { isCampaign, report, sized } from '../../faults/figures.ts';
 import { migratedDatabase } from '../../world/database.ts';
@@ -34,7 +34,8 @@ test('lists each call of the span once, whatever the cap on pages', async () => 
   expect(listing.doubt).toBeUndefined();
   expect(listing.calls.size).toBe(1_234);
   expect(mirrored.size).toBe(1_234);
-  expect(searches).toHaveLength(13);
+  // And whether halves of the span count as many.
+  expect(searches.map(({ limit }) => limit)).toEqual([...Array.from({ length: 13 }, () => 500), 1, 1]);
 });
 
 test.each([true, false])(
@@ -86,6 +87,70 @@ test.each([true, false])(
     expect([listing.calls.size, listing.doubt]).toEqual([697, undefined]);
   },
 );
+
+/** Counts no more than so many calls, and shows none beyond them. */
+function stopsAt(history: History, most: number): History {
+  let offset = 0;
+  history.before = (search) => {
+    offset = search.offset;
+  };
+  history.bend = ({ total = 0, calls }) => ({
+    data: { total: Math.min(total, most), calls: calls.slice(0, Math.max(0, most - offset)) },
+  });
+  return history;
+}
+
+describe.each([150, 500, 1_000])('a service that counts to %i', (most) => {
+  test('and shows no more hides no call', async () => {
+    const { listing } = await listed(stopsAt(filled(2_600), most));
+    expect([listing.calls.size, listing.doubt]).toEqual([2_600, undefined]);
+  });
+
+  test('hides none of those that all lie in a corner of the span', async () => {
+    const history = createHistory();
+    for (let at = 0; at < 2_600; at += 1) history.calls.push(callAt(begin + 3_300 + (at % 250), at));
+    const { listing } = await listed(stopsAt(history, most));
+    expect([listing.calls.size, listing.doubt]).toEqual([2_600, undefined]);
+  });
+
+  test('is believed where there are as many, and asked once', async () => {
+    const history = filled(most);
+    const { client, searches } = await serveHistory(history);
+    const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
+    const list = async () => {
+      const before = searches.length;
+      expect((await lister.list(span, async () => undefined)).doubt).toBeUndefined();
+      return searches.length - before;
+    };
+    expect(await list()).toBe((await list()) + 2);
+  });
+});
+
+test.each([100, 700])('a service that refuses offsets beyond %i has all calls listed', async (deepest) => {
+  const history = filled(2_600);
+  history.cap = 100;
+  const whole = history.bend;
+  history.before = ({ offset }) => {
+    history.bend = offset > deepest ? () => ({ error: 'invalid_request', status: 400 }) : whole;
+  };
+  const { listing, searches } = await listed(history);
+  expect([listing.calls.size, listing.doubt]).toEqual([2_600, undefined]);
+  expect(searches.length).toBeLessThan(120);
+});
+
+test('a second of which the rest is refused is a doubt', async () => {
+  const history = createHistory();
+  for (let at = 0; at < 450; at += 1) history.calls.push(callAt(begin + 1_800, at));
+  history.cap = 100;
+  const whole = history.bend;
+  history.before = ({ offset }) => {
+    history.bend = offset > 200 ? () => ({ error: 'invalid_request', status: 400 }) : whole;
+  };
+  const { listing, searches } = await listed(history);
+  expect(listing.doubt).toMatch(/^the service counts 450 calls and refuses to list more than \d+$/);
+  expect(listing.calls.size).toBeGreaterThanOrEqual(300);
+  expect(searches.length).toBeLessThan(100);
+});
 
 test('a page that ends where the calls do is the last one, also where no further may be asked for', async () => {
   const history = filled(74);
