@@ -121,7 +121,8 @@ export function createOAuth({ baseUrl, log, limits, now = Date.now }: OAuthOptio
       const sent = errand('oauth.register');
       try {
         const { library, options } = await requests(sent);
-        const metadata = { client_name: name, redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
+        // The two fields of 5.3 and no other: an unknown one may be refused (section 7).
+        const metadata = { client_name: name, redirect_uris: [redirectUri] };
         const made = await library.dynamicClientRegistration(document, metadata, library.None(), options);
         const { client_id: clientId } = made.clientMetadata();
         log.info({ clientId }, 'registered as an OAuth client');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { caller } from '../client/caller.ts';
-import { open, register } from './login.ts';
+import { open, redirectUri, register } from './login.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -43,6 +43,14 @@ test('a registration gives an id and says what it kept; metadata that it does no
     token_endpoint_auth_method: 'none',
   });
   expect((await register(sandbox.url)).body.client_id).not.toBe(body.client_id);
+});
+
+test('a registration with the two fields of 5.3 alone will do, and so will one that says it has no secret', async () => {
+  for (const more of [{}, { token_endpoint_auth_method: 'none' }]) {
+    const { status, body } = await register(sandbox.url, more);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' });
+  }
 });
 
 test.each([

@@ -25,7 +25,7 @@ test('the requests are those of 5.3, and hold nothing else', async () => {
   await oauth.complete(login, callback);
   await oauth.refresh(client, before);
   const posts = seen.filter(({ method }) => method === 'POST');
-  expect(JSON.parse(posts[0]?.body ?? '')).toMatchObject({
+  expect(JSON.parse(posts[0]?.body ?? '')).toEqual({
     client_name: asked.name,
     redirect_uris: [asked.redirectUri],
   });
