@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { open } from '../sandbox/oauth/login.ts';
+import { json } from '../service/endpoint.ts';
+import { startService } from '../service/oauth/service.ts';
 import { type Command, trunkline } from './commands.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
@@ -73,6 +75,15 @@ describe('auth login', () => {
     expect(await login.ended).toBe(1);
     expect(login.err()).toMatch(/^The log in cannot begin .*PUBLIC_URL must be HTTPS/);
     expect(login.err()).not.toContain('    at ');
+  });
+
+  test('blames no address where the service refuses something else', async () => {
+    const refusal = { error: { type: 'invalid_request', message: 'unknown field software_id' } };
+    const { url } = await startService({ registration: (response) => json(response, 400, refusal) });
+    const login = trunkline({ ...daemon.environment, API_BASE_URL: url }, 'auth', 'login');
+    expect(await login.ended).toBe(1);
+    expect(login.err()).toMatch(/^The log in cannot begin .*unknown field software_id.*operator/);
+    expect(login.err()).not.toContain('PUBLIC_URL');
   });
 
   test('names what it lacks', async () => {

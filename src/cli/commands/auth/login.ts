@@ -12,6 +12,7 @@ import type { Database } from '../../../warehouse/database.ts';
 import { commandSettings } from '../../environment.ts';
 import { CommandFailed } from '../../exit.ts';
 import { createRemarks } from '../../remarks.ts';
+import { cureOf } from './cure.ts';
 import { openLogins } from './logins.ts';
 
 const log = createRemarks('error');
@@ -70,11 +71,7 @@ async function begin(
   } catch (error) {
     if (error instanceof ScopesNotOffered) throw new CommandFailed(error.message);
     if (!(error instanceof ServiceError)) throw error;
-    const cure =
-      error.operation === 'oauth.register'
-        ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows.'
-        : 'See that API_BASE_URL is right.';
-    throw new CommandFailed(`The log in cannot begin (${error.message}). ${cure}`);
+    throw new CommandFailed(`The log in cannot begin (${error.message}). ${cureOf(error)}`);
   } finally {
     await oauth.close();
   }
