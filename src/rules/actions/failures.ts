@@ -7,6 +7,8 @@ const longestPauseMs = 600_000;
 /** After a day, what still cannot be asked for is given up; what comes to its turn later than that has one turn. */
 const longestWaitMs = 24 * 3_600_000;
 
+export const doneWithoutNote = { state: 'done', reason: 'repeated without the note, which may stand' } as const;
+
 /** What else a turn leaves behind; without it, the action stands as it was claimed. */
 type Trace = Partial<Pick<Outcome & { state: 'later' }, 'tries' | 'isBegun'>> & { readonly afterMs?: number };
 
@@ -34,6 +36,7 @@ export function outcomeBeforeRequest(error: unknown, action: Pending): Outcome {
  * left to a person, or the resolve is repeated without it (section 4.2).
  */
 export function outcomeOfRequest(error: unknown, action: Pending, hasNote: boolean): Outcome {
+  if (!hasNote && wasCarriedOut(error)) return doneUnseen(action);
   // What is no answer of the service happened on our side of it: the transaction that records is tried again with the call.
   const mayStand = hasNote && !(error instanceof ServiceError && error.effect === 'none');
   if (mayStand && action.kind === 'comment')
@@ -46,6 +49,19 @@ export function outcomeOfRequest(error: unknown, action: Pending, hasNote: boole
       isBegun: action.wasBegun || mayStand,
     })
   );
+}
+
+/** A success says that the service did it (sections 4.2 and 4.3), also where nobody can read what else it says. */
+function wasCarriedOut(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== 'unreadable') return false;
+  // An error whose body does not decode is unreadable too.
+  return error.status !== undefined && error.status >= 200 && error.status <= 299;
+}
+
+/** What the answer would have shown is not made up: no state is written down. */
+function doneUnseen({ wasBegun }: Pick<Pending, 'wasBegun'>): Outcome {
+  const reason = 'its answer could not be read';
+  return { state: 'done', reason: wasBegun ? `${doneWithoutNote.reason}; ${reason}` : reason };
 }
 
 function refusedBy(error: unknown): Outcome | undefined {

@@ -3,7 +3,7 @@ import type { Answer, Service } from '../../service/client.ts';
 import type { ConversationState } from '../../service/entities/conversation.ts';
 import { type Database, inTransaction, type Transaction } from '../../warehouse/database.ts';
 import { assigneeOf } from './assignee.ts';
-import { outcomeBeforeRequest, outcomeOfRequest } from './failures.ts';
+import { doneWithoutNote, outcomeBeforeRequest, outcomeOfRequest } from './failures.ts';
 import { type Look, newsIn } from './news.ts';
 import { type Observed, recordBlock, recordState } from './observed.ts';
 import { beginAction, type Outcome, type Pending, settleAction } from './pending.ts';
@@ -66,7 +66,6 @@ async function takeTurn(parts: ActionParts, action: Pending, signal: AbortSignal
 }
 
 const done: Outcome = { state: 'done' };
-const doneWithoutNote: Outcome = { state: 'done', reason: 'repeated without the note, which may stand' };
 
 /** Why an action is not even asked for, or not now. */
 async function obstacleTo(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {

@@ -193,6 +193,15 @@ test('an outage of any number of tries ends nothing, and the pauses grow to ten 
   expect(await stateOf(runId)).toMatchObject({ state: 'failed', reason: expect.stringContaining('given up') });
 });
 
+test.each([199, 302, 404, 500, undefined])(
+  'what cannot be read with status %s proves nothing, and is tried again',
+  async (status) => {
+    const runId = await matched('assign', { to: { kind: 'user', userId: 7 } });
+    await performAction(serviceThat(fails('unreadable', 'unknown', status)).parts, await taken(), signal);
+    expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1, reason: 'unreadable' });
+  },
+);
+
 test('what comes to its turn after a day is asked for all the same', async () => {
   const runId = await matched('assign', { to: { kind: 'user', userId: 7 } }, 30);
   await performAction(serviceThat().parts, await taken(), signal);
