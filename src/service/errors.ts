@@ -54,6 +54,7 @@ export interface ErrorDetails {
   status?: number | undefined;
   scope?: string | undefined;
   retryAfterMs?: number | undefined;
+  isPage?: boolean;
   cause?: unknown;
 }
 
@@ -73,6 +74,8 @@ export class ServiceError extends Error {
   readonly scope: string | undefined;
   /** Milliseconds to wait before another try, when the service or the open circuit said so. */
   readonly retryAfterMs: number | undefined;
+  /** Of `unreadable`: a page of HTML or XML came as a success, which may be something in between, and not the service. */
+  readonly isPage: boolean;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails) {
     super(`${details.operation}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -83,6 +86,7 @@ export class ServiceError extends Error {
     this.status = details.status;
     this.scope = details.scope;
     this.retryAfterMs = details.retryAfterMs;
+    this.isPage = details.isPage ?? false;
   }
 }
 

@@ -51,9 +51,12 @@ export function outcomeOfRequest(error: unknown, action: Pending, hasNote: boole
   );
 }
 
-/** A success says that the service did it (sections 4.2 and 4.3), also where nobody can read what else it says. */
+/**
+ * A success says that the service did it (sections 4.2 and 4.3), also where nobody can read what else it says; but a
+ * proxy's page can pose as one.
+ */
 function wasCarriedOut(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.code !== 'unreadable') return false;
+  if (!(error instanceof ServiceError) || error.code !== 'unreadable' || error.isPage) return false;
   // An error whose body does not decode is unreadable too.
   return error.status !== undefined && error.status >= 200 && error.status <= 299;
 }

@@ -77,14 +77,18 @@ function parse(text: string): unknown {
     return parseJson(text);
   } catch {
     // The parser's own error quotes the body, so it is not kept as the cause.
-    throw new UnreadableData(`${describe(text)} came (${text.length} characters)`);
+    throw new UnreadableData(`${describe(text)} came (${text.length} characters)`, { isPage: isPage(text) });
   }
 }
 
 function describe(text: string): string {
+  if (isPage(text)) return 'a page of HTML or XML';
   const start = text.trimStart()[0];
-  if (start === '<') return 'a page of HTML or XML';
   return start === '{' || start === '[' ? 'JSON that is broken or cut off' : 'something that is not JSON';
+}
+
+function isPage(text: string): boolean {
+  return text.trimStart().startsWith('<');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -11,6 +11,13 @@ export interface Drift {
 /** The data of one answer cannot be read at all; the message says what came, without quoting it. */
 export class UnreadableData extends Error {
   override readonly name = 'UnreadableData';
+  /** A page of HTML or XML came, as from something in between. */
+  readonly isPage: boolean;
+
+  constructor(message: string, { isPage = false }: { readonly isPage?: boolean } = {}) {
+    super(message);
+    this.isPage = isPage;
+  }
 }
 
 /** What is learnt beside the data while one answer is read. */

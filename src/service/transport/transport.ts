@@ -208,7 +208,7 @@ function read<T>(operation: Operation<T>, { status, body }: Pick<Received, 'stat
     return { status, ...readAnswer(body, operation.read) };
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error;
-    const details = { operation: operation.name, status, effect: 'unknown' } as const;
+    const details = { operation: operation.name, status, effect: 'unknown', isPage: error.isPage } as const;
     throw new ServiceError('unreadable', `${error.message}, with status ${status}`, details);
   }
 }

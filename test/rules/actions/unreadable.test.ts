@@ -54,6 +54,19 @@ test('of what an unreadable answer would have shown, nothing is made up', async 
   expect(await query(`select from warehouse.blocked_senders where number = '17185550401'`)).toEqual([]);
 });
 
+test('a proxy’s page that poses as a success proves nothing: what it kept back is asked for again', async () => {
+  const number = '17185550403';
+  sandbox.faults({ answers: [{ kind: 'html', status: 200, operations: ['assignConversation'], times: 1 }] });
+  await sandbox.emit.sms({ number, text: 'spam' });
+  await desk.acted();
+  expect(asked(number)).toEqual(['assign', 'assign', 'reopen', 'resolve']);
+  expect(
+    await query(
+      `select is_resolved, is_assignment_known from warehouse.sms_conversations where number = '17185550403'`,
+    ),
+  ).toEqual([{ is_resolved: true, is_assignment_known: true }]);
+});
+
 test('a note whose answer cannot be read is still not asked for twice', async () => {
   const number = '17185550402';
   sandbox.faults({
