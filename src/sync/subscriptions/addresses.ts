@@ -1,14 +1,19 @@
 import { hash } from 'node:crypto';
-import type { EventType } from '../../event-types.ts';
+import { type EventType, eventTypeOf } from '../../event-types.ts';
 
 /** The address of one event type. */
 export function hookUrl(publicUrl: string, secret: string, type: EventType): string {
   return `${publicUrl.replace(/\/+$/, '')}/hooks/${secret}/${type}`;
 }
 
-/** Whether two addresses lead to the same place: a service may write the host, a port or the end in another way. */
-export function sameAddress(a: string, b: string): boolean {
-  return plain(a) === plain(b);
+/**
+ * Whether an address leads to `wanted`, one of ours: a service may write the host, a port, the type or the end in another
+ * way, and the receiver takes whatever follows the type.
+ */
+export function sameAddress(shown: string, wanted: string): boolean {
+  if (plain(shown) === plain(wanted)) return true;
+  const [here, there] = [partsOf(shown), partsOf(wanted)];
+  return here?.type !== undefined && here.type === there?.type && here.receiver === there.receiver;
 }
 
 /** Whether an address is one of this receiver's, under its present or its previous secret. */
@@ -25,9 +30,16 @@ export function isOurAddress(
 
 /** Names the receiver that an address leads to, without telling its secret. */
 export function receiverOf(url: string): string {
-  return hash('sha256', plain(url).replace(/\/[^/]*$/, ''), 'hex');
+  return hash('sha256', partsOf(url)?.receiver ?? plain(url), 'hex');
+}
+
+/** The receiver is told by the last `/hooks/{secret}`: a public address may hold such a path itself. */
+function partsOf(url: string): { receiver: string; type: EventType | undefined } | undefined {
+  const [, receiver, type = ''] = /^(.*\/hooks\/[^/]+)\/([^/]+)/.exec(plain(url)) ?? [];
+  return receiver === undefined ? undefined : { receiver, type: eventTypeOf(type) };
 }
 
 function plain(url: string): string {
-  return (URL.canParse(url) ? new URL(url).href : url).replace(/\/+$/, '');
+  const [address = ''] = (URL.canParse(url) ? new URL(url).href : url).split(/[?#]/, 1);
+  return address.replace(/\/+$/, '');
 }

@@ -34,7 +34,8 @@ export async function readHolders(db: Database, ownUrl: string): Promise<(url: s
     [unwatchedSeconds],
   );
   const living = new Set(rows.map((row) => row.address_hash));
-  const isNewcomer = !living.has(receiverOf(ownUrl));
+  // A service may show our own address so that it is not known as ours: that is no other receiver.
+  const isNewcomer = !living.delete(receiverOf(ownUrl));
   return (url) => !isNewcomer && living.has(receiverOf(url));
 }
 

@@ -51,6 +51,13 @@ describe('a subscription of ours', () => {
     expect(await listed()).toContainEqual({ id, type: 'AccountSMS', enabled: true });
   });
 
+  test('whose address lost its type gets it back, though no other receiver has it', async () => {
+    await ensure();
+    const ours = (await service.webhooks.list()).data.find(({ type }) => type === 'AccountSMS');
+    await service.webhooks.update(ours?.id ?? 0, { url: url.replace('AccountSMS', 'somewhere') });
+    expect(await outcomes()).toMatchObject({ AccountSMS: 'repaired' });
+  });
+
   test('that stands several times is kept once', async () => {
     const [first, second] = [await create(url), await create(url)];
     await ensure();
