@@ -5,9 +5,10 @@ import type { Subscription } from '../../service/entities/subscription.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
 import { beginRead } from '../../warehouse/reads.ts';
-import { hookUrl, isOurAddress, sameAddress } from './addresses.ts';
+import { hookUrl, isOurAddress, receiverOf, sameAddress } from './addresses.ts';
 import { listSubscriptions, readSpellings } from './listing.ts';
 import { forgetLook, noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
+import { deliversTo, isElsewhere, noteShown, receiverBehind } from './shown.ts';
 import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
 
 /** The events that the daemon lives on. */
@@ -93,9 +94,13 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   // A look that was cut short leaves a newcomer one: it has yet to take over what it could not.
   if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl);
   if (failures.length > 0) throw failures[0];
+  const written = ensured.filter(({ outcome }) => outcome === 'created' || outcome === 'repaired');
+  if (written.length > 0) await noteShown(parts, written);
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
-    await mirrorSubscriptions(service, db, (url) => isOurAddress(parts, url));
+    const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
+    const isOurs = ({ id, url = '' }: Subscription) => ids.has(id) || isOurAddress(parts, url);
+    await mirrorSubscriptions(service, db, isOurs);
   }
   return ensured;
 }
@@ -116,17 +121,17 @@ async function ensureOne(
   listed: readonly Subscription[],
   known: WatchedSubscription | undefined,
   wish: Wish,
-  isHeld: (url: string) => boolean,
+  isHeld: (receiver: string | undefined) => boolean,
 ): Promise<Ensured> {
   const { type, spelled, url } = wish;
-  const at = listed.filter((each) => each.url !== undefined && sameAddress(each.url, url));
+  const at = listed.filter((each) => deliversTo(each, known, url));
   const [adopted, ...spare] = at.sort((a, b) => rank(a, type) - rank(b, type));
   const isStrayed = ({ id, name }: Subscription) =>
     known?.isCreatedHere && known.subscriptionId === id && name === nameOf(type);
   const strayed = adopted ? undefined : listed.find(isStrayed);
-  const strayedTo = strayed?.url ?? '';
+  const strayedTo = strayed && receiverBehind(strayed, known);
   // Deliveries to the address of the previous secret were accepted all along.
-  const isRotated = isOurAddress({ publicUrl, secret: previousSecret }, strayedTo);
+  const isRotated = previousSecret !== undefined && strayedTo === receiverOf(hookUrl(publicUrl, previousSecret, type));
   if (!isRotated && isHeld(strayedTo)) throw new ReceiversDiffer();
   const faults: Fault[] = [];
   try {
@@ -153,9 +158,14 @@ async function ensureOne(
     if (Object.keys(changes).length > 0) {
       if (faults.length > 0) await markBroken(db, type);
       const { data: left } = await service.webhooks.update(ours.id, changes);
-      const isTaken = left.enabled !== false && (left.type === undefined || isOfType(left, type));
-      if (!isTaken)
-        return { type, url, outcome: 'to_create_by_hand', faults, reason: 'the service did not take the change' };
+      const isTaken =
+        left.enabled !== false &&
+        (left.type === undefined || isOfType(left, type)) &&
+        !(strayed && left.url !== undefined && isElsewhere({ publicUrl, previousSecret }, left.url));
+      if (!isTaken) {
+        const reason = 'the service did not take the change';
+        return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId: ours.id, reason };
+      }
     }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
@@ -164,7 +174,10 @@ async function ensureOne(
   }
 }
 
-/** The answer to a create is not specified: one that cannot be read is looked up by its address. */
+/**
+ * The answer to a create is not specified: one that cannot be read is looked up by its address, or by the name that it was
+ * just given where the service shows no such address.
+ */
 async function create(service: Service, { type, spelled, url }: Wish): Promise<number> {
   try {
     const { data } = await service.webhooks.create({ name: nameOf(type), url, type: spelled, enabled: true });
@@ -172,7 +185,9 @@ async function create(service: Service, { type, spelled, url }: Wish): Promise<n
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
     const { data: listed } = await service.webhooks.list();
-    const created = listed.find((each) => each.url !== undefined && sameAddress(each.url, url));
+    const isAtUrl = (each: Subscription) => each.url !== undefined && sameAddress(each.url, url);
+    const created =
+      listed.find(isAtUrl) ?? listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
     if (created === undefined) throw error;
     return created.id;
   }
@@ -218,14 +233,14 @@ async function isMirrored(db: Database, listed: readonly Subscription[]): Promis
 export async function mirrorSubscriptions(
   service: Service,
   db: Database,
-  isOurUrl: (url: string) => boolean,
+  isOurs: (subscription: Subscription) => boolean,
 ): Promise<void> {
   const read = await beginRead(db, 'webhooks.list');
   const { data, isComplete } = await service.webhooks.list();
   await db.transaction().execute((tx) =>
     writeSubscriptions(tx, {
       subscriptions: data,
-      isOurs: ({ url }) => url !== undefined && isOurUrl(url),
+      isOurs,
       isComplete,
       read,
     }),

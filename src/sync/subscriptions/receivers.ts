@@ -26,8 +26,8 @@ export class ReceiversDiffer extends Error {
   }
 }
 
-/** Tells whether an address belongs to another receiver to which the one that wants `ownUrl` has to leave the webhooks. */
-export async function readHolders(db: Database, ownUrl: string): Promise<(url: string) => boolean> {
+/** Tells whether a receiver is another one, to which the one that wants `ownUrl` has to leave the webhooks. */
+export async function readHolders(db: Database, ownUrl: string): Promise<(receiver: string | undefined) => boolean> {
   const rows = await query<{ address_hash: string }>(
     db,
     `select address_hash from ops.receivers where looked_at > now() - $1::integer * interval '1 second'`,
@@ -36,7 +36,7 @@ export async function readHolders(db: Database, ownUrl: string): Promise<(url: s
   const living = new Set(rows.map((row) => row.address_hash));
   // A service may show our own address so that it is not known as ours: that is no other receiver.
   const isNewcomer = !living.delete(receiverOf(ownUrl));
-  return (url) => !isNewcomer && living.has(receiverOf(url));
+  return (receiver) => !isNewcomer && receiver !== undefined && living.has(receiver);
 }
 
 /** Notes that the receiver that wants `ownUrl` has looked; from then on it is no newcomer. */

@@ -1,5 +1,6 @@
 import type { EventType } from '../../event-types.ts';
 import { type Database, query } from '../../warehouse/database.ts';
+import { receiverOf } from './addresses.ts';
 import type { Ensured } from './ensure.ts';
 
 /** A subscription as the last look left it. */
@@ -7,12 +8,22 @@ export interface WatchedSubscription {
   readonly subscriptionId: number | undefined;
   /** The daemon created it, so its address is the daemon's to mend. */
   readonly isCreatedHere: boolean;
+  /** The receiver that it was left with. */
+  readonly receiver?: string | undefined;
+  /** Its address as the service shows it, where that is not as it was asked for. */
+  readonly shownHash?: string | undefined;
 }
 
 export async function knownSubscriptions(db: Database): Promise<Map<string, WatchedSubscription>> {
-  const rows = await query<{ event_type: string; subscription_id: string | null; is_created_here: boolean }>(
+  const rows = await query<{
+    event_type: string;
+    subscription_id: string | null;
+    is_created_here: boolean;
+    receiver_hash: string | null;
+    shown_hash: string | null;
+  }>(
     db,
-    'select event_type, subscription_id, is_created_here from ops.subscription_watch',
+    'select event_type, subscription_id, is_created_here, receiver_hash, shown_hash from ops.subscription_watch',
     [],
   );
   return new Map(
@@ -21,6 +32,8 @@ export async function knownSubscriptions(db: Database): Promise<Map<string, Watc
       {
         subscriptionId: row.subscription_id === null ? undefined : Number(row.subscription_id),
         isCreatedHere: row.is_created_here,
+        receiver: row.receiver_hash ?? undefined,
+        shownHash: row.shown_hash ?? undefined,
       },
     ]),
   );
@@ -78,15 +91,19 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
     );
     await query(
       tx,
-      `insert into ops.subscription_watch as w (event_type, subscription_id, is_created_here, state, in_place_at, last_fault)
+      `insert into ops.subscription_watch as w
+         (event_type, subscription_id, is_created_here, state, in_place_at, last_fault, receiver_hash)
        select event_type, subscription_id, is_created, case when is_by_hand then 'to_create_by_hand' else 'in_place' end,
-         case when not is_by_hand then now() end, fault
-       from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[], $5::text[])
-         as e (event_type, subscription_id, is_created, is_by_hand, fault)
+         case when not is_by_hand then now() end, fault, case when not is_by_hand then receiver end
+       from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[], $5::text[], $6::text[])
+         as e (event_type, subscription_id, is_created, is_by_hand, fault, receiver)
        on conflict (event_type) do update set
          subscription_id = excluded.subscription_id, state = excluded.state,
          is_created_here = excluded.is_created_here or (w.is_created_here and w.subscription_id is not distinct from excluded.subscription_id),
          in_place_at = coalesce(excluded.in_place_at, w.in_place_at),
+         receiver_hash = coalesce(excluded.receiver_hash, w.receiver_hash),
+         shown_hash = case when w.subscription_id is not distinct from excluded.subscription_id
+           and w.receiver_hash = coalesce(excluded.receiver_hash, w.receiver_hash) then w.shown_hash end,
          changed_at = case when w.state <> excluded.state or excluded.last_fault is not null then now() else w.changed_at end,
          last_fault = coalesce(excluded.last_fault, w.last_fault)`,
       [
@@ -95,6 +112,7 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
         ensured.map(({ outcome }) => outcome === 'created'),
         ensured.map(({ outcome }) => outcome === 'to_create_by_hand'),
         ensured.map(({ faults }) => (faults.length > 0 ? faults.join(', ') : null)),
+        ensured.map(({ url }) => receiverOf(url)),
       ],
     );
   });
