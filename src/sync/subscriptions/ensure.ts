@@ -1,21 +1,24 @@
-import { type EventType, eventTypeOf } from '../../event-types.ts';
+import type { EventType } from '../../event-types.ts';
 import type { Log } from '../../log.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
 import { beginRead } from '../../warehouse/reads.ts';
-import { hookUrl, isOurAddress, receiverOf, sameAddress } from './addresses.ts';
+import { hookUrl, isOurAddress, receiverOf } from './addresses.ts';
 import { listSubscriptions, readSpellings } from './listing.ts';
 import { forgetLook, noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
 import { deliversTo, isElsewhere, noteShown, receiverBehind } from './shown.ts';
 import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
+import { create, isOfType, nameOf, type Wish } from './writes.ts';
 
 /** The events that the daemon lives on. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
 
 /** What was wrong with a subscription that the daemon had; all but `duplicated` lose deliveries. */
 export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplicated';
+
+const notTaken = 'the service did not take the change';
 
 /** What became of one type's subscription. */
 export interface Ensured {
@@ -24,6 +27,8 @@ export interface Ensured {
   readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
   readonly faults: readonly Fault[];
   readonly subscriptionId?: number;
+  /** It was created in this look, whether or not it could be enabled. */
+  readonly isCreated?: boolean;
   readonly reason?: string;
 }
 
@@ -91,11 +96,11 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   // What was repaired lost deliveries, whether or not all could be looked at.
   for (const each of changedOf(ensured)) tell(parts, each);
   await recordSubscriptions(db, ensured);
+  const written = ensured.filter(({ outcome, isCreated }) => isCreated || outcome === 'repaired');
+  if (written.length > 0) await noteShown(parts, written);
   // A look that was cut short leaves a newcomer one: it has yet to take over what it could not.
   if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl);
   if (failures.length > 0) throw failures[0];
-  const written = ensured.filter(({ outcome }) => outcome === 'created' || outcome === 'repaired');
-  if (written.length > 0) await noteShown(parts, written);
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
@@ -107,13 +112,6 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
 
 function changedOf(ensured: readonly Ensured[]): Ensured[] {
   return ensured.filter(({ outcome }) => outcome !== 'in_place');
-}
-
-/** What is wanted of one type, which the service may spell in its own way. */
-interface Wish {
-  readonly type: EventType;
-  readonly spelled: EventType;
-  readonly url: string;
 }
 
 async function ensureOne(
@@ -134,17 +132,21 @@ async function ensureOne(
   const isRotated = previousSecret !== undefined && strayedTo === receiverOf(hookUrl(publicUrl, previousSecret, type));
   if (!isRotated && isHeld(strayedTo)) throw new ReceiversDiffer();
   const faults: Fault[] = [];
+  const ours = adopted ?? strayed;
+  let created: Subscription | undefined;
   try {
     for (const each of spare.filter(({ enabled }) => enabled !== false)) {
       await service.webhooks.disable(each.id);
       faults.push('duplicated');
     }
-    const ours = adopted ?? strayed;
     if (ours === undefined) {
       if (known?.subscriptionId !== undefined) faults.push('deleted');
       await markBroken(db, type);
-      const subscriptionId = await create(service, wish);
-      return { type, url, outcome: 'created', faults, subscriptionId };
+      created = await create(service, wish);
+      const { id: subscriptionId } = created;
+      const left = created.enabled === false ? (await service.webhooks.enable(subscriptionId)).data : created;
+      if (left.enabled !== false) return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
+      return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId, isCreated: true, reason: notTaken };
     }
     if (strayed && !isRotated) faults.push('redirected');
     if (ours.enabled === false) faults.push('disabled');
@@ -163,38 +165,16 @@ async function ensureOne(
         (left.type === undefined || isOfType(left, type)) &&
         !(strayed && left.url !== undefined && isElsewhere({ publicUrl, previousSecret }, left.url));
       if (!isTaken) {
-        const reason = 'the service did not take the change';
-        return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId: ours.id, reason };
+        return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId: ours.id, reason: notTaken };
       }
     }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
     if (!(error instanceof ServiceError) || isPassing(error)) throw error;
-    return { type, url, outcome: 'to_create_by_hand', faults, reason: error.message };
+    const found = created ?? ours;
+    const left = found && { subscriptionId: found.id, isCreated: created !== undefined };
+    return { type, url, outcome: 'to_create_by_hand', faults, ...left, reason: error.message };
   }
-}
-
-/**
- * The answer to a create is not specified: one that cannot be read is looked up by its address, or by the name that it was
- * just given where the service shows no such address.
- */
-async function create(service: Service, { type, spelled, url }: Wish): Promise<number> {
-  try {
-    const { data } = await service.webhooks.create({ name: nameOf(type), url, type: spelled, enabled: true });
-    return data.id;
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
-    const { data: listed } = await service.webhooks.list();
-    const isAtUrl = (each: Subscription) => each.url !== undefined && sameAddress(each.url, url);
-    const created =
-      listed.find(isAtUrl) ?? listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
-    if (created === undefined) throw error;
-    return created.id;
-  }
-}
-
-function nameOf(type: EventType): string {
-  return `Trunkline ${type}`;
 }
 
 /** A failure that says nothing about what the service allows. A path or a method that is not there is no passing one. */
@@ -205,10 +185,6 @@ function isPassing({ advice, code, status }: ServiceError): boolean {
 /** The one to keep: of the right type first, enabled before disabled. */
 function rank(subscription: Subscription, type: EventType): number {
   return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === false ? 1 : 0);
-}
-
-function isOfType(subscription: Subscription, type: EventType): boolean {
-  return subscription.type !== undefined && eventTypeOf(subscription.type) === type;
 }
 
 /** Whether the mirror shows each listed subscription as it is, and none besides. */

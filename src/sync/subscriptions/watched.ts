@@ -94,7 +94,7 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
       `insert into ops.subscription_watch as w
          (event_type, subscription_id, is_created_here, state, in_place_at, last_fault, receiver_hash)
        select event_type, subscription_id, is_created, case when is_by_hand then 'to_create_by_hand' else 'in_place' end,
-         case when not is_by_hand then now() end, fault, case when not is_by_hand then receiver end
+         case when not is_by_hand then now() end, fault, receiver
        from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[], $5::text[], $6::text[])
          as e (event_type, subscription_id, is_created, is_by_hand, fault, receiver)
        on conflict (event_type) do update set
@@ -109,10 +109,12 @@ export async function recordSubscriptions(db: Database, ensured: readonly Ensure
       [
         ensured.map(({ type }) => type),
         ensured.map(({ subscriptionId }) => subscriptionId ?? null),
-        ensured.map(({ outcome }) => outcome === 'created'),
+        ensured.map(({ isCreated }) => isCreated === true),
         ensured.map(({ outcome }) => outcome === 'to_create_by_hand'),
         ensured.map(({ faults }) => (faults.length > 0 ? faults.join(', ') : null)),
-        ensured.map(({ url }) => receiverOf(url)),
+        ensured.map(({ url, outcome, isCreated }) =>
+          outcome === 'to_create_by_hand' && !isCreated ? null : receiverOf(url),
+        ),
       ],
     );
   });

@@ -9,29 +9,35 @@ interface Asked {
   readonly method: string;
   /** Below the prefix of the API, without the query. */
   readonly path: string;
+  /** What was sent along. */
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface Change {
   /** A bare status for what does not pass. */
   readonly refuses?: (asked: Asked) => number | undefined;
+  /** What is sent on in place of the body. */
+  readonly passes?: (asked: Asked) => Readonly<Record<string, unknown>>;
   readonly answers?: (asked: Asked, answer: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
 /** Passes requests on to a service, and changes what it answers. */
 export async function openDoor(
   target: string,
-  { refuses, answers }: Change,
+  { refuses, passes, answers }: Change,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url = '/', headers } = request;
     const sent = await text(request);
     const passed = { authorization: headers.authorization ?? '', 'content-type': 'application/json' };
     const path = url.replace(api, '').split('?', 1)[0] ?? '';
-    const refusal = refuses?.({ method, path });
+    const asked = { method, path, body: sent === '' ? {} : (JSON.parse(sent) as Record<string, unknown>) };
+    const refusal = refuses?.(asked);
     if (refusal !== undefined) return response.writeHead(refusal).end();
-    const answered = await fetch(target + url, { method, headers: passed, ...(sent !== '' && { body: sent }) });
+    const body = passes && sent !== '' ? JSON.stringify(passes(asked)) : sent;
+    const answered = await fetch(target + url, { method, headers: passed, ...(body !== '' && { body }) });
     const answer = (await answered.json()) as Record<string, unknown>;
-    const changed = answered.ok && answers ? answers({ method, path }, answer) : answer;
+    const changed = answered.ok && answers ? answers(asked, answer) : answer;
     response.writeHead(answered.status, { 'content-type': 'application/json' }).end(JSON.stringify(changed));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');

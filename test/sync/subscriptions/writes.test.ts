@@ -1,0 +1,69 @@
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { apiKey, createService } from '../../../src/service/client.ts';
+import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { captureLog } from '../../world/log.ts';
+import { type Change, openDoor } from './door.ts';
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+const { log, text: logged } = captureLog();
+const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+afterAll(async () => {
+  await service.close();
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await sandbox.reset();
+  await database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers');
+});
+
+const stored = async () => (await service.webhooks.list()).data;
+const enabled = async () => (await stored()).map((each) => each.enabled);
+const all = (outcome: string) => Array(3).fill(outcome);
+
+/** A look at the sandbox behind a door that changes what is asked or answered. */
+async function behind(change: Change) {
+  const door = await openDoor(sandbox.url, change);
+  const asked = createService({ baseUrl: door.url, credential: apiKey(sandbox.apiKey), log });
+  onTestFinished(async () => {
+    await asked.close();
+    await door.close();
+  });
+  return () =>
+    ensureSubscriptions({
+      ...{ service: asked, db: database.db, log },
+      ...{ publicUrl: 'http://127.0.0.1:9/in', secret: 'a-secret-of-hooks' },
+    });
+}
+
+const outcomesOf = (ensured: Awaited<ReturnType<typeof ensureSubscriptions>>) => ensured.map(({ outcome }) => outcome);
+
+describe('a service that creates ours disabled', () => {
+  const isCreate = ({ method, path }: { method: string; path: string }) => method === 'POST' && path === '/webhooks';
+  const passes: Change['passes'] = (asked) => (isCreate(asked) ? { ...asked.body, enabled: false } : asked.body);
+
+  test('has them enabled at once', async () => {
+    const look = await behind({ passes });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  test('and lets nobody enable them keeps them as ours, and creates no others', async () => {
+    const look = await behind({ passes, refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
+    for (let each = 0; each < 2; each += 1) expect(outcomesOf(await look())).toEqual(all('to_create_by_hand'));
+    expect(await stored()).toHaveLength(3);
+    expect(await database.query('select distinct is_created_here from ops.subscription_watch')).toEqual([
+      { is_created_here: true },
+    ]);
+    const freed = await behind({});
+    expect(outcomesOf(await freed())).toEqual(all('repaired'));
+  });
+});
+
+test('no address of a hook is logged', () => {
+  expect(logged()).toContain('AccountSMS');
+  expect(logged()).not.toContain('a-secret-of-hooks');
+});
