@@ -120,10 +120,10 @@ async function ensure(service: Service, context: Context, { json }: { json?: boo
 
 /** An address is the secret that opens the receiver: only who has to write it down by hand is shown it. */
 function withoutSecret({ url, ...ensured }: Ensured): Omit<Ensured, 'url'> & { url?: string } {
-  return ensured.outcome === 'to_create_by_hand' ? { ...ensured, url } : ensured;
+  return ensured.toDo?.needsAddress ? { ...ensured, url } : ensured;
 }
 
-function sentenceOf({ type, url, outcome, subscriptionId, reason }: Ensured): string {
+function sentenceOf({ type, url, outcome, subscriptionId, reason, toDo }: Ensured): string {
   switch (outcome) {
     case 'in_place':
       return `${type}: subscription ${subscriptionId} is in place.`;
@@ -132,6 +132,10 @@ function sentenceOf({ type, url, outcome, subscriptionId, reason }: Ensured): st
     case 'created':
       return `${type}: subscription ${subscriptionId} was created.`;
     case 'to_create_by_hand':
+      if (subscriptionId !== undefined && toDo !== undefined) {
+        const address = toDo.needsAddress ? `, which is:\n  ${url}` : '.';
+        return `${type}: the service refused (${reason}). It is left to you: ${toDo.says}${address}`;
+      }
       return `${type}: the service refused (${reason}). Create a webhook in its portal, of type ${type}, with this address:\n  ${url}`;
   }
 }

@@ -3,6 +3,7 @@ import { type Answer, nothing, type Read } from '../answers/envelope.ts';
 import { requiredEntity, requiredRows } from '../answers/fields.ts';
 import { type Field, name } from '../answers/values.ts';
 import { type Subscription, subscription } from '../entities/subscription.ts';
+import { ServiceError } from '../errors.ts';
 import { idFault } from '../requests/identifiers.ts';
 import { urlFault } from '../requests/texts.ts';
 import { path } from '../transport/address.ts';
@@ -39,9 +40,15 @@ export interface Webhooks {
   get(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
   /** `POST /webhooks`, scope webhooks:write: by convention, the specification does not show it. Never repeated. */
   create(subscription: NewSubscription, call?: CallOptions): Promise<Answer<Subscription>>;
-  /** `PUT /webhooks/{id}`, scope webhooks:write: merges, and answers what is stored. */
+  /**
+   * `PUT /webhooks/{id}`, scope webhooks:write: merges, and answers what is stored. Where the service has no PUT it is
+   * PATCH, which is identical.
+   */
   update(id: number, changes: SubscriptionChanges, call?: CallOptions): Promise<Answer<Subscription>>;
-  /** The update that enables, scope webhooks:write: the operation of that name is not shown in the specification. */
+  /**
+   * The update that enables, scope webhooks:write; where the service has none, `POST /webhooks/{id}/enable`, which the
+   * specification names without showing it.
+   */
   enable(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
   /** `POST /webhooks/{id}/disable`, scope webhooks:write. `not_found` when it is not the account's. */
   disable(id: number, call?: CallOptions): Promise<Answer<Subscription>>;
@@ -88,8 +95,18 @@ export function createWebhooks(transport: Transport): Webhooks {
         },
         call,
       ),
-    update: (id, changes, call) => transport.repeatable(put('webhooks.update', id, changes), call),
-    enable: (id, call) => transport.repeatable(put('webhooks.enable', id, { enabled: true }), call),
+    update: (id, changes, call) =>
+      firstOf(
+        changing('webhooks.update', id, changes).map((operation) => () => transport.repeatable(operation, call)),
+        isWithoutMethod,
+      ),
+    enable: (id, call) =>
+      firstOf(
+        [...changing('webhooks.enable', id, { enabled: true }), enabling(id)].map(
+          (operation) => () => transport.repeatable(operation, call),
+        ),
+        (error) => isWithoutMethod(error) || error.status === 404,
+      ),
     disable: (id, call) =>
       transport.repeatable(
         {
@@ -105,9 +122,38 @@ export function createWebhooks(transport: Transport): Webhooks {
   };
 }
 
-function put(operation: string, id: number, changes: SubscriptionChanges): Operation<Subscription> {
+function changing(operation: string, id: number, changes: SubscriptionChanges): Operation<Subscription>[] {
   const fault = idFault('id', id) ?? urlFault(changes.url);
-  return { name: operation, method: 'PUT', path: path`/webhooks/${id}`, body: changes, fault, read: readOne };
+  return (['PUT', 'PATCH'] as const).map((method) => ({
+    ...{ name: operation, method, path: path`/webhooks/${id}` },
+    ...{ body: changes, fault, read: readOne },
+  }));
+}
+
+function enabling(id: number): Operation<Subscription> {
+  const fault = idFault('id', id);
+  return { name: 'webhooks.enable', method: 'POST', path: path`/webhooks/${id}/enable`, fault, read: readOne };
+}
+
+/** Tries one after the other where the service lacks an operation. When it lacks all of them, the first refusal stands. */
+async function firstOf<T>(
+  tries: readonly (() => Promise<T>)[],
+  isLacking: (error: ServiceError) => boolean,
+): Promise<T> {
+  let refusal: unknown;
+  for (const attempt of tries) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !isLacking(error)) throw error;
+      refusal ??= error;
+    }
+  }
+  throw refusal;
+}
+
+function isWithoutMethod({ status }: ServiceError): boolean {
+  return status === 405 || status === 501;
 }
 
 function one<T>(operation: string, method: 'GET' | 'DELETE', id: number, read: Read<T>): Operation<T> {

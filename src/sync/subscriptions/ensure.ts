@@ -10,7 +10,7 @@ import { listSubscriptions, readSpellings } from './listing.ts';
 import { forgetLook, noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
 import { deliversTo, isElsewhere, noteShown, receiverBehind } from './shown.ts';
 import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
-import { create, isOfType, nameOf, type Wish } from './writes.ts';
+import { change, create, isOfType, nameOf, type ToDo, toChange, toCreate, type Wish } from './writes.ts';
 
 /** The events that the daemon lives on. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
@@ -30,6 +30,8 @@ export interface Ensured {
   /** It was created in this look, whether or not it could be enabled. */
   readonly isCreated?: boolean;
   readonly reason?: string;
+  /** What the service leaves to a person. */
+  readonly toDo?: ToDo;
 }
 
 export interface SubscriptionParts {
@@ -134,8 +136,15 @@ async function ensureOne(
   const faults: Fault[] = [];
   const ours = adopted ?? strayed;
   let created: Subscription | undefined;
+  let toDo = toCreate;
+  const refused = (reason: string): Ensured => {
+    const found = created ?? ours;
+    const left = found && { subscriptionId: found.id, isCreated: created !== undefined };
+    return { type, url, outcome: 'to_create_by_hand', faults, ...left, reason, toDo };
+  };
   try {
     for (const each of spare.filter(({ enabled }) => enabled !== false)) {
+      toDo = { says: `disable subscription ${each.id} in its portal`, needsAddress: false };
       await service.webhooks.disable(each.id);
       faults.push('duplicated');
     }
@@ -144,9 +153,10 @@ async function ensureOne(
       await markBroken(db, type);
       created = await create(service, wish);
       const { id: subscriptionId } = created;
-      const left = created.enabled === false ? (await service.webhooks.enable(subscriptionId)).data : created;
-      if (left.enabled !== false) return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
-      return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId, isCreated: true, reason: notTaken };
+      toDo = toChange(subscriptionId, type, { enabled: true });
+      const left = created.enabled === false ? await change(service, subscriptionId, { enabled: true }) : created;
+      if (left.enabled === false) return refused(notTaken);
+      return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
     }
     if (strayed && !isRotated) faults.push('redirected');
     if (ours.enabled === false) faults.push('disabled');
@@ -159,21 +169,18 @@ async function ensureOne(
     };
     if (Object.keys(changes).length > 0) {
       if (faults.length > 0) await markBroken(db, type);
-      const { data: left } = await service.webhooks.update(ours.id, changes);
+      toDo = toChange(ours.id, type, changes);
+      const left = await change(service, ours.id, changes);
       const isTaken =
         left.enabled !== false &&
         (left.type === undefined || isOfType(left, type)) &&
         !(strayed && left.url !== undefined && isElsewhere({ publicUrl, previousSecret }, left.url));
-      if (!isTaken) {
-        return { type, url, outcome: 'to_create_by_hand', faults, subscriptionId: ours.id, reason: notTaken };
-      }
+      if (!isTaken) return refused(notTaken);
     }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
     if (!(error instanceof ServiceError) || isPassing(error)) throw error;
-    const found = created ?? ours;
-    const left = found && { subscriptionId: found.id, isCreated: created !== undefined };
-    return { type, url, outcome: 'to_create_by_hand', faults, ...left, reason: error.message };
+    return refused(error.message);
   }
 }
 
@@ -224,13 +231,12 @@ export async function mirrorSubscriptions(
 }
 
 // The address holds the secret, so the log shows its place only.
-function tell({ log, publicUrl }: SubscriptionParts, { type, outcome, faults, subscriptionId, reason }: Ensured): void {
+function tell({ log, publicUrl }: SubscriptionParts, ensured: Ensured): void {
+  const { type, outcome, faults, subscriptionId, reason, toDo = toCreate } = ensured;
   if (outcome === 'to_create_by_hand') {
     const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
-    log.error(
-      { type, url, reason },
-      'The service lets nobody create this webhook but you: create it with this type and url',
-    );
+    const verb = subscriptionId === undefined ? 'create' : 'mend';
+    log.error({ type, url, reason }, `The service lets nobody ${verb} this webhook but you: ${toDo.says}`);
   } else if (faults.length > 0) {
     log.warn(
       { type, subscriptionId, faults },

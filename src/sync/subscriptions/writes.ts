@@ -1,6 +1,7 @@
 import { type EventType, eventTypeOf } from '../../event-types.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
+import type { SubscriptionChanges } from '../../service/resources/webhooks.ts';
 import { sameAddress } from './addresses.ts';
 
 /** What is wanted of one type, which the service may spell in its own way. */
@@ -26,6 +27,36 @@ export async function create(service: Service, { type, spelled, url }: Wish): Pr
     if (created === undefined) throw error;
     return created;
   }
+}
+
+/** What the daemon changes of a subscription. */
+type Changes = Pick<SubscriptionChanges, 'enabled' | 'type' | 'url'>;
+
+/** Changes a subscription, and tells what is stored afterwards. Rejects with `ServiceError`. */
+export async function change(service: Service, id: number, changes: Changes): Promise<Subscription> {
+  const isEnableAlone = changes.enabled === true && Object.keys(changes).length === 1;
+  const { webhooks } = service;
+  return (await (isEnableAlone ? webhooks.enable(id) : webhooks.update(id, changes))).data;
+}
+
+/** What the service leaves to a person. */
+export interface ToDo {
+  readonly says: string;
+  /** The person has to write the address down, which holds the secret. */
+  readonly needsAddress: boolean;
+}
+
+/** What a person does where the service lets nobody else create a subscription. */
+export const toCreate: ToDo = { says: 'create it with this type and url', needsAddress: true };
+
+/** What a person does where the service takes none of the changes to a subscription that is there. */
+export function toChange(id: number, type: EventType, changes: Changes): ToDo {
+  const given = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(' and ');
+  const says = [
+    ...(given === '' ? [] : [`give subscription ${id} ${given}`]),
+    ...(changes.enabled ? [given === '' ? `enable subscription ${id}` : 'enable it'] : []),
+  ];
+  return { says: `${says.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
 }
 
 /** The name of a subscription that is created here. */

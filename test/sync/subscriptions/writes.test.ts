@@ -63,6 +63,59 @@ describe('a service that creates ours disabled', () => {
   });
 });
 
+describe('a disabled subscription of ours, where the service', () => {
+  const disableFirst = async () => {
+    await (await behind({}))();
+    const [first] = await stored();
+    await service.webhooks.disable(first?.id ?? 0);
+    return first?.id ?? 0;
+  };
+
+  test.each([
+    ['has no PUT', ['PUT'], 405],
+    ['knows PUT and PATCH nowhere', ['PUT', 'PATCH'], 404],
+  ] as const)('%s, is enabled all the same', async (_what, methods, status) => {
+    await disableFirst();
+    const look = await behind({
+      refuses: ({ method }) => (methods.some((each) => each === method) ? status : undefined),
+    });
+    expect(outcomesOf(await look()).toSorted()).toEqual(['in_place', 'in_place', 'repaired']);
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  const says = (id: number) => `enable subscription ${id} in its portal`;
+
+  test('has no operation that enables, is left to a person by its id', async () => {
+    const id = await disableFirst();
+    const look = await behind({ refuses: ({ method }) => (method === 'GET' ? undefined : 405) });
+    const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === id);
+    expect(ensured).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: says(id), needsAddress: false } });
+    expect(logged()).toContain(`nobody mend this webhook but you: ${says(id)}`);
+  });
+
+  test('answers 200 and enables nothing, is left to a person by its id', async () => {
+    const id = await disableFirst();
+    const look = await behind({ passes: ({ method }) => (method === 'PUT' ? { enabled: false } : {}) });
+    for (let each = 0; each < 2; each += 1) {
+      const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === id);
+      expect(ensured).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: says(id) } });
+    }
+    expect(await stored()).toHaveLength(3);
+  });
+});
+
+test('a subscription at another address is left to a person with its address', async () => {
+  await (await behind({}))();
+  const [first] = await stored();
+  await service.webhooks.update(first?.id ?? 0, { url: 'http://127.0.0.1:9/elsewhere', type: 'UserEndedCalls' });
+  const look = await behind({ refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
+  const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === first?.id);
+  expect(ensured?.toDo).toEqual({
+    says: `give subscription ${first?.id} the type AccountSMS and this url in its portal`,
+    needsAddress: true,
+  });
+});
+
 test('no address of a hook is logged', () => {
   expect(logged()).toContain('AccountSMS');
   expect(logged()).not.toContain('a-secret-of-hooks');
