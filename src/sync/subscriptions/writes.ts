@@ -12,15 +12,24 @@ export interface Wish {
 }
 
 /**
- * Creates a subscription (section 4.7). The answer is not specified: one that cannot be read is looked up by its address,
- * or by the name that it was just given where the service shows no such address. Rejects with `ServiceError`.
+ * Creates a subscription (section 4.7). Neither what is sent nor the answer is specified: a body that is refused is sent
+ * once more in another form, and a subscription that cannot be read is looked up by its address, or by the name that it was
+ * just given where the service shows no such address. One that the service created disabled is left so. Rejects with
+ * `ServiceError`.
  */
 export async function create(service: Service, { type, spelled, url }: Wish): Promise<Subscription> {
+  const { webhooks } = service;
+  const wanted = { name: nameOf(type), url, type: spelled };
   try {
-    return (await service.webhooks.create({ name: nameOf(type), url, type: spelled, enabled: true })).data;
+    const created = webhooks.create({ ...wanted, enabled: true }).catch((error: unknown) => {
+      // A refused body has created nothing. The service may not know `enabled` here, or want a description.
+      if (!(error instanceof ServiceError) || error.status !== 400) throw error;
+      return webhooks.create({ ...wanted, description: `Tells Trunkline of ${type}` });
+    });
+    return (await created).data;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
-    const { data: listed } = await service.webhooks.list();
+    const { data: listed } = await webhooks.list();
     const isAtUrl = (each: Subscription) => each.url !== undefined && sameAddress(each.url, url);
     const created =
       listed.find(isAtUrl) ?? listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];

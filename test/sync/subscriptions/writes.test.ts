@@ -63,6 +63,48 @@ describe('a service that creates ours disabled', () => {
   });
 });
 
+describe('a service that answers 400 to a create', () => {
+  const refusing = (
+    isRefused: (body: Readonly<Record<string, unknown>>) => boolean,
+  ): NonNullable<Change['refuses']> => {
+    return ({ method, path, body }) => (method === 'POST' && path === '/webhooks' && isRefused(body) ? 400 : undefined);
+  };
+
+  test.each([
+    ['with a state', refusing((body) => 'enabled' in body)],
+    ['without a description', refusing((body) => !body.description)],
+  ])('%s takes the next one', async (_what, refuses) => {
+    const look = await behind({ refuses });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(outcomesOf(await look())).toEqual(all('in_place'));
+    expect(await stored()).toHaveLength(3);
+  });
+
+  test('with a state, and creates ours disabled, has them enabled', async () => {
+    const look = await behind({
+      refuses: refusing((body) => 'enabled' in body),
+      passes: ({ method, path, body }) =>
+        method === 'POST' && path === '/webhooks' ? { ...body, enabled: false } : body,
+    });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  test('of any kind is asked twice for each type, and no more', async () => {
+    let creates = 0;
+    const look = await behind({
+      refuses: refusing(() => {
+        creates += 1;
+        return true;
+      }),
+    });
+    for (const each of await look()) {
+      expect(each).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: 'create it with this type and url' } });
+    }
+    expect(creates).toBe(6);
+  });
+});
+
 describe('a disabled subscription of ours, where the service', () => {
   const disableFirst = async () => {
     await (await behind({}))();
