@@ -143,6 +143,17 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
   ]);
 });
 
+test('takes for subscribed what the service lists without an address, where the last look left it in place', async () => {
+  const { url } = world.receiver;
+  const listed = { id: 1, type: 'AccountSMS' as const, enabled: true, raw: {}, unknownKeys: [] };
+  const watched = new Map([['AccountSMS', { subscriptionId: 1, isCreatedHere: true }]]);
+  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: url }));
+  expect(faults(await examineReceiver(settings, [listed], false, watched))).toEqual([
+    'AccountEndedCalls is not subscribed to.',
+    'AccountAITranscription is not subscribed to.',
+  ]);
+});
+
 test.each([
   [{ first: [7, 7, 7], second: [8, 8, 8] }, false],
   [{ first: [7, 7, 7], second: [7, 7, 7] }, true],

@@ -3,6 +3,7 @@ import { openCredential } from '../../credentials/credentials.ts';
 import type { Log } from '../../log.ts';
 import { createQueues, type Queues } from '../../queues/queues.ts';
 import { createService, type Service } from '../../service/client.ts';
+import { knownSubscriptions } from '../../sync/subscriptions/watched.ts';
 import { createDatabase, type Database, type OpenDatabase } from '../../warehouse/database.ts';
 import { concernsOf } from '../concerns.ts';
 import { readSubscriptions } from '../facts/account.ts';
@@ -32,7 +33,8 @@ export async function examine(settings: ReadySettings, log: Log): Promise<Findin
     findings.push(...(await examineCredential(settings, database.db)));
     const api = service && (await examineApi(service, database.db, open.kind));
     findings.push(...(api?.findings ?? [noApi]));
-    findings.push(...(await examineReceiver(settings, api?.subscriptions, await isDelivered(database.db))));
+    const watched = await knownSubscriptions(database.db).catch(() => undefined);
+    findings.push(...(await examineReceiver(settings, api?.subscriptions, await isDelivered(database.db), watched)));
   } finally {
     await service?.close();
     await open?.close();

@@ -2,8 +2,10 @@ import { request } from 'undici';
 import { isLoopback, type Settings, shortestUnguessed } from '../../../config/settings.ts';
 import { eventTypeOf } from '../../event-types.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
-import { hookUrl, sameAddress } from '../../sync/subscriptions/addresses.ts';
+import { hookUrl } from '../../sync/subscriptions/addresses.ts';
 import { wantedTypes } from '../../sync/subscriptions/ensure.ts';
+import { deliversTo } from '../../sync/subscriptions/shown.ts';
+import type { WatchedSubscription } from '../../sync/subscriptions/watched.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('Receiver');
@@ -12,12 +14,13 @@ const patienceMs = 5_000;
 /**
  * Examines whether deliveries can arrive: the secret, the address, and the subscriptions that name it. `subscriptions`
  * is undefined where they could not be listed; that is told elsewhere. `isDelivered` tells that the mirror knows enabled
- * subscriptions of ours. Never rejects.
+ * subscriptions of ours; `watched` is how the last look at the subscriptions left them. Never rejects.
  */
 export async function examineReceiver(
   { receiver, api }: Settings,
   subscriptions: readonly Subscription[] | undefined,
   isDelivered: boolean,
+  watched: ReadonlyMap<string, WatchedSubscription> = new Map(),
 ): Promise<Finding[]> {
   const { publicUrl, secret } = receiver;
   if (isDelivered && (secret === undefined || publicUrl === undefined)) {
@@ -53,7 +56,15 @@ export async function examineReceiver(
     );
   }
   if (subscriptions)
-    findings.push(...wantedTypes.map((type) => subscriptionOf(publicUrl, secret, type, subscriptions)));
+    findings.push(
+      ...wantedTypes.map((type) =>
+        subscriptionOf(
+          type,
+          (each) => deliversTo(each, watched.get(type), hookUrl(publicUrl, secret, type)),
+          subscriptions,
+        ),
+      ),
+    );
   return findings;
 }
 
@@ -93,13 +104,11 @@ function isReady(text: string): boolean {
 }
 
 function subscriptionOf(
-  publicUrl: string,
-  secret: string,
   type: (typeof wantedTypes)[number],
+  isOurs: (subscription: Subscription) => boolean,
   subscriptions: readonly Subscription[],
 ): Finding {
-  const url = hookUrl(publicUrl, secret, type);
-  const found = subscriptions.filter((each) => each.url !== undefined && sameAddress(each.url, url));
+  const found = subscriptions.filter(isOurs);
   if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
     return on.ok(`${type} is subscribed to.`);
   const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
