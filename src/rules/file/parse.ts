@@ -36,7 +36,8 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const parsed = rulesSchema.safeParse(written);
   const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
   problems.push(...sameNames(written, places));
-  const built = buildRules(wellFormed(written), timeZone, places, problems);
+  const rules = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : wellFormed(written);
+  const built = buildRules(rules, timeZone, places, problems);
   if (!parsed.success || problems.length > 0) {
     throw new RulesError(
       file,

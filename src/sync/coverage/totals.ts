@@ -1,4 +1,4 @@
-import type { Span } from './spans.ts';
+import { halves, type Span } from './spans.ts';
 
 /*
  * A service can stop counting at some total and list no row beyond it, or refuse to page so far: a busy month then looks
@@ -28,7 +28,8 @@ const leastWidth = 4;
 export function createTotals(): Totals {
   /** So many calls were counted, and were all. */
   let countedTo = leastCap;
-  let stopsAt = mostAtOnce;
+  /** Where the service was seen to stop counting. */
+  let stopsAt = Number.POSITIVE_INFINITY;
   let deepest = Number.POSITIVE_INFINITY;
 
   /**
@@ -36,28 +37,25 @@ export function createTotals(): Totals {
    * parts share no second, whether or not the ends of a window belong to it.
    */
   async function stops(whole: Span, total: number, count: Count): Promise<boolean | undefined> {
-    let { from, to } = whole;
-    while (to - from >= leastWidth) {
-      const middle = Math.floor((from + to) / 2);
-      const before = await count({ from, to: middle });
-      const after = await count({ from: middle, to });
+    for (let window = whole; ; ) {
+      const parts = window.to - window.from < leastWidth ? undefined : halves(window);
+      if (!parts) return undefined;
+      const [before, after] = [await count(parts[0]), await count(parts[1])];
       if (before === undefined || after === undefined) return undefined;
       if (before + after > total) return (await count(whole)) === total ? true : undefined;
       if (before < total && after < total) return false;
-      if (before === total) to = middle;
-      else from = middle;
+      window = before === total ? parts[0] : parts[1];
     }
-    return undefined;
   }
 
   return {
-    isLarge: (total) => total >= stopsAt || total > deepest,
+    isLarge: (total) => total >= Math.min(mostAtOnce, stopsAt) || total > deepest,
     refused(offset) {
       deepest = Math.min(deepest, offset);
     },
     async isAll(span, total, count) {
       if (total <= countedTo) return true;
-      if (total >= stopsAt && stopsAt < mostAtOnce) return false;
+      if (total >= stopsAt) return false;
       const isStopped = await stops(span, total, count);
       if (isStopped === false) countedTo = total;
       if (isStopped) stopsAt = Math.min(stopsAt, total);

@@ -1,5 +1,6 @@
-import { type Database, query } from '../../warehouse/database.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { looksAfterEvent, nextLook } from './schedule.ts';
+import { secondsSinceTold } from './told.ts';
 
 /*
  * The event of a call's end can outrun the call history, which then shows the call as it was while it lasted. Nothing else
@@ -11,15 +12,10 @@ const mostDeliveries = 500;
 
 /** Seconds until a call that shows no end is worth another look after an event told of it; undefined where none did of late. */
 export async function untilEndShows(db: Database, callId: string, now: Date): Promise<number | undefined> {
-  const [told] = await query<{ at: Date | null }>(
+  const seconds = await secondsSinceTold(
     db,
-    `select max(received_at) as at
-     from (
-       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit $2
-     ) newest
-     where received_at > now() - $3 * interval '1 second' and 'call ' || $1 = any(targets)
-       and 'AccountRealTimeCalls' is distinct from coalesce(claimed_type, event_type)`,
-    [callId, mostDeliveries, looksAfterEvent.at(-1)],
+    { kind: 'call', key: callId },
+    { most: mostDeliveries, withinSeconds: looksAfterEvent.at(-1) ?? 0, except: 'AccountRealTimeCalls' },
   );
-  return told?.at ? nextLook(looksAfterEvent, told.at, now) : undefined;
+  return seconds === undefined ? undefined : nextLook(looksAfterEvent, new Date(now.getTime() - seconds * 1_000), now);
 }

@@ -1,9 +1,9 @@
 import type { Claim } from '../../inbox/claims.ts';
-import { type Database, query } from '../../warehouse/database.ts';
 import { threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom } from '../finding.ts';
 import { nextLook, soonest } from './schedule.ts';
+import { secondsSinceTold } from './told.ts';
 
 /*
  * Not found, or an empty list, is also what a service answers that is out of order, or whose event outran its thread by
@@ -37,20 +37,8 @@ export async function untilGoneAgain(
   const at = now();
   const ago = (seconds: number) => new Date(at.getTime() - seconds * 1_000);
   const secondsGone = await heldThread(db, threadOf(key)).secondsGone();
-  const secondsSinceTold = await toldAgo(db, key);
-  const afterEvent = secondsSinceTold === null ? undefined : nextLook([firstLook], ago(secondsSinceTold), at);
+  const told = await secondsSinceTold(db, { kind: 'thread', key }, { most: mostDeliveries, withinSeconds: firstLook });
+  const afterEvent = told === undefined ? undefined : nextLook([firstLook], ago(told), at);
   if (secondsGone === undefined) return afterEvent;
   return soonest([afterEvent, nextLook(looks, ago(secondsGone), at) ?? secondsGone]);
-}
-
-/** Seconds since an event told of a thread; null when none did of late. */
-async function toldAgo(db: Database, key: string): Promise<number | null> {
-  const [told] = await query<{ seconds: number | null }>(
-    db,
-    `select extract(epoch from now() - max(received_at))::float8 as seconds
-     from (select received_at, targets from ops.deliveries order by delivery_id desc limit $2) newest
-     where received_at > now() - $3 * interval '1 second' and 'thread ' || $1 = any(targets)`,
-    [key, mostDeliveries, firstLook],
-  );
-  return told?.seconds ?? null;
 }

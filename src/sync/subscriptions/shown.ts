@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
-import type { Log } from '../../log.ts';
-import type { Service } from '../../service/client.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
-import { type Database, query } from '../../warehouse/database.ts';
+import { query } from '../../warehouse/database.ts';
 import { hookUrl, isOurAddress, receiverOf, sameAddress } from './addresses.ts';
-import type { Ensured } from './ensure.ts';
+import type { Ensured, SubscriptionParts } from './ensure.ts';
 import { listSubscriptions } from './listing.ts';
 import type { WatchedSubscription } from './watched.ts';
 
@@ -40,20 +38,11 @@ export function isElsewhere(
   return hostname !== new URL(publicUrl).hostname && !hostname.includes('*');
 }
 
-interface NotingParts {
-  readonly service: Service;
-  readonly db: Database;
-  readonly log: Log;
-  readonly publicUrl: string;
-  readonly secret: string;
-  readonly previousSecret?: string | undefined;
-}
-
 /**
  * Remembers how the service shows what was just written, and says so once. It looks right after the writing: later on,
  * somebody may have redirected one.
  */
-export async function noteShown(parts: NotingParts, written: readonly Ensured[]): Promise<void> {
+export async function noteShown(parts: SubscriptionParts, written: readonly Ensured[]): Promise<void> {
   const { service, db, log, publicUrl, secret } = parts;
   const ids = written.flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const types = written.map(({ type }) => type);
