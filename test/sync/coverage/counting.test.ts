@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { backfillCalls } from '../../../src/sync/coverage/backfill.ts';
 import { migratedDatabase } from '../../world/database.ts';
-import { callAt, createHistory, serveHistory } from './history.ts';
+import { callAt, createHistory, refuseBeyond, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -11,10 +11,7 @@ test('a back-fill counts each call once, however often the service has to be ask
   const history = createHistory();
   for (let at = 0; at < 1_000; at += 1) history.calls.push(callAt(begin + at * 3, at));
   history.cap = 100;
-  const whole = history.bend;
-  history.before = ({ offset }) => {
-    history.bend = offset > 300 ? () => ({ error: 'invalid_request', status: 400 }) : whole;
-  };
+  refuseBeyond(history, 300);
   const { client, searches } = await serveHistory(history);
   const { mirrored, doubts } = await backfillCalls(
     { service: client, db: database.db, onAnswer: () => undefined, pauses: { activeMs: 0, refusedMs: 0 } },

@@ -50,6 +50,14 @@ export function callAt(second: number, sequence: number): { second: number; sequ
   return { second, sequence };
 }
 
+/** Offsets beyond this are a 400. */
+export function refuseBeyond(history: History, deepest: number): void {
+  const whole = history.bend;
+  history.before = ({ offset }) => {
+    history.bend = offset > deepest ? () => ({ error: 'invalid_request', status: 400 }) : whole;
+  };
+}
+
 /** Serves the history by `POST /calls/search`; everything else is not found. */
 export async function serveHistory(history: History) {
   const service: OddService = await startOddService();

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createCallLister, type Listing } from '../../../src/sync/coverage/listing.ts';
 import { isCampaign, report, sized } from '../../faults/figures.ts';
 import { migratedDatabase } from '../../world/database.ts';
-import { callAt, createHistory, type History, type Search, serveHistory } from './history.ts';
+import { callAt, createHistory, type History, refuseBeyond, type Search, serveHistory } from './history.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -129,10 +129,7 @@ describe.each([150, 500, 1_000])('a service that counts to %i', (most) => {
 test.each([100, 700])('a service that refuses offsets beyond %i has all calls listed', async (deepest) => {
   const history = filled(2_600);
   history.cap = 100;
-  const whole = history.bend;
-  history.before = ({ offset }) => {
-    history.bend = offset > deepest ? () => ({ error: 'invalid_request', status: 400 }) : whole;
-  };
+  refuseBeyond(history, deepest);
   const { listing, searches } = await listed(history);
   expect([listing.calls.size, listing.doubt]).toEqual([2_600, undefined]);
   expect(searches.length).toBeLessThan(120);
@@ -142,10 +139,7 @@ test('a second of which the rest is refused is a doubt', async () => {
   const history = createHistory();
   for (let at = 0; at < 450; at += 1) history.calls.push(callAt(begin + 1_800, at));
   history.cap = 100;
-  const whole = history.bend;
-  history.before = ({ offset }) => {
-    history.bend = offset > 200 ? () => ({ error: 'invalid_request', status: 400 }) : whole;
-  };
+  refuseBeyond(history, 200);
   const { listing, searches } = await listed(history);
   expect(listing.doubt).toMatch(/^the service counts 450 calls and refuses to list more than \d+$/);
   expect(listing.calls.size).toBeGreaterThanOrEqual(300);
@@ -155,9 +149,7 @@ test('a second of which the rest is refused is a doubt', async () => {
 test('a page that ends where the calls do is the last one, also where no further may be asked for', async () => {
   const history = filled(74);
   history.cap = 37;
-  history.before = ({ offset }) => {
-    history.bend = offset < 74 ? (data) => ({ data }) : () => ({ error: 'invalid_request', status: 400 });
-  };
+  refuseBeyond(history, 73);
   const { listing, searches } = await listed(history);
   expect([listing.calls.size, listing.doubt, searches.length]).toEqual([74, undefined, 4]);
 });

@@ -1,22 +1,10 @@
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { apiKey, createService } from '../../../src/service/client.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
-import { migratedDatabase } from '../../world/database.ts';
-import { captureLog } from '../../world/log.ts';
-import { type Change, openDoor } from './door.ts';
+import { openAccount } from './account.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-const { log, text: logged } = captureLog();
-const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(() => sandbox.reset());
+const { database, sandbox, service, log, logged, behind } = await openAccount();
 
 const publicUrl = 'http://127.0.0.1:9/in';
 const secret = 'a-secret-of-hooks';
@@ -249,17 +237,6 @@ test('a repair whose process dies before it is noted leaves its gap to the next 
 });
 
 describe('a service in other words', () => {
-  /** The sandbox behind a door that changes what it answers. */
-  async function behind(change: Change) {
-    const door = await openDoor(sandbox.url, change);
-    const asked = createService({ baseUrl: door.url, credential: apiKey(sandbox.apiKey), log });
-    onTestFinished(async () => {
-      await asked.close();
-      await door.close();
-    });
-    return asked;
-  }
-
   test('that shows one page of its list has ours found beyond it', async () => {
     await ensure();
     for (const each of ['a', 'b']) await create(`http://127.0.0.1:9/${each}`);

@@ -1,27 +1,11 @@
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
-import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
-import { openDoor } from './door.ts';
+import { openAccount } from './account.ts';
+import type { Change } from './door.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-const service = createService({
-  baseUrl: sandbox.url,
-  credential: apiKey(sandbox.apiKey),
-  log: captureLog().log,
-});
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers');
-});
+const { database, service, behind } = await openAccount();
+beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers'));
 
 const publicUrl = 'http://127.0.0.1:9/in';
 const secret = 'A-Secret-Of-Hooks';
@@ -36,7 +20,7 @@ interface Row {
 async function showing(show: (row: Row) => object, isInListsAlone = false) {
   const { log, text } = captureLog();
   let puts = 0;
-  const door = await openDoor(sandbox.url, {
+  const change: Change = {
     answers: ({ method, path }, answer) => {
       if (method === 'PUT') puts += 1;
       if (path === '/webhooks/types') return answer;
@@ -44,12 +28,8 @@ async function showing(show: (row: Row) => object, isInListsAlone = false) {
       if (Array.isArray(data)) return { ...answer, data: data.map(show) };
       return isInListsAlone ? answer : { ...answer, data: show(data) };
     },
-  });
-  const asked = createService({ baseUrl: door.url, credential: apiKey(sandbox.apiKey), log });
-  onTestFinished(async () => {
-    await asked.close();
-    await door.close();
-  });
+  };
+  const asked = await behind(change, log);
   const look = async (own = secret, previousSecret?: string) =>
     (await ensureSubscriptions({ service: asked, db: database.db, log, publicUrl, secret: own, previousSecret })).map(
       ({ outcome }) => outcome,

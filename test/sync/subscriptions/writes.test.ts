@@ -1,24 +1,10 @@
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
-import { migratedDatabase } from '../../world/database.ts';
-import { captureLog } from '../../world/log.ts';
-import { type Change, openDoor } from './door.ts';
+import { openAccount } from './account.ts';
+import type { Change } from './door.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-const { log, text: logged } = captureLog();
-const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers');
-});
+const { database, service, log, logged, behind: clientBehind } = await openAccount();
+beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers'));
 
 const stored = async () => (await service.webhooks.list()).data;
 const enabled = async () => (await stored()).map((each) => each.enabled);
@@ -26,12 +12,7 @@ const all = (outcome: string) => Array(3).fill(outcome);
 
 /** A look at the sandbox behind a door that changes what is asked or answered. */
 async function behind(change: Change) {
-  const door = await openDoor(sandbox.url, change);
-  const asked = createService({ baseUrl: door.url, credential: apiKey(sandbox.apiKey), log });
-  onTestFinished(async () => {
-    await asked.close();
-    await door.close();
-  });
+  const asked = await clientBehind(change);
   return () =>
     ensureSubscriptions({
       ...{ service: asked, db: database.db, log },
