@@ -38,29 +38,26 @@ const defaultPollMs = 2_000;
 /** Editors write in several steps. */
 const settleMs = 50;
 
+/** A text, or the code of why there is none to read, the same symbol each time. */
+type Content = string | symbol;
+
 /** Reads the file and follows it. A file that is missing or bad at the start leaves no rules in force, and is said so. */
 export async function watchRules(options: WatchOptions): Promise<WatchedRules> {
   const { path, timeZone, log, pollMs = defaultPollMs, onChange } = options;
   let current: RulesInForce = { set: undefined, loadedAt: undefined, problem: undefined };
-  let seen: string | undefined;
+  let seen: Content | undefined;
   let reading: Promise<void> | undefined;
   let settling: NodeJS.Timeout | undefined;
 
   async function look(): Promise<void> {
-    let text: string;
-    try {
-      text = await readWhole(path, seen);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      text = `cannot be read: ${code}`;
-      if (text !== seen) refuse(`${path} cannot be read (${code}). Set RULES_FILE, or create it.`);
-      seen = text;
-      return;
+    const content = await standing(path, seen, current.set ? pollMs : 0);
+    if (content === seen) return;
+    seen = content;
+    if (typeof content !== 'string') {
+      return refuse(`${path} cannot be read (${content.description}). Set RULES_FILE, or create it.`);
     }
-    if (text === seen) return;
-    seen = text;
     try {
-      const set = parseRules(text, { file: path, timeZone });
+      const set = parseRules(content, { file: path, timeZone });
       current = { set, loadedAt: new Date(), problem: undefined };
       log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
     } catch (error) {
@@ -109,16 +106,32 @@ export async function watchRules(options: WatchOptions): Promise<WatchedRules> {
   };
 }
 
-/** The text once it stands still: half of a file that is being written can be a good file of other rules. */
-async function readWhole(path: string, seen: string | undefined): Promise<string> {
-  let text = await readFile(path, 'utf8');
-  while (text !== seen) {
+/**
+ * The content once it stands still: half of a file that is being written can be a good file of other rules.
+ * Whoever writes a file may empty it first, or take it away: nothing there is believed after `patienceMs` only.
+ */
+async function standing(path: string, seen: Content | undefined, patienceMs: number): Promise<Content> {
+  const deadline = performance.now() + patienceMs;
+  let content = await contentOf(path);
+  while (content !== seen) {
     await sleep(settleMs);
-    const again = await readFile(path, 'utf8');
-    if (again === text) break;
-    text = again;
+    const again = await contentOf(path);
+    if (again === content && (isSomething(again) || performance.now() >= deadline)) break;
+    content = again;
   }
-  return text;
+  return content;
+}
+
+function isSomething(content: Content): boolean {
+  return typeof content === 'string' && content.trim() !== '';
+}
+
+async function contentOf(path: string): Promise<Content> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    return Symbol.for((error as NodeJS.ErrnoException).code ?? String(error));
+  }
 }
 
 /** The folder, not the file: editors put a new file in the old one's place. Where it cannot be watched, looks do. */
