@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { trunkline } from '../credentials/commands.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { createWorld, until } from '../world.ts';
@@ -9,7 +9,9 @@ import { createWorld, until } from '../world.ts';
 const line = '16465550100';
 
 async function listOf(...rows: string[]): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), 'numbers-')), 'numbers.txt');
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-numbers-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'numbers.txt');
   await writeFile(file, rows.join('\n'));
   return file;
 }
