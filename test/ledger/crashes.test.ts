@@ -3,18 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
+const { database, sandbox } = await openStage();
 
 const program = fileURLToPath(new URL('dispatcher-process.ts', import.meta.url));
 

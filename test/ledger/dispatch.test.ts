@@ -1,23 +1,11 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
-  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages');
-  await database.query('update ops.send_control set is_paused = false, highest_unit_micros = 0, changed_at = now()');
-});
+const { clear, database, posts, sandbox } = await openStage();
+beforeEach(clear);
 
-const posts = () =>
-  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
 const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
 const budget = () =>
   database.query(

@@ -1,29 +1,16 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { noteUnitPrice, pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
 import { accountLimits, defaultAccountLimits } from '../../src/ledger/limits.ts';
 import type { SendPlan } from '../../src/ledger/send.ts';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
 import { query } from '../../src/warehouse/database.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 import { openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
-  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages, warehouse.sms_lines');
-  await database.query('update ops.send_control set is_paused = false, highest_unit_micros = 0, changed_at = now()');
-});
+const { clear, database, posts, sandbox } = await openStage();
+beforeEach(clear);
 
-const posts = () =>
-  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 const number = '12125550188';
 const waitingForLocks = `select count(*)::integer from pg_stat_activity

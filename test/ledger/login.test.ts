@@ -1,20 +1,9 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
-  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages');
-  await database.query('update ops.send_control set is_paused = false, sender_id = null, changed_at = now()');
-});
+const { clear, database, sandbox } = await openStage();
+beforeEach(clear);
 
 /** May do everything in the portal. */
 const manager = 4156;

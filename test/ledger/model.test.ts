@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { resumeSends } from '../../src/ledger/control.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
 import { createClumsyWorker, type Posts } from './model.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
+const { database, sandbox } = await openStage();
 
 const intents = isCampaign ? sized(20_000) : 150;
 const workers = 8;

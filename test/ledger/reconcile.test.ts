@@ -1,26 +1,13 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs');
-  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages');
-  await database.query('update ops.send_control set is_paused = false, changed_at = now()');
-});
+const { clear, database, posts, sandbox } = await openStage();
+beforeEach(clear);
 
-const posts = () =>
-  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
 /** By their messages: a request of an earlier test can be answered, and written down, as late as during this one. */
 const chargesTo = (number: string) =>
   new Set(sandbox.sends().flatMap(({ charge }) => (charge?.to.includes(number) ? charge.messageIds : []))).size;

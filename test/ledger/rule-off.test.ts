@@ -1,22 +1,9 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  await database.query('truncate ops.sends, ops.send_events, ops.send_budgets, ops.rules_loaded');
-  await database.query('truncate warehouse.sms_conversations, warehouse.sms_messages');
-});
-
-const posts = () =>
-  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length;
+const { clear, database, posts, sandbox } = await openStage();
+beforeEach(clear);
 
 type Listed = readonly { readonly name: string; readonly mode: string }[];
 

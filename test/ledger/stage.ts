@@ -1,0 +1,37 @@
+import { afterAll } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { migratedDatabase, type TestDatabase } from '../world/database.ts';
+
+/** A database and a sandbox for the tests of one file, which end with it. */
+export interface Stage {
+  readonly database: TestDatabase;
+  readonly sandbox: Sandbox;
+  /** As it was at the begin: for `beforeEach` where a test must not see what another did. */
+  clear(): Promise<void>;
+  /** Requests to send a text so far, whatever became of them. */
+  posts(): number;
+}
+
+export async function openStage(): Promise<Stage> {
+  const database = await migratedDatabase();
+  const sandbox = await createSandbox({ calls: 0, threads: 0 });
+  afterAll(async () => {
+    await sandbox.close();
+    await database[Symbol.asyncDispose]();
+  });
+  return {
+    database,
+    sandbox,
+    async clear() {
+      await sandbox.reset();
+      await database.query(
+        'truncate ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs, ops.rules_loaded, warehouse.sms_conversations, warehouse.sms_messages, warehouse.sms_lines',
+      );
+      await database.query(
+        'update ops.send_control set is_paused = false, highest_unit_micros = 0, sender_id = null, changed_at = now()',
+      );
+    },
+    posts: () =>
+      sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/sms/messages')).length,
+  };
+}
