@@ -1,8 +1,8 @@
 import Table from 'cli-table3';
 import { type Context, createContext, readySettings } from '../../context.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
-import { isOurAddress } from '../../sync/subscriptions/addresses.ts';
 import { type Ensured, ensureSubscriptions } from '../../sync/subscriptions/ensure.ts';
+import { readOwnership } from '../../sync/subscriptions/shown.ts';
 import { markBroken } from '../../sync/subscriptions/watched.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
@@ -31,11 +31,12 @@ export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { js
 
 /** Deletes one subscription; one that is not ours only when that is wanted. */
 export function runRemove(id: number, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
-  return asking(async (service, { settings }) => {
+  return asking(async (service, { database, settings }) => {
     const { data } = await service.webhooks.list();
+    const isOurs = await readOwnership(database.db, settings.receiver);
     const found = data.find((each) => each.id === id);
     if (found === undefined) throw noSuch(id);
-    if (!yes && (found.url === undefined || !isOurAddress(settings.receiver, found.url))) {
+    if (!yes && !isOurs(found)) {
       throw new CommandFailed(
         `Subscription ${id} (${found.name ?? 'without a name'}) is not ours by its address: --yes removes it all the same.`,
       );
@@ -54,8 +55,9 @@ async function expectGap(
 ): Promise<void> {
   const { data } = await service.webhooks.list();
   const found = data.find((each) => each.id === id);
-  if (found?.enabled !== false || found.type === undefined || found.url === undefined) return;
-  if (isOurAddress(ours, found.url)) await markBroken(db, found.type);
+  if (found?.enabled !== false || found.type === undefined) return;
+  const isOurs = await readOwnership(db, ours);
+  if (isOurs(found)) await markBroken(db, found.type);
 }
 
 function explainMissing(id: number): (error: unknown) => never {
@@ -79,16 +81,14 @@ async function asking(work: (service: Service, context: Context) => Promise<void
   await work(context.service as Service, context);
 }
 
-async function list(service: Service, { settings }: Context, { json }: { json?: boolean }): Promise<void> {
+async function list(service: Service, { database, settings }: Context, { json }: { json?: boolean }): Promise<void> {
   const { data } = await service.webhooks.list();
-  const rows = data.map(({ id, name, type, enabled, url }) => ({
-    id,
-    name,
-    type,
-    enabled,
-    host: url !== undefined && URL.canParse(url) ? new URL(url).host : undefined,
-    ours: url !== undefined && isOurAddress(settings.receiver, url),
-  }));
+  const isOurs = await readOwnership(database.db, settings.receiver);
+  const rows = data.map((subscription) => {
+    const { id, name, type, enabled, url } = subscription;
+    const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
+    return { id, name, type, enabled, host, ours: isOurs(subscription) };
+  });
   if (json) return console.log(JSON.stringify(rows));
   const table = new Table({ head: ['id', 'type', 'enabled', 'ours', 'host', 'name'], style: { head: [], border: [] } });
   for (const row of rows) {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type EventType, eventTypeOf } from '../../event-types.ts';
 
 /** The address of one event type. */
-export function hookUrl(publicUrl: string, secret: string, type: EventType): string {
+export function hookUrl(publicUrl: string, secret: string, type: string): string {
   return `${publicUrl.replace(/\/+$/, '')}/hooks/${secret}/${type}`;
 }
 

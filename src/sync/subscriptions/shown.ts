@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Subscription } from '../../service/entities/subscription.ts';
-import { query } from '../../warehouse/database.ts';
+import { type Database, query } from '../../warehouse/database.ts';
 import { hookUrl, isOurAddress, receiverOf, sameAddress } from './addresses.ts';
 import type { Ensured, SubscriptionParts } from './ensure.ts';
 import { listSubscriptions } from './listing.ts';
-import type { WatchedSubscription } from './watched.ts';
+import { knownSubscriptions, type WatchedSubscription } from './watched.ts';
 
 /*
  * What a service shows of an address need not be what it delivers to: one masks the secret, another leaves the address out
@@ -25,6 +25,22 @@ export function receiverBehind(subscription: Subscription, known: WatchedSubscri
 
 function isRemembered({ id, url }: Subscription, known: WatchedSubscription | undefined): boolean {
   return known?.subscriptionId === id && (url === undefined || hashOf(url) === known.shownHash);
+}
+
+/** Tells ours from other people's subscriptions, by what the service shows of them now. */
+export async function readOwnership(
+  db: Database,
+  ours: { publicUrl: string | undefined; secret: string | undefined; previousSecret?: string | undefined },
+): Promise<(subscription: Subscription) => boolean> {
+  const { publicUrl, secret, previousSecret } = ours;
+  if (publicUrl === undefined) return () => false;
+  const watched = [...(await knownSubscriptions(db))];
+  const known = [secret, previousSecret].flatMap((own) =>
+    own === undefined ? [] : watched.map(([type, each]) => ({ each, url: hookUrl(publicUrl, own, type) })),
+  );
+  return (subscription) =>
+    (subscription.url !== undefined && isOurAddress(ours, subscription.url)) ||
+    known.some(({ each, url }) => deliversTo(subscription, each, url));
 }
 
 /** Whether an address that is shown after ours was written proves that the service did not take it. */

@@ -36,6 +36,7 @@ export async function openDoor(
     if (refusal !== undefined) return response.writeHead(refusal).end();
     const body = passes && sent !== '' ? JSON.stringify(passes(asked)) : sent;
     const answered = await fetch(target + url, { method, headers: passed, ...(body !== '' && { body }) });
+    if (answered.status === 204) return response.writeHead(204).end();
     const answer = (await answered.json()) as Record<string, unknown>;
     const changed = answered.ok && answers ? answers(asked, answer) : answer;
     response.writeHead(answered.status, { 'content-type': 'application/json' }).end(JSON.stringify(changed));

@@ -1,10 +1,11 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { trunkline } from '../../credentials/commands.ts';
 import { captureLog } from '../../world/log.ts';
 import { openAccount } from './account.ts';
-import type { Change } from './door.ts';
+import { type Change, openDoor } from './door.ts';
 
-const { database, service, behind } = await openAccount();
+const { database, sandbox, service, behind } = await openAccount();
 beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers'));
 
 const publicUrl = 'http://127.0.0.1:9/in';
@@ -16,20 +17,25 @@ interface Row {
   readonly url: string;
 }
 
-/** A service that shows each address in its own way, in its lists or also in its answers to writes. */
+/** Shows each address in its own way, in lists or also in answers to writes. */
+function shownAs(show: (row: Row) => object, isInListsAlone = false): NonNullable<Change['answers']> {
+  return ({ path }, answer) => {
+    if (path === '/webhooks/types') return answer;
+    const { data } = answer as { data: Row | Row[] };
+    if (Array.isArray(data)) return { ...answer, data: data.map(show) };
+    return isInListsAlone ? answer : { ...answer, data: show(data) };
+  };
+}
+
 async function showing(show: (row: Row) => object, isInListsAlone = false) {
   const { log, text } = captureLog();
   let puts = 0;
-  const change: Change = {
-    answers: ({ method, path }, answer) => {
-      if (method === 'PUT') puts += 1;
-      if (path === '/webhooks/types') return answer;
-      const { data } = answer as { data: Row | Row[] };
-      if (Array.isArray(data)) return { ...answer, data: data.map(show) };
-      return isInListsAlone ? answer : { ...answer, data: show(data) };
-    },
+  const shown = shownAs(show, isInListsAlone);
+  const answers: Change['answers'] = (asked, answer) => {
+    if (asked.method === 'PUT') puts += 1;
+    return shown(asked, answer);
   };
-  const asked = await behind(change, log);
+  const asked = await behind({ answers }, log);
   const look = async (own = secret, previousSecret?: string) =>
     (await ensureSubscriptions({ service: asked, db: database.db, log, publicUrl, secret: own, previousSecret })).map(
       ({ outcome }) => outcome,
@@ -84,6 +90,35 @@ describe.each([
     await look('A-Younger-Secret');
     await expect(look()).rejects.toMatchObject({ code: 'receivers_differ' });
     expect(await look('A-Younger-Secret')).toEqual(all('in_place'));
+  });
+});
+
+test.each([
+  ['with the secret masked', masked],
+  ['nowhere', hidden],
+])('the commands know ours where the service shows an address %s', async (_how, show) => {
+  const door = await openDoor(sandbox.url, { answers: shownAs(show) });
+  onTestFinished(() => door.close());
+  const theirs = await service.webhooks.create({ name: 'T', url: 'http://127.0.0.1:9/theirs', type: 'AccountSMS' });
+  const environment = {
+    ...{ DATABASE_URL: database.url, API_BASE_URL: door.url, API_KEY: sandbox.apiKey },
+    ...{ PUBLIC_URL: publicUrl, WEBHOOK_SECRET: secret },
+  };
+  const run = async (...words: string[]) => {
+    const command = trunkline(environment, 'subscriptions', ...words);
+    return { code: await command.ended, said: command.out() + command.err() };
+  };
+  expect(await run('ensure')).toMatchObject({ code: 0 });
+  const listed = JSON.parse((await run('list', '--json')).said) as { id: number; ours: boolean }[];
+  expect(listed.map(({ id, ours }) => [id === theirs.data.id, ours]).sort()).toEqual([
+    ...Array(3).fill([false, true]),
+    [true, false],
+  ]);
+  const [first] = listed.filter(({ ours }) => ours);
+  expect(await run('remove', String(first?.id))).toMatchObject({ code: 0 });
+  expect(await run('remove', String(theirs.data.id))).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('--yes'),
   });
 });
 
