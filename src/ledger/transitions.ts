@@ -10,7 +10,7 @@ export interface Step {
   readonly to: SendState;
   readonly reason?: string | undefined;
   readonly actor?: 'rule' | 'worker' | 'operator';
-  /** When it is to be looked at next, from now. Default: as it is. */
+  /** When it is to be looked at next, from now; one that waits to leave, when it is too old at the latest. Default: as it is. */
   readonly dueInMs?: number;
   readonly set?: Readonly<Partial<Record<Settable, unknown>>>;
 }
@@ -56,7 +56,10 @@ export async function takeStep(tx: Transaction, step: Step): Promise<boolean> {
   const sets = ['state = $4', 'reason = $5'];
   for (const [column, value] of Object.entries(set)) sets.push(`${column} = $${values.push(value)}`);
   if (dueInMs !== undefined) {
-    sets.push(`due_at = clock_timestamp() + $${values.push(dueInMs)} * interval '1 ms'`, `rung_at = '-infinity'`);
+    const after = `clock_timestamp() + $${values.push(dueInMs)} * interval '1 ms'`;
+    // A service can ask for a pause of years, and what waits that long would have no end.
+    const latest = to === 'PLANNED' ? `expires_at + interval '1 second'` : `'infinity'`;
+    sets.push(`due_at = least(${after}, ${latest})`, `rung_at = '-infinity'`);
   }
   const moment = momentOf[to];
   if (moment !== undefined) sets.push(`${moment} = clock_timestamp()`);

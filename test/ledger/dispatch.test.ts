@@ -12,6 +12,15 @@ const budget = () =>
     'select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets order by scope limit 1',
   );
 
+/** Lets a send grow older until it is due, by no more than an hour. */
+function passUntilDue(sendId: string): Promise<unknown> {
+  return database.query(
+    `update ops.sends set due_at = due_at - wait, expires_at = expires_at - wait
+     from (select least(due_at - now(), interval '1 hour') as wait from ops.sends where send_id = $1) as time where send_id = $1`,
+    sendId,
+  );
+}
+
 async function habit(number: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   await fetch(`${sandbox.url}/_sandbox/customers/${number}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -163,6 +172,19 @@ describe('an answer that proves that nothing was sent', () => {
     }
     expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
     expect(charges()).toBe(1);
+  });
+
+  test('that asks for a pause of years holds it back until it is too old, and no longer', async () => {
+    const retryAfterSeconds = 999_999_999;
+    sandbox.faults({ answers: [{ kind: 'error', status: 429, retryAfterSeconds, operations: ['sendMessage'] }] });
+    const ledger = await openLedger(database, sandbox);
+    const { sendId } = await ledger.answer();
+    expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+    expect(await ledger.state(sendId)).toBe('PLANNED rate_limited (429)');
+    await passUntilDue(sendId);
+    expect(await ledger.dispatcher.turn(sendId)).toBe('expired');
+    expect(await ledger.state(sendId)).toBe('EXPIRED gate:too_old');
+    expect(posts()).toBe(1);
   });
 
   test('is given up after three tries', async () => {

@@ -14,7 +14,7 @@ type Trace = Partial<Pick<Outcome & { state: 'later' }, 'tries' | 'isBegun'>> & 
 
 /**
  * Puts an action off for as long again as it has waited, from two seconds to ten minutes, and longer where the service
- * says so; or gives it up when it has waited for a day, in however few turns.
+ * says so, to the end of its day; or gives it up when it has waited for a day, in however few turns.
  */
 export function later(
   { tries, wasBegun, waitedMs }: Pick<Pending, 'tries' | 'wasBegun' | 'waitedMs'>,
@@ -23,7 +23,8 @@ export function later(
 ): Outcome {
   if (waitedMs >= longestWaitMs) return { state: 'failed', reason: `given up after a day: ${reason}` };
   const pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, waitedMs));
-  return { state: 'later', afterMs: Math.max(afterMs, pauseMs), reason, tries, isBegun: wasBegun, ...trace };
+  const askedMs = Math.min(afterMs, longestWaitMs - waitedMs);
+  return { state: 'later', afterMs: Math.max(askedMs, pauseMs), reason, tries, isBegun: wasBegun, ...trace };
 }
 
 /** What an error makes of a turn before its request has begun: nothing can have come of it. */

@@ -193,6 +193,15 @@ test('an outage of any number of tries ends nothing, and the pauses grow to ten 
   expect(await stateOf(runId)).toMatchObject({ state: 'failed', reason: expect.stringContaining('given up') });
 });
 
+test('a pause of years that the service asks for ends with the day of the action', async () => {
+  const runId = await matched('assign', { to: { kind: 'user', userId: 7 } }, 20);
+  const retryAfterMs = 73 * 365 * 86_400_000;
+  const details = { operation: 'conversations.assign', effect: 'none', status: 429, retryAfterMs } as const;
+  const { parts } = serviceThat(() => Promise.reject(new ServiceError('rate_limited', 'as told', details)));
+  await performAction(parts, await taken(), signal);
+  expect((await stateOf(runId)).pause / 3_600).toBeCloseTo(4, 1);
+});
+
 test.each([199, 302, 404, 500, undefined])(
   'what cannot be read with status %s proves nothing, and is tried again',
   async (status) => {
