@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
+import type { Message } from '../../src/service/entities/message.ts';
+import { json, listen, open } from '../service/endpoint.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
@@ -16,6 +18,15 @@ type Strike = Partial<AnswerFault> & Pick<AnswerFault, 'kind'>;
 const strike = (fault: Strike) =>
   sandbox.faults({ answers: [{ times: 1, operations: ['sendMessage'], ...fault } as AnswerFault] });
 
+/** The service does not show yet what went out. */
+async function hideTexts(line: string, number: string): Promise<void> {
+  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+  const thread = `${sandbox.url}/api/public/v1/sms/conversations/${line}/${number}`;
+  const read = (await (await fetch(thread, { headers })).json()) as { data: { messages: Message[] } };
+  const out = read.data.messages.filter(({ direction }) => direction === 'out');
+  for (const { id } of out) await fetch(`${thread}/messages/${id}`, { method: 'DELETE', headers });
+}
+
 /** Looks until the schedule is used up. */
 async function lookToTheEnd(ledger: LedgerWorld, sendId: string): Promise<void> {
   await database.query(
@@ -24,6 +35,17 @@ async function lookToTheEnd(ledger: LedgerWorld, sendId: string): Promise<void> 
   );
   await ledger.dispatcher.turn(sendId);
 }
+
+test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed: true } }])(
+  'a 200 that says of nobody that they were skipped, nor that it was free, leaves the outcome unknown: %j',
+  async (data) => {
+    const { url } = await listen((response) => json(response, 200, { data }));
+    const ledger = await openLedger(database, sandbox, { messages: open(url).messages });
+    const { sendId } = await ledger.answer();
+    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    expect(await ledger.state(sendId)).toBe('UNKNOWN status 200 does not fit its answer');
+  },
+);
 
 describe.each([
   { name: 'a reset in place of the answer', fault: { kind: 'reset', when: 'after' } },
@@ -121,6 +143,29 @@ test('a message of before is not taken for the send, nor one that another send b
   expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
   await ledger.pass(second.sendId);
   expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+});
+
+test('a message that a send without an id may have become, shown late, is not taken for the next one', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const text = 'The same words';
+  const first = await ledger.answer({ text });
+  const { line, number } = first;
+  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
+  expect(await ledger.dispatcher.turn(first.sendId)).toBe('sent');
+  await hideTexts(line, number);
+  const second = await ledger.answer(
+    { text, number },
+    { text: 'Another question', sentAt: new Date(Date.now() + 10_000).toISOString() },
+  );
+  strike({ kind: 'reset', when: 'before' } as Strike);
+  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false });
+  await ledger.pass(second.sendId);
+  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+  await ledger.dispatcher.sweep(10);
+  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(first.sendId);
+  await lookToTheEnd(ledger, second.sendId);
+  expect(await ledger.state(second.sendId)).toBe('NEEDS_HUMAN no message matches');
 });
 
 test('any read of the thread makes an unknown send worth a look', async () => {

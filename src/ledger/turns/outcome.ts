@@ -38,7 +38,9 @@ export function outcomeOfAnswer({ status, data }: Answer<Sent>): Outcome {
       unitMicros: microsOf(message?.unitPrice),
     };
   }
-  if (status === 200 && messages.length === 0 && !((billing?.totalPrice ?? 0) > 0)) {
+  // Nobody skipped and no price of 0 is no answer that the service gives: it proves nothing.
+  const isFree = billing?.totalPrice === undefined ? skipped.length > 0 : billing.totalPrice === 0;
+  if (status === 200 && messages.length === 0 && isFree) {
     const reasons = [...new Set(skipped.map(({ reason }) => reason ?? 'no reason'))];
     return {
       kind: 'skipped',

@@ -3,7 +3,7 @@ import { inTransaction, query, type Transaction } from '../../warehouse/database
 import { release, spend } from '../budgets.ts';
 import { holdControl, readSender } from '../control.ts';
 import type { Ledger, LedgerTiming } from '../ledger.ts';
-import { lockSend, type Send } from '../send.ts';
+import { lockSend, type Send, type SendRow, sendColumns, sendOf } from '../send.ts';
 import { takeStep } from '../transitions.ts';
 import { becomeUnknown } from './delivery.ts';
 
@@ -57,9 +57,10 @@ function same(one: string | null, other: string): boolean {
 }
 
 /**
- * Looks for an UNKNOWN send in its thread. Exactly one match is the send, however much of the thread was read; two or
- * more, or none after the last look, are a person's to decide. A look counts when the thread was read whole; one that never
- * is goes to a person some time after the last look was due. Absence is no proof, and nothing is sent again.
+ * Looks for an UNKNOWN send in its thread. Exactly one match is the send, however much of the thread was read, unless
+ * another send may have become it; two or more, or none after the last look, are a person's to decide. A look counts when
+ * the thread was read whole; one that never is goes to a person some time after the last look was due. Absence is no proof,
+ * and nothing is sent again.
  */
 export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
   const { db, log, timing } = ledger;
@@ -69,10 +70,13 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
   const verdict = await inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'UNKNOWN') return 'lost';
-    const matches = matchesOf(send, await candidatesOf(tx, send), await senderOf(tx, ledger));
+    const senderId = await senderOf(tx, ledger);
+    const matches = matchesOf(send, await candidatesOf(tx, send), senderId);
+    const rivals = await rivalsOf(tx, send);
+    const isContested = rivals.some((rival) => matchesOf(rival, matches, senderId).length > 0);
     const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
     const [match] = matches;
-    if (match && matches.length === 1) {
+    if (match && matches.length === 1 && !isContested) {
       await takeStep(tx, {
         ...step,
         to: 'SENT',
@@ -84,9 +88,10 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
       return 'sent';
     }
     const isOver = isWhole ? (await countLook(tx, send, timing)) || isErased : await waitForRead(tx, send, timing);
-    if (matches.length === 0 && !isOver) return 'unknown';
+    if (matches.length <= 1 && !isOver) return 'unknown';
     const none = isWhole ? 'no message matches' : 'no message matches in a thread that cannot be read whole';
-    const reason = matches.length > 0 ? `${matches.length} messages match` : none;
+    const some = isContested ? 'a message matches that another send may have become' : none;
+    const reason = matches.length > 1 ? `${matches.length} messages match` : some;
     await takeStep(tx, { ...step, to: 'NEEDS_HUMAN', reason });
     return 'needs_human';
   });
@@ -162,6 +167,20 @@ export async function candidatesOf(tx: Transaction, { sendId, line, number }: Se
      where c.line = $1 and c.number = $2 and c.participants_key = '' and m.direction = 'out'`,
     [line, number, sendId],
   );
+}
+
+/**
+ * Sends of the thread that went out without an id in the answer, and were not found yet: a message that matches can be
+ * theirs, shown late.
+ */
+async function rivalsOf(tx: Transaction, { sendId, line, number }: Send): Promise<Send[]> {
+  const rows = await query<SendRow>(
+    tx,
+    `select ${sendColumns} from ops.sends s
+     where line = $1 and number = $2 and send_id <> $3 and state = 'SENT' and message_id is null`,
+    [line, number, sendId],
+  );
+  return rows.map(sendOf);
 }
 
 /** A lease that is over: of RESERVED nothing has left, of DISPATCHED something may have. */
