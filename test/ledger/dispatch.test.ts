@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { json, listen, open } from '../service/endpoint.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
@@ -217,6 +218,17 @@ describe('an answer that proves that nothing was sent', () => {
     expect(await ledger.history(sendId)).toEqual(['PLANNED', 'RESERVED', 'DISPATCHED', 'NOT_SENT', 'PLANNED']);
   });
 });
+
+test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed: true } }])(
+  'a 200 that says of nobody that they were skipped, nor that it was free, leaves the outcome unknown: %j',
+  async (data) => {
+    const { url } = await listen((response) => json(response, 200, { data }));
+    const ledger = await openLedger(database, sandbox, { messages: open(url).messages });
+    const { sendId } = await ledger.answer();
+    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    expect(await ledger.state(sendId)).toBe('UNKNOWN status 200 does not fit its answer');
+  },
+);
 
 test('a refusal with the envelope is final and costs nothing', async () => {
   const ledger = await openLedger(database, sandbox);

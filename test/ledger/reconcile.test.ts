@@ -36,17 +36,6 @@ async function lookToTheEnd(ledger: LedgerWorld, sendId: string): Promise<void> 
   await ledger.dispatcher.turn(sendId);
 }
 
-test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed: true } }])(
-  'a 200 that says of nobody that they were skipped, nor that it was free, leaves the outcome unknown: %j',
-  async (data) => {
-    const { url } = await listen((response) => json(response, 200, { data }));
-    const ledger = await openLedger(database, sandbox, { messages: open(url).messages });
-    const { sendId } = await ledger.answer();
-    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
-    expect(await ledger.state(sendId)).toBe('UNKNOWN status 200 does not fit its answer');
-  },
-);
-
 describe.each([
   { name: 'a reset in place of the answer', fault: { kind: 'reset', when: 'after' } },
   { name: 'a reset midway through the answer', fault: { kind: 'reset', when: 'midway' } },

@@ -58,6 +58,7 @@ async function dispatch(
   { sendId, fence }: Reserved,
   isBlocked: boolean,
 ): Promise<Send | Delivered> {
+  await commitDurably(tx);
   const control = await readControl(tx, 'share');
   const send = await lockSend(tx, sendId);
   // When the lease is over, it is somebody else's.
@@ -87,6 +88,18 @@ async function dispatch(
     set: { baseline_message_ids: baseline },
   });
   return send;
+}
+
+/**
+ * A Postgres can be set to answer a commit before it is on the disk. What a crash took back of this one would be let out
+ * again.
+ */
+async function commitDurably(tx: Transaction): Promise<void> {
+  await query(
+    tx,
+    `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`,
+    [],
+  );
 }
 
 async function messagesOf(tx: Transaction, { line, number }: Send): Promise<string[]> {
