@@ -60,6 +60,27 @@ test('a message without an id is found in its thread', async () => {
   expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
 });
 
+test.each([
+  { id: 7, kept: ['7', null] },
+  { id: 0, kept: [null, null] },
+])('two sends whose answers hold the id $id are both settled, and it counts once at most', async ({ id, kept }) => {
+  const ledger = await openLedger(database, sandbox);
+  const alike = await openLedger(database, sandbox, {
+    messages: {
+      async send(...asked) {
+        const { data, ...answer } = await ledger.parts.messages.send(...asked);
+        return { ...answer, data: { ...data, messages: (data.messages ?? []).map((message) => ({ ...message, id })) } };
+      },
+    },
+  });
+  for (const { sendId } of [await ledger.answer(), await ledger.answer()]) {
+    expect(await alike.dispatcher.turn(sendId)).toBe('sent');
+  }
+  const rows = await database.query('select message_id from ops.sends order by planned_at');
+  expect(rows.map(({ message_id }) => message_id)).toEqual(kept);
+  expect(await budget()).toEqual([{ sends_count: 2, reserved_micros: 0, spent_micros: 20_000 }]);
+});
+
 test('the same rule answers one trigger once, and a thread has one send under way', async () => {
   const ledger = await openLedger(database, sandbox);
   const { line, number, triggerId } = await ledger.answer();

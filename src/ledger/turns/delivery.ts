@@ -164,7 +164,8 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
         settled_micros: micros ?? null,
         units: units ?? send.units,
         message_type: type ?? 'sms',
-        message_id: messageId ?? null,
+        // One that another send has is no more than none: the thread will tell.
+        message_id: messageId === undefined || (await isTaken(tx, send, messageId)) ? null : messageId,
       };
       // The switch is locked before the send by everybody.
       if (unitMicros !== undefined) await noteUnitPrice(tx, unitMicros);
@@ -195,6 +196,15 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
     case 'unknown':
       return becomeUnknown(tx, ledger, send, outcome.reason);
   }
+}
+
+async function isTaken(tx: Transaction, { sendId, line }: Send, messageId: string): Promise<boolean> {
+  const others = await query(tx, 'select from ops.sends where line = $1 and message_id = $2 and send_id <> $3', [
+    line,
+    messageId,
+    sendId,
+  ]);
+  return others.length > 0;
 }
 
 /** DISPATCHED to UNKNOWN; the caller holds the switch. Reservation and fence stay. */

@@ -31,7 +31,8 @@ export function outcomeOfAnswer({ status, data }: Answer<Sent>): Outcome {
     const [message] = messages;
     return {
       kind: 'sent',
-      messageId: message?.id === undefined ? undefined : String(message.id),
+      // None is absent, as specified, but some write it as 0.
+      messageId: message?.id === undefined || message.id === 0 ? undefined : String(message.id),
       type: billing?.type ?? message?.type,
       units: billing?.units ?? message?.units,
       micros: microsOf(billing?.totalPrice ?? message?.price),
