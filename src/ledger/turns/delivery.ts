@@ -1,5 +1,6 @@
 import { bumpTargets } from '../../inbox/bumps.ts';
 import { inTransaction, query, type Transaction } from '../../warehouse/database.ts';
+import { senderForm } from '../../warehouse/entities/directory/lines.ts';
 import { threadKey } from '../../warehouse/entities/texts/conversations.ts';
 import { release, spend } from '../budgets.ts';
 import { holdControl, noteUnitPrice, pauseOnUnknowns, readControl } from '../control.ts';
@@ -24,6 +25,11 @@ export type Delivered =
   | 'paused'
   | 'taken_back'
   | 'lost';
+
+/** A send whose request may leave now, with its line as the service wants it named. */
+interface Dispatched extends Send {
+  readonly from: string;
+}
 
 /** Requests that provably did not leave, before it is given up. */
 const mostTries = 3;
@@ -57,7 +63,7 @@ async function dispatch(
   ledger: Ledger,
   { sendId, fence }: Reserved,
   isBlocked: boolean,
-): Promise<Send | Delivered> {
+): Promise<Dispatched | Delivered> {
   await commitDurably(tx);
   const control = await readControl(tx, 'share');
   const send = await lockSend(tx, sendId);
@@ -87,7 +93,7 @@ async function dispatch(
     dueInMs: ledger.timing.leaseMs,
     set: { baseline_message_ids: baseline },
   });
-  return send;
+  return { ...send, from: await senderForm(tx, send.line) };
 }
 
 /**
@@ -118,11 +124,11 @@ function within(milliseconds: number): () => boolean {
 }
 
 /** The one request of a send, which leaves in time or not at all. */
-async function post({ messages, timing }: Ledger, send: Send, mayLeave: () => boolean): Promise<Outcome> {
+async function post({ messages, timing }: Ledger, send: Dispatched, mayLeave: () => boolean): Promise<Outcome> {
   try {
-    const { line, number, text } = send;
+    const { from, number, text } = send;
     const call = { answerMs: timing.answerMs, mayLeave };
-    return outcomeOfAnswer(await messages.send({ from: line, to: [number], message: text }, call));
+    return outcomeOfAnswer(await messages.send({ from, to: [number], message: text }, call));
   } catch (error) {
     return outcomeOfError(error);
   }

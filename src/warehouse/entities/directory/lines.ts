@@ -6,12 +6,18 @@ import { keepDocuments } from '../../documents.ts';
 import { upsert } from '../../mirror.ts';
 import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
 
-export const smsLines = mirrorTable('warehouse.sms_lines', ['line'], {
-  line: 'text',
-  name: 'text',
-  is_bulk_enabled: 'boolean',
-  is_unrestricted: 'boolean',
-});
+export const smsLines = mirrorTable(
+  'warehouse.sms_lines',
+  ['line'],
+  {
+    line: 'text',
+    listed_as: 'text',
+    name: 'text',
+    is_bulk_enabled: 'boolean',
+    is_unrestricted: 'boolean',
+  },
+  { lasting: ['listed_as'] },
+);
 
 /** What one read of the lines found; `isComplete` is false when the answer may be partial. */
 export interface LinesRead {
@@ -24,7 +30,7 @@ export interface LinesRead {
 export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<void> {
   if (!(await isCurrent(tx, 'warehouse.sms_lines', read.fetchSeq))) return;
   const knownOwners = await heldOwners(tx, 'warehouse.sms_lines');
-  const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
+  const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number), listedAs: line.number }));
   await upsert(
     tx,
     smsLines,
@@ -32,6 +38,7 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
       read,
       row: {
         line: line.number,
+        listed_as: line.listedAs,
         name: line.name,
         is_bulk_enabled: line.bulkEnabled,
         is_unrestricted: line.userIds === undefined ? undefined : line.userIds.length === 0,
@@ -62,6 +69,16 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
     knownOwners,
     owners: isComplete ? listed.map((line) => line.number) : undefined,
   });
+}
+
+/** A line in the form that the service takes as the sender of a text (section 2.1): as it is compared by, until it is listed. */
+export async function senderForm(db: Database | Transaction, line: string): Promise<string> {
+  const rows = await query<{ form: string | null }>(
+    db,
+    'select listed_as as form from warehouse.sms_lines where line = $1',
+    [line],
+  );
+  return rows[0]?.form ?? line;
 }
 
 /** The account's own lines that still exist. */
