@@ -1,8 +1,9 @@
 import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
 import { priorities, type Ring } from '../inbox/target.ts';
-import type { Service } from '../service/client.ts';
+import { type Service, ServiceError } from '../service/client.ts';
 import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
+import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
 import { beginRead } from '../warehouse/reads.ts';
 import type { ReadingRoom } from './finding.ts';
 import { noDoubts } from './looks/doubts.ts';
@@ -11,8 +12,8 @@ import { createThreadPages } from './thread-pages.ts';
 
 /**
  * Reads a thread now, whether or not anything is owed, and mirrors it before it resolves. True when the mirror then holds
- * the thread as the service has it: no answer hinted at more, and the read reached what was held. Rejects with a
- * ServiceError.
+ * the thread as the service has it: no answer hinted at more, and the read reached what was held; or there is none, neither
+ * here nor there. Rejects with a ServiceError.
  */
 export type ThreadLook = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
@@ -45,7 +46,14 @@ export function createThreadLook(
     };
     const now = () => new Date();
     const room = { db, service: watched, onAnswer, doubts: noDoubts, now };
-    const { finding, followUps = [] } = await createThreadReader(pages)(claim, room, signal);
+    const reading = await createThreadReader(pages)(claim, room, signal).catch(async (error: unknown) => {
+      // Whether a pair that never texted is an empty thread or not found is not specified (section 4.2).
+      const isNotFound = error instanceof ServiceError && error.code === 'not_found';
+      if (!isNotFound || (await heldThread(db, thread).holdsAny())) throw error;
+      return undefined;
+    });
+    if (!reading) return true;
+    const { finding, followUps = [] } = reading;
     if (finding.kind !== 'thread') return false;
     const { read } = finding;
     const rings = await inTransaction(db, async (tx) => {

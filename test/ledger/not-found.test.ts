@@ -1,0 +1,41 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openLedger } from './ledger-world.ts';
+
+/* Whether a thread without texts is empty or not found is not specified: the sandbox shows it empty. */
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(() => sandbox.reset());
+
+const notFound = () => sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });
+
+test('a thread that is not found keeps no text from a caller who never wrote', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { line } = await ledger.answer();
+  notFound();
+  await ledger.plan({
+    rule: 'call',
+    line,
+    number: '12125550777',
+    trigger: { kind: 'call', id: '1776772800.1', at: new Date() },
+    text: 'We saw your call.',
+    mode: 'live',
+    limits: { quietHours: 'none' },
+  });
+  const sendId = String(await database.value(`select send_id from ops.sends where rule = 'call'`));
+  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+});
+
+test('a thread that is held and not found lets nothing out', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  notFound();
+  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await ledger.state(sendId)).toBe('PLANNED the thread could not be read');
+});
