@@ -35,7 +35,8 @@ const outPhrases = phrases(`
   remove me / take me off / take me off your list / take me off the list / take me off this list
   remove me from your list / remove me from the list / remove me from this list / remove my number / remove this number
   remove my number from your list / remove this number from your list / delete my number / lose my number
-  unsubscribe me / unsubscribe all / i want to unsubscribe / cancel texts / cancel messages / leave me alone
+  unsubscribe me / unsubscribe all / unsubscribe from this list / unsubscribe me from this list / unsubscribe from your list
+  unsubscribe me from your list / i want to unsubscribe / cancel texts / cancel messages / leave me alone
   cease / cease and desist / stop wrong number
   no mas / no mas mensajes / ya no mas / no me escriban / no me escribas mas / no me envien mas mensajes / dar de baja
   darme de baja / darse de baja / deja de escribirme / dejen de escribirme / paren / eliminar mi numero
@@ -128,7 +129,10 @@ function courteous(parts: readonly string[], inOrder = (phrase: string[]): strin
   return cuts;
 }
 
-/** Small letters and digits alone, without accents, one blank between words. */
+/**
+ * Small letters and digits alone, without accents, one blank between words. Nothing is left of an emoji: the mark that
+ * phones write into it would be a word of its own.
+ */
 function plainOf(text: string): string {
   return text
     .normalize('NFKD')
@@ -139,7 +143,7 @@ function plainOf(text: string): string {
     .replace(/ß/g, 'ss')
     .replace(/[øł]/g, (letter) => (letter === 'ø' ? 'o' : 'l'))
     .replace(/[أإآ]/g, 'ا')
-    .replace(/[\p{Cf}]/gu, '')
+    .replace(/[\p{Cf}\p{Me}\p{Variation_Selector}]/gu, '')
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
     .trim();
 }

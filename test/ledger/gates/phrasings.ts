@@ -1,6 +1,12 @@
 /** Whole messages, one a line, that take their sender out. */
 export const optOuts = `
 STOP
+STOP❗️
+Stop ‼️
+STOP ⛔️ thanks
+❤️ stop ✌🏼
+Unsubscribe from this list
+Please unsubscribe me from your list
 stop
 Opt out please
 opt out now
