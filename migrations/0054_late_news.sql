@@ -64,3 +64,17 @@ begin
   end if;
   return null;
 end $$;
+
+-- A text can be shown before all of it is: without its moment or its direction it is no news yet.
+create function ops.note_late_text() returns trigger language plpgsql as $$
+begin
+  if new.is_scheduled is not true and new.sent_at > ops.news_since() then
+    insert into ops.rule_events (kind, key, happened_at)
+    values ('message_received', new.conversation_id || '/' || new.message_id, new.sent_at);
+  end if;
+  return null;
+end $$;
+comment on function ops.note_late_text is 'Tells the rules of a text of which it is known only now that it came in, or when.';
+create trigger note_late_text after update on warehouse.sms_messages for each row
+  when (new.direction = 'in' and new.sent_at is not null and (old.direction is null or old.sent_at is null))
+  execute function ops.note_late_text();

@@ -1,0 +1,29 @@
+import { afterAll, expect, test } from 'vitest';
+import { until } from '../world.ts';
+import { createDesk } from './desk.ts';
+
+const desk = await createDesk(
+  'rules: [{ name: text, on: message_received, do: [{ comment: A text. }] }]',
+  'live',
+  'postgres',
+);
+afterAll(() => desk.close());
+const { sandbox, value } = desk;
+
+test.each(['sentAt', 'direction'])(
+  'a text that is first shown without its %s is a trigger as soon as it has one, once',
+  async (field) => {
+    sandbox.faults({ answers: [{ kind: 'fields', change: 'drop', field, operations: ['readThread'] }] });
+    const { line, number } = await sandbox.emit.sms({ number: `1555225${field.length}001`, text: 'Are you open?' });
+    await until(
+      async () => (await value('select count(*)::integer from warehouse.sms_messages where number = $1', number)) === 1,
+    );
+    sandbox.faults({});
+    for (const repeat of [1, 2]) {
+      expect((await desk.deliver('AccountSMS', { line, number, repeat })).status).toBe(202);
+      await desk.settled();
+      await desk.acted();
+    }
+    expect(await value(`select count(*)::integer from ops.rule_runs where is_matched and number = $1`, number)).toBe(1);
+  },
+);
