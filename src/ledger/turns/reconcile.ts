@@ -25,28 +25,39 @@ const earlierMs = 120_000;
 const laterMs = 900_000;
 
 /**
+ * From when on, by the service's clock, a message can be this send. What answers a text came after it by that very clock,
+ * however far that is behind ours.
+ */
+function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
+  const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
+  const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
+  return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));
+}
+
+/**
  * The texts that a send may have become (section 2.6): new since the baseline, to the same recipient, of the same text,
  * in the time window, in nobody's name or in the one that sends go out in (`senderId`), and no other send's.
  */
 export function matchesOf(
-  send: Pick<Send, 'number' | 'text' | 'baseline' | 'dispatchedAt'>,
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
   senderId: string | null,
 ): readonly Candidate[] {
-  const from = send.dispatchedAt?.getTime() ?? Number.NaN;
+  const from = earliest(send);
+  const to = (send.dispatchedAt?.getTime() ?? Number.NaN) + laterMs;
   const before = new Set(send.baseline);
   return candidates.filter(
-    ({ messageId, direction, to, text, at, sentBy, isScheduled, isClaimed }) =>
+    ({ messageId, direction, to: recipient, text, at, sentBy, isScheduled, isClaimed }) =>
       direction === 'out' &&
       !isScheduled &&
       !isClaimed &&
       (sentBy === null || sentBy === senderId) &&
       !before.has(messageId) &&
-      (to === null || normalizeNumber(to) === send.number) &&
+      (recipient === null || normalizeNumber(recipient) === send.number) &&
       same(text, send.text) &&
       at !== null &&
-      at.getTime() >= from - earlierMs &&
-      at.getTime() <= from + laterMs,
+      at.getTime() >= from &&
+      at.getTime() <= to,
   );
 }
 

@@ -1,0 +1,30 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { openLedger } from './ledger-world.ts';
+
+/* The clock of the service need not be ours: what it shows is compared with what else it shows. */
+
+const database = await migratedDatabase();
+const sandbox = await createSandbox({ calls: 0, threads: 0 });
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(() => sandbox.reset());
+
+const behind = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
+
+test.each([
+  { name: 'after the text that it answers is the send', textMs: 240_000, sentMs: 239_000, end: 'sent' },
+  { name: 'before that is not', textMs: 240_000, sentMs: 241_000, end: 'unknown' },
+])('by a clock that is minutes behind, a message from $name', async ({ textMs, sentMs, end }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: behind(textMs) });
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  const text = `An answer to ${triggerId}`;
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(sentMs) });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.turn(sendId)).toBe(end);
+});
