@@ -1,5 +1,5 @@
 import { assertSchemaCompatibility, createPostgresBackend, type PgPool, runMigrations, withBackend } from 'bullmq';
-import { Client, Pool } from 'pg';
+import { Client, type ClientBase, Pool, type PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import type { BullQueue, BullWorker, QueueStore } from './store.ts';
 import type { Trouble } from './trouble.ts';
@@ -12,35 +12,35 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Queues in Postgres: one small pool for all producers; for each worker a pool and a connection that listens, which
- * also polls every few seconds because a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
+ * Queues in Postgres: one small pool for all producers; for each worker a pool, one connection of which listens, and
+ * that also polls every few seconds because a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
  */
 export async function createPostgresStore(databaseUrl: string, trouble: Trouble): Promise<QueueStore> {
   await withClient(databaseUrl, (client) => assertSchemaCompatibility(client, schema));
   const bull = withBackend(createPostgresBackend);
-  const producers = new Pool({
-    connectionString: databaseUrl,
+  const open = (config: PoolConfig) =>
+    new Pool({ ...config, connectionString: databaseUrl, keepAlive: true, onConnect: enterSchema });
+  const producers = open({
     max: queuePools.producers,
     connectionTimeoutMillis: queueTiming.patience,
     query_timeout: queueTiming.patience,
-    keepAlive: true,
-    options: `-c search_path=${schema}`,
   });
   producers.on('error', trouble.report);
+  const ofWorkers = new Set<Pool>();
+  const end = (pool: Pool) => {
+    if (ofWorkers.delete(pool)) void pool.end().catch(trouble.report);
+  };
 
   return {
     backend: 'postgres',
     isConnected: () => true,
     openQueue: (name) => new bull.Queue(name, { connection: producers as unknown as PgPool }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
-      const connection = {
-        connectionString: databaseUrl,
-        schema,
-        max: queuePools.worker,
-        connectionTimeoutMillis: 5_000,
-        keepAlive: true,
-      };
-      return new bull.Worker(name, processor, { connection, ...tuning }) as unknown as BullWorker;
+      const pool = open({ max: queuePools.worker + queuePools.listen, connectionTimeoutMillis: 5_000 });
+      ofWorkers.add(pool);
+      const connection = pool as unknown as PgPool;
+      const worker = new bull.Worker(name, processor, { connection, ...tuning }) as unknown as BullWorker;
+      return worker.once('closed', () => end(pool));
     },
     // The library's own trimming of events is not there for this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
@@ -49,8 +49,19 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
       return { isReachable: answer !== undefined, warnings: [] };
     },
     connections: (workers) => queuePools.producers + workers * (queuePools.worker + queuePools.listen),
-    disconnect: () => producers.end(),
+    async disconnect() {
+      for (const pool of ofWorkers) end(pool);
+      await producers.end();
+    },
   };
+}
+
+/**
+ * The library's statements name no schema. Said at the start of a session, as its own pools do, it would be overruled by
+ * `options` in DATABASE_URL, and refused by poolers.
+ */
+async function enterSchema(client: ClientBase): Promise<void> {
+  await client.query(`set search_path to ${schema}`);
 }
 
 async function withClient(databaseUrl: string, work: (client: Client) => Promise<unknown>): Promise<void> {
