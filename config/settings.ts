@@ -15,15 +15,21 @@ interface Documented {
 
 const documentation = z.registry<Documented>();
 
-const url = (protocols: readonly string[]) =>
-  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-    error: `must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
-    abort: true,
-  });
+const url = (protocols: readonly string[], parsed: (text: string) => string = (text) => text) =>
+  // What is pasted, or read from a file of secrets, brings a line's end along, and not every driver leaves that away.
+  z
+    .string()
+    .trim()
+    .refine((text) => URL.canParse(parsed(text)) && protocols.includes(new URL(parsed(text)).protocol), {
+      error: `must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+      abort: true,
+    });
 /** What paths are appended to: behind a query or a fragment, none of them would reach anybody. */
 const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
   error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
 });
+/** A user may stand before no host, where a parameter names the folder of a Unix socket: `postgres://user@/name?host=/run`. */
+const postgres = url(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
 const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
   error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
 });
@@ -54,7 +60,7 @@ const variables = z.object({
       otherwise: 'the sandbox’s own, or whoever logged in with `trunkline auth login`',
       instead: { name: 'ENCRYPTION_KEY', how: 'set ENCRYPTION_KEY and run `trunkline auth login`' },
     }),
-  DATABASE_URL: url(['postgres:', 'postgresql:']).optional().register(documentation, {
+  DATABASE_URL: postgres.optional().register(documentation, {
     doc: 'The Postgres that holds the warehouse.',
     isSecret: true,
     otherwise: '`start` runs an embedded Postgres 18',

@@ -90,6 +90,34 @@ describe('a message', () => {
   });
 });
 
+describe('a database is named', () => {
+  test.each([
+    'postgres://owner:pass%40word@host:5432/db',
+    'postgresql://owner:pass@host/db?sslmode=require&channel_binding=require',
+    'postgresql://owner:pass@[::1]:5432/db',
+    'postgresql:///db?host=/run/postgresql&user=owner',
+    'postgresql://owner:pass@%2Frun%2Fpostgresql/db',
+    'postgresql://owner:pass@/db?host=/cloudsql/project:region:instance',
+  ])('by %s', (DATABASE_URL) => {
+    expect(readSettings({ DATABASE_URL }).databaseUrl).toBe(DATABASE_URL);
+  });
+
+  test.each(['host:5432/db', 'postgres', 'mysql://owner@/db?host=/run', 'owner:pass@/db'])(
+    'not by %s',
+    (DATABASE_URL) => {
+      expect(problemsOf({ DATABASE_URL })).toHaveLength(1);
+    },
+  );
+});
+
+test.each(['DATABASE_URL', 'REDIS_URL', 'API_BASE_URL', 'PUBLIC_URL'])(
+  'blanks and line ends around %s are not part of it',
+  (name) => {
+    const scheme = { DATABASE_URL: 'postgres', REDIS_URL: 'redis' }[name] ?? 'https';
+    expect(readSettings({ [name]: ` ${scheme}://host/x\r\n` })).toEqual(readSettings({ [name]: `${scheme}://host/x` }));
+  },
+);
+
 test('an encryption key will do where an API key is needed, since somebody can log in', () => {
   const ENCRYPTION_KEY = 'k'.repeat(32);
   expect(problemsOf({ ENCRYPTION_KEY }, { needed: ['API_KEY'] })).toEqual([]);
