@@ -17,7 +17,10 @@ const toldInFull = new Set([
 /** What Postgres and the network call the failures that a person can cure. */
 const cures: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
   '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
-  '28000': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
+  '28000': (message) =>
+    message.endsWith('no encryption')
+      ? `Postgres takes encrypted connections only (${message}): append sslmode=verify-full to DATABASE_URL, or sslmode=no-verify where its certificate is its own; PGSSLMODE does the same.`
+      : `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
   '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
   '25006': (message) => `Postgres takes no writes (${message}): point DATABASE_URL at the primary.`,
@@ -35,6 +38,17 @@ const cures: Readonly<Record<string, (message: string, syscall: unknown) => stri
   queue_unavailable: (message) =>
     `${message} See that the server of REDIS_URL runs, or without one that of DATABASE_URL, and repeat the command.`,
 };
+
+/** What Node calls the faults of a certificate; those of the service's are a ServiceError's. */
+const certificateFaults = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
 const unreachable = new Set([
@@ -61,7 +75,8 @@ const serviceCures: Partial<Record<Advice, string>> = {
 export function isPostgresAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
-  return unreachable.has(code) || unready.has(code) || lostConnection.test(error.message);
+  const isNoSocket = code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
+  return isNoSocket || unreachable.has(code) || unready.has(code) || lostConnection.test(error.message);
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -81,6 +96,9 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   if (!unready.has(code) && isPostgresAway(error)) {
     return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): see that it runs, and that DATABASE_URL is right.`;
   }
+  if (certificateFaults.has(code)) {
+    return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or take any certificate with sslmode=no-verify.`;
+  }
   const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
   if (cure) return cure(error.message, 'syscall' in error ? error.syscall : undefined);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
@@ -98,9 +116,10 @@ function serviceSentence({ message, advice, scope }: Error & { advice: Advice; s
   return `The service did not do it: ${isToldAlready ? message : `${sentence(message)} ${cure}`}`;
 }
 
-/** Host and port of the database, and nothing of what else its address holds. */
+/** Host and port of the database, or the folder of its socket, and nothing of what else its address holds. */
 function placeOf({ DATABASE_URL: url }: Environment): string {
   if (!url || !URL.canParse(url)) return '';
-  const { hostname, port } = new URL(url);
-  return ` at ${hostname}:${port || 5_432}`;
+  const { hostname, port, searchParams } = new URL(url);
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  return host === '' ? '' : ` at ${host}:${searchParams.get('port') || port || 5_432}`;
 }

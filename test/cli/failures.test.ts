@@ -10,6 +10,10 @@ describe('a failure is told in one line, with its cure', () => {
   test.each([
     ['ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.1:6432', 'DATABASE_URL is right'],
     ['28P01', 'password authentication failed for user "somebody"', 'the password of DATABASE_URL'],
+    ['28000', 'no pg_hba.conf entry for host "10.0.0.1", user "somebody", no encryption', 'sslmode=verify-full'],
+    ['28000', 'role "somebody" is not permitted to log in', 'the password of DATABASE_URL'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain', 'sslrootcert=FILE'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', "Hostname/IP does not match certificate's altnames", 'sslmode=no-verify'],
     ['3D000', 'database "mirror" does not exist', 'create the database'],
     ['42P01', 'relation "ops.sends" does not exist', 'run `trunkline migrate`'],
     ['53300', 'sorry, too many clients already', 'max_connections'],
@@ -41,6 +45,17 @@ describe('a failure is told in one line, with its cure', () => {
     expect(told).not.toContain('a-password');
   });
 
+  test.each([
+    ['postgres://somebody:a-password@/mirror?host=/run/postgresql', ''],
+    ['postgres:///mirror?host=/run/postgresql&user=somebody&password=a-password', ' at /run/postgresql:5432'],
+    ['postgres://somebody:a-password@%2Frun%2Fpostgresql:6432/mirror', ' at /run/postgresql:6432'],
+    ['postgres://somebody:a-password@localhost/mirror?host=db.example&port=6432', ' at db.example:6432'],
+  ])('that of %s is told so far', (DATABASE_URL, place) => {
+    const told = sentenceOf(coded('ECONNREFUSED', 'connect ECONNREFUSED'), { DATABASE_URL });
+    expect(told).toContain(`Postgres${place} cannot be reached`);
+    expect(told).not.toContain('a-password');
+  });
+
   test('a pool that waits in vain is a Postgres that cannot be reached', () => {
     expect(sentenceOf(new Error('timeout exceeded when trying to connect'), database)).toContain('cannot be reached');
   });
@@ -56,6 +71,14 @@ describe('a failure is told in one line, with its cure', () => {
     ['42P01', false],
   ])('%s is worth waiting for: %s', (code, isAway) => {
     expect(isPostgresAway(coded(code, 'refused'))).toBe(isAway);
+  });
+
+  test.each([
+    ['connect', true],
+    ['open', false],
+  ])('a file that %s did not find is worth waiting for: %s', (syscall, isAway) => {
+    const missing = Object.assign(coded('ENOENT', `${syscall} ENOENT /run/postgresql`), { syscall });
+    expect(isPostgresAway(missing)).toBe(isAway);
   });
 
   test('a folder in use is told in full, with nothing to look for', () => {
