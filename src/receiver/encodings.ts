@@ -68,7 +68,20 @@ function isGzip(body: Buffer): boolean {
 }
 
 function inUtf8(body: Buffer): Buffer {
+  const encoding = utf16Of(body);
+  return encoding === undefined ? body : Buffer.from(new TextDecoder(encoding).decode(body));
+}
+
+/** UTF-16 tells itself by its mark, or by the zeros beside the two plain characters that JSON and forms begin with. */
+function utf16Of(body: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   const mark = body.length < 2 ? 0 : body.readUInt16BE(0);
-  if (mark !== 0xfffe && mark !== 0xfeff) return body;
-  return Buffer.from(new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(body));
+  if (mark === 0xfffe) return 'utf-16le';
+  if (mark === 0xfeff) return 'utf-16be';
+  const [first = 0, second = 0, third = 0, fourth = 0] = body;
+  if (isPlain(first) && second === 0 && isPlain(third) && fourth === 0) return 'utf-16le';
+  return first === 0 && isPlain(second) && third === 0 && isPlain(fourth) ? 'utf-16be' : undefined;
+}
+
+function isPlain(byte: number): boolean {
+  return byte >= 0x09 && byte <= 0x7e;
 }

@@ -113,6 +113,15 @@ describe('a compressed body', () => {
   });
 });
 
+test('a body that is in UTF-16 without saying so is kept without its secrets', async () => {
+  const cut = '{"secret":"not-to-be-kept","recordingUrl":"https://host.example/not-to-be-kept","pad":';
+  for (const body of [Buffer.from(cut, 'utf16le'), Buffer.from(cut, 'utf16le').swap16()])
+    expect((await send('/AccountEndedCalls', { body: new Uint8Array(body) })).status).toBe(202);
+  const bodies = (await kept()).map(({ body }) => body);
+  const redacted = '{"secret":"[redacted]","recordingUrl":"[redacted]","pad":';
+  expect(bodies).toEqual([redacted, redacted]);
+});
+
 describe('a body', () => {
   const multipart = (...parts: readonly string[]) =>
     `${parts.map((part) => `--edge\r\nContent-Disposition: form-data; ${part}\r\n`).join('')}--edge--\r\n`;
@@ -122,6 +131,15 @@ describe('a body', () => {
     ['with a byte order mark', 'AccountEndedCalls', `\ufeff${JSON.stringify(ended)}`, 'application/json', [call]],
     ['in UTF-16', 'AccountEndedCalls', utf16, 'application/json', [call]],
     ['in UTF-16, the other way', 'AccountEndedCalls', Buffer.from(utf16).swap16(), undefined, [call]],
+    ['in UTF-16 without a mark', 'AccountEndedCalls', utf16.subarray(2), undefined, [call]],
+    ['in that, the other way', 'AccountEndedCalls', Buffer.from(utf16.subarray(2)).swap16(), undefined, [call]],
+    [
+      'in UTF-16 that is a form',
+      'AccountEndedCalls',
+      Buffer.from('callId=1783386668.111111', 'utf16le'),
+      undefined,
+      [call],
+    ],
     ['of plain text that is JSON', 'AccountSMS', JSON.stringify(text), 'text/plain', [thread]],
     [
       'that is a list',
