@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Log } from '../log.ts';
-import { createDatabase, type Database, query } from './database.ts';
+import { createDatabase, type Database, query, retryDeadlock } from './database.ts';
 import { applyViews } from './views.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
@@ -30,19 +30,32 @@ export async function migrate(databaseUrl: string, log: Log): Promise<MigrationO
     log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
     return { applied: [], ahead };
   }
-  const { error, results = [] } = await new Migrator({
-    db: database.db,
+  const applied = await applyMissing(database.db);
+  const views = await applyViews(database.db, async () => (await migrationsAhead(database.db)).length > 0);
+  if (views.length > 0) log.info({ views }, 'Views made');
+  return { applied, ahead };
+}
+
+/** Applies what is missing, from its beginning again when Postgres ends it in favour of the processes that run meanwhile. */
+async function applyMissing(db: Database): Promise<string[]> {
+  const migrator = new Migrator({
+    db,
     provider: sqlFiles,
     // Releases are made side by side: one may bring a migration that is older than the newest applied.
     allowUnorderedMigrations: true,
     ...where,
-  }).migrateToLatest();
-  const failed = results.find((result) => result.status === 'Error');
-  if (error)
-    throw new Error(`Migration ${failed?.migrationName ?? ''} failed: ${(error as Error).message}`, { cause: error });
-  const views = await applyViews(database.db, async () => (await migrationsAhead(database.db)).length > 0);
-  if (views.length > 0) log.info({ views }, 'Views made');
-  return { applied: results.map((result) => result.migrationName), ahead };
+  });
+  let failed = '';
+  try {
+    return await retryDeadlock(async () => {
+      const { error, results = [] } = await migrator.migrateToLatest();
+      failed = results.find((result) => result.status === 'Error')?.migrationName ?? '';
+      if (error) throw error;
+      return results.map((result) => result.migrationName);
+    });
+  } catch (error) {
+    throw new Error(`Migration ${failed} failed: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Whether the database has every migration of this release: the readiness of the schema. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
-import { type Database, query, type Transaction } from './database.ts';
+import { type Database, inTransaction, query, type Transaction } from './database.ts';
 
 const folder = new URL('../../migrations/views/', import.meta.url);
 
@@ -21,7 +21,7 @@ export interface View {
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = inOrder(await readViews());
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await query(tx, `select pg_advisory_xact_lock(hashtext('ops.views'))`, []);
     // A newer release may have migrated while this one waited.
     if (await isAhead()) return [];

@@ -1,15 +1,18 @@
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { isMigrated, migrate } from '../../src/warehouse/migrate.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
 
 const log = createLog('silent');
-const [fresh, twice, crowd, ahead] = [
+const [fresh, twice, crowd, ahead, busy] = [
   await databaseForTest(),
   await databaseForTest(migrated),
   await databaseForTest(),
+  await databaseForTest(migrated),
   await databaseForTest(migrated),
 ];
 
@@ -35,4 +38,27 @@ test('a database that a newer release migrated is left as it is', async () => {
   await database.query(`insert into ops.migrations (name, timestamp) values ('9999_of_tomorrow', 'now')`);
   expect(await migrateAll(ahead, log)).toEqual({ applied: [], ahead: ['9999_of_tomorrow'] });
   expect(await isMigrated(database.db)).toBe(true);
+});
+
+test('a migration that Postgres ends in favour of a process at work is applied after it', async () => {
+  await using database = openDatabase(busy);
+  await database.query(`alter table ops.subscription_watch drop column receiver_hash, drop column shown_hash`);
+  await database.query(`drop index warehouse.sms_conversations_groups`);
+  const missing = ['0051_shown_addresses', '0052_groups_of_lines'];
+  await database.query(`delete from ops.migrations where name = any($1)`, [missing]);
+  const worker = new Client({ connectionString: busy });
+  await worker.connect();
+  try {
+    // Whoever looks first whether two wait for each other is ended: this one never looks.
+    await worker.query(`set deadlock_timeout = '1h'`);
+    await worker.query(`begin; lock table warehouse.sms_conversations in row exclusive mode`);
+    const migrating = migrateAll(busy, log);
+    const waiting = `select from pg_locks where relation = 'warehouse.sms_conversations'::regclass and not granted`;
+    await until(async () => (await database.query(waiting)).length > 0);
+    await worker.query(`lock table ops.subscription_watch in row exclusive mode`);
+    await worker.query('commit');
+    expect((await migrating).applied).toEqual(missing);
+  } finally {
+    await worker.end();
+  }
 });
