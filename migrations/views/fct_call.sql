@@ -14,7 +14,7 @@ select
   case
     when c.status in ('answered', 'voicemail') then c.status
     when c.direction = 'inbound' and c.is_abandoned then
-      case when coalesce(c.queue_wait_seconds, c.wait_seconds) <= p.short_abandon_seconds then 'short_abandoned' else 'abandoned' end
+      case when w.wait_seconds <= p.short_abandon_seconds then 'short_abandoned' else 'abandoned' end
     when c.status = 'missed' then 'missed'
     else 'unknown'
   end as outcome,
@@ -29,9 +29,9 @@ select
   c.called_number,
   c.duration_seconds,
   c.talk_seconds,
-  coalesce(c.queue_wait_seconds, c.wait_seconds) as wait_seconds,
-  case when c.queue_wait_seconds is not null then 'legs' when c.wait_seconds is not null then 'summary' end as wait_basis,
-  case when c.status = 'answered' and c.direction = 'inbound' then coalesce(c.queue_wait_seconds, c.wait_seconds) end as answer_wait_seconds,
+  w.wait_seconds,
+  case when c.queue_wait_seconds is not null then 'legs' when w.wait_seconds is not null then 'summary' end as wait_basis,
+  case when c.status = 'answered' and c.direction = 'inbound' then w.wait_seconds end as answer_wait_seconds,
   c.transferred_count,
   c.is_abandoned,
   c.is_recorded,
@@ -43,6 +43,10 @@ select
   c.transcript_count
 from warehouse.calls c
   cross join reporting.params p
+  -- The column of the table is 0, too, where the service reports only one of the two that it is the difference of.
+  cross join lateral (
+    select coalesce(c.queue_wait_seconds, case when c.duration_seconds - c.talk_seconds is not null then c.wait_seconds end) as wait_seconds
+  ) w
 where c.deleted_at is null;
 
 comment on view reporting.fct_call is 'One row per call. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';

@@ -53,7 +53,8 @@ test('a migration that Postgres ends in favour of a process at work is applied a
     await worker.query(`set deadlock_timeout = '1h'`);
     await worker.query(`begin; lock table warehouse.sms_conversations in row exclusive mode`);
     const migrating = migrateAll(busy, log);
-    const waiting = `select from pg_locks where relation = 'warehouse.sms_conversations'::regclass and not granted`;
+    const waiting = `select from pg_locks join pg_database d on d.oid = database
+      where datname = current_database() and relation = 'warehouse.sms_conversations'::regclass and not granted`;
     await until(async () => (await database.query(waiting)).length > 0);
     await worker.query(`lock table ops.subscription_watch in row exclusive mode`);
     await worker.query('commit');
