@@ -1,16 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
 /* The clock of the service need not be ours: what it shows is compared with what else it shows. */
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
+const { database, sandbox } = await openStage();
 beforeEach(() => sandbox.reset());
 
 const behind = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();

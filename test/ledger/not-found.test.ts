@@ -1,16 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
 /* Whether a thread without texts is empty or not found is not specified: the sandbox shows it empty. */
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
+const { database, sandbox } = await openStage();
 beforeEach(() => sandbox.reset());
 
 const notFound = () => sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });

@@ -3,7 +3,6 @@ import { readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
 import type { Message } from '../../src/service/entities/message.ts';
-import { json, listen, open } from '../service/endpoint.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 

@@ -1,17 +1,11 @@
-import { afterAll, expect, test } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { expect, test } from 'vitest';
 import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
 import { beginRead } from '../../src/warehouse/reads.ts';
 import { json, listen, open, refuse } from '../service/endpoint.ts';
-import { migratedDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
+import { openStage } from './stage.ts';
 
-const database = await migratedDatabase();
-const sandbox = await createSandbox({ calls: 0, threads: 0 });
-afterAll(async () => {
-  await sandbox.close();
-  await database[Symbol.asyncDispose]();
-});
+const { database, sandbox } = await openStage();
 
 // Ten digits with their country code, as in Norway: to be compared, they get another one.
 test('a send names its line in the form in which the service lists it', async () => {
