@@ -20,6 +20,8 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads that did not find it, since one last did. */
   readonly misses: number;
+  /** For how long its reads have been refused; undefined when the last one was not. */
+  readonly refusedSeconds?: number | undefined;
   /** No read of it was settled yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
@@ -55,6 +57,7 @@ interface ClaimRow {
   read_at: Date;
   attempts: number;
   misses: number;
+  refused_seconds: number | null;
   is_new: boolean;
   priority: Priority;
   is_probe: boolean;
@@ -65,7 +68,7 @@ const beginReads = `
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
   where t.kind = due.kind and t.key = due.key
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
-    t.clean_version = 0 as is_new, t.priority, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
+    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
  * Begins the read of every target that is dirty, due, not parked and not being read; the others are left out of the
@@ -129,6 +132,7 @@ function claimOf(row: ClaimRow): Claim {
     claimedAt: row.read_at,
     attempts: row.attempts,
     misses: row.misses,
+    refusedSeconds: row.refused_seconds ?? undefined,
     isNew: row.is_new,
     priority: row.priority,
     isProbe: row.is_probe,
@@ -160,7 +164,8 @@ export async function settleTargets(
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
          due_at = ${again}, rung_at = ${rungFor(again, 't.priority')},
-         attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity'
+         attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
+         refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
        returning t.kind, t.key, t.due_at, t.rung_at, t.dirty_version > t.clean_version as is_dirty

@@ -7,7 +7,7 @@ export type Outcome =
   | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean; readonly isMiss?: boolean }
   /** The credential may not read this kind of thing: all of its kind wait. */
   | { readonly kind: 'park'; readonly missingScope: string | undefined }
-  /** The answer is final until a new hint. */
+  /** The answer stands until a new hint, or a look: asking again at once would not change it. */
   | { readonly kind: 'settle'; readonly state: 'gone' | 'forbidden' | 'refused' };
 
 /** Waits after the first, second, … failed read, in milliseconds; the last one repeats. */

@@ -9,7 +9,6 @@ import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
 import { ServiceError } from '../service/client.ts';
-import { momentOf } from '../warehouse/entities/calls/held-call.ts';
 import { createCallLister } from './coverage/listing.ts';
 import {
   type CallReading,
@@ -22,6 +21,8 @@ import {
 import { createDoubts } from './looks/doubts.ts';
 import { missingThread } from './looks/gone-threads.ts';
 import { groupsOfParty } from './looks/named-groups.ts';
+import { untilRefusedAgain } from './looks/refused.ts';
+import { soonest } from './looks/schedule.ts';
 import { outcomeOf } from './outcome.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { createCallReader } from './readers/call.ts';
@@ -29,8 +30,6 @@ import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
 import { createWriter, type Written } from './writer.ts';
-
-const daySeconds = 86_400;
 
 /** What was read but could not be written is tried again after so long. */
 const unwrittenPauseMs = 5_000;
@@ -203,10 +202,11 @@ async function refusedReading(
   state: 'gone' | 'forbidden' | 'refused',
   room: Pick<ReadingRoom, 'db' | 'directoryEverySeconds' | 'now'>,
 ): Promise<Written> {
+  const refusedAgain = state === 'gone' ? undefined : untilRefusedAgain(claim, state, room.now());
   // No event ever points at a directory.
-  if (claim.kind === 'users' || claim.kind === 'lines') return { lookAgainSeconds: room.directoryEverySeconds };
-  if (state === 'refused') return {};
-  const lookAgainSeconds = state === 'forbidden' ? untilForbiddenAgain(claim, room.now()) : undefined;
+  const isDirectory = claim.kind === 'users' || claim.kind === 'lines';
+  const lookAgainSeconds = isDirectory ? soonest([refusedAgain, room.directoryEverySeconds]) : refusedAgain;
+  if (isDirectory || state === 'refused') return { lookAgainSeconds };
   if (claim.kind === 'recordings' || claim.kind === 'transcripts') {
     const refused = refusedArtefacts(claim, state);
     return (held) => ({ ...refused(held), lookAgainSeconds });
@@ -216,15 +216,6 @@ async function refusedReading(
     return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
   }
   return missingThread(claim, room);
-}
-
-/**
- * A role can be given later, and no event tells of it: a day later, and for what is older than that, after as long as it
- * is old, so that a long history that may never be read costs little.
- */
-function untilForbiddenAgain({ kind, key }: Claim, now: Date): number {
-  const ageSeconds = kind === 'thread' ? 0 : (now.getTime() - momentOf(key).getTime()) / 1_000;
-  return Number.isFinite(ageSeconds) ? Math.max(daySeconds, ageSeconds) : daySeconds;
 }
 
 function messageOf(error: unknown): string {
