@@ -10,7 +10,8 @@ import { createUsers, type Users } from './resources/users.ts';
 import { createWebhooks, type Webhooks } from './resources/webhooks.ts';
 import { parseBase } from './transport/address.ts';
 import { type Credential, createAuthorization } from './transport/authorization.ts';
-import { type CircuitPolicy, type CircuitState, createCircuit, defaultCircuit } from './transport/circuit.ts';
+import { type CircuitPolicy, type CircuitState, defaultCircuit } from './transport/circuit.ts';
+import { createCircuits } from './transport/circuits.ts';
 import { type Clock, systemClock } from './transport/clock.ts';
 import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
 import { defaultRetry, type RetryPolicy } from './transport/retry.ts';
@@ -60,14 +61,14 @@ export function createService(options: ServiceOptions): Service {
   const { credential, log, onAnswer, clock = systemClock } = options;
   const base = parseBase(options.baseUrl);
   const exchanger = createExchanger(base.origin, { ...defaultLimits, ...options.limits });
-  const circuit = createCircuit({ ...defaultCircuit, ...options.circuit }, clock.now, (state) =>
-    tellChange(log, state),
+  const circuits = createCircuits({ ...defaultCircuit, ...options.circuit }, clock.now, (state, operation) =>
+    tellChange(log, state, operation),
   );
   const transport = createTransport({
     base,
     exchanger,
     authorization: createAuthorization(credential, clock.now),
-    circuit,
+    circuits,
     retry: { ...defaultRetry, ...options.retry },
     clock,
     log,
@@ -83,12 +84,17 @@ export function createService(options: ServiceOptions): Service {
     users: createUsers(transport),
     calls: createCalls(transport),
     webhooks: createWebhooks(transport),
-    circuit: { state: circuit.state },
+    circuit: { state: circuits.state },
     close: exchanger.close,
   };
 }
 
-function tellChange(log: Log, change: CircuitState): void {
+function tellChange(log: Log, change: CircuitState, operation: string | undefined): void {
+  if (operation !== undefined) {
+    if (change.state === 'open') log.warn({ ...change, operation }, 'the service throttles this, calls of it rest');
+    else if (change.state === 'closed') log.info({ ...change, operation }, 'the service takes calls of this again');
+    return;
+  }
   if (change.state === 'open') log.warn(change, 'the service fails repeatedly, calls to it rest');
   else if (change.state === 'closed') log.info(change, 'the service answers again');
 }

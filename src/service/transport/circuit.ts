@@ -15,9 +15,17 @@ export interface CircuitPolicy {
   openMs: number;
   /** Milliseconds: the most that doubling leads to. Default 60,000. */
   maxOpenMs: number;
+  /** Milliseconds: the most that the service is heeded when it asks for a pause. Default 60,000. */
+  maxAskedMs: number;
 }
 
-export const defaultCircuit: CircuitPolicy = { failures: 8, windowMs: 30_000, openMs: 5_000, maxOpenMs: 60_000 };
+export const defaultCircuit: CircuitPolicy = {
+  failures: 8,
+  windowMs: 30_000,
+  openMs: 5_000,
+  maxOpenMs: 60_000,
+  maxAskedMs: 60_000,
+};
 
 /** What a caller may see: while `open`, calls fail at once, and `retryAfterMs` says for how long. */
 export interface CircuitState {
@@ -37,8 +45,10 @@ export interface Permit {
 
 export interface Circuit {
   state(): CircuitState;
-  /** A permit, or the milliseconds to wait when there is none. */
-  enter(): Permit | { retryAfterMs: number };
+  /** The milliseconds to wait before a call is let through; 0 when it is now. */
+  restMs(): number;
+  /** Only while nothing is to be waited for. */
+  enter(): Permit;
 }
 
 const hostFailures = new Set(['network', 'timeout', 'server', 'rate_limited', 'unreadable', 'unexpected_status']);
@@ -76,7 +86,7 @@ export function createCircuit(
 
   function open(forMs: number, askedMs = 0): void {
     openMs = Math.min(forMs, policy.maxOpenMs);
-    openUntil = now() + Math.max(openMs, Math.min(askedMs, policy.maxOpenMs));
+    openUntil = now() + Math.max(openMs, Math.min(askedMs, policy.maxAskedMs));
     change('open');
   }
 
@@ -110,13 +120,13 @@ export function createCircuit(
 
   return {
     state: current,
-    enter() {
-      if (state === 'closed') return permit();
+    restMs() {
+      if (state === 'closed') return 0;
       // While the probe is out, others wait about as long as it was closed at first.
-      if (state === 'half_open') return { retryAfterMs: policy.openMs };
-      const left = openUntil - now();
-      if (left > 0) return { retryAfterMs: left };
-      change('half_open');
+      return state === 'half_open' ? policy.openMs : Math.max(0, openUntil - now());
+    },
+    enter() {
+      if (state === 'open') change('half_open');
       return permit();
     },
   };

@@ -6,7 +6,8 @@ import { UnreadableData } from '../answers/reading.ts';
 import { type ErrorCode, inDoubt, ServiceError } from '../errors.ts';
 import { type Base, type Path, type Query, target } from './address.ts';
 import type { Authorization } from './authorization.ts';
-import { type Circuit, isHostFailure } from './circuit.ts';
+import { isHostFailure } from './circuit.ts';
+import type { Circuits } from './circuits.ts';
 import type { Clock } from './clock.ts';
 import type { Exchanger, Received, Sent } from './exchange.ts';
 import { refusal } from './refusal.ts';
@@ -67,7 +68,7 @@ export interface TransportParts {
   base: Base;
   exchanger: Exchanger;
   authorization: Authorization;
-  circuit: Circuit;
+  circuits: Circuits;
   retry: RetryPolicy;
   clock: Clock;
   log: Log;
@@ -77,7 +78,7 @@ export interface TransportParts {
 const userAgent = `trunkline/${manifest.version}`;
 
 export function createTransport(parts: TransportParts): Transport {
-  const { base, exchanger, authorization, circuit, retry, clock, log, onAnswer } = parts;
+  const { base, exchanger, authorization, circuits, retry, clock, log, onAnswer } = parts;
 
   async function repeatable<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
     refuseFaulty(operation);
@@ -147,7 +148,7 @@ export function createTransport(parts: TransportParts): Transport {
     isAlone = false,
   ): Promise<Answer<T>> {
     const request = { ...toRequest(operation, credential), answerMs, mayLeave, isAlone };
-    const permit = circuit.enter();
+    const permit = circuits.enter(operation.name);
     if ('retryAfterMs' in permit) {
       const details = { operation: operation.name, effect: 'none', retryAfterMs: permit.retryAfterMs } as const;
       throw new ServiceError('circuit_open', 'the service has failed repeatedly and is given a rest', details);
@@ -177,7 +178,7 @@ export function createTransport(parts: TransportParts): Transport {
       }
       status ??= error.status;
       if (error.code === 'aborted' || error.code === 'stalled') permit.abandoned();
-      else if (isHostFailure(error)) permit.failed(error.retryAfterMs);
+      else if (isHostFailure(error)) permit.failed(error);
       else permit.succeeded();
       tell(error.code);
       throw error;

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Circuit, createCircuit, type Permit } from '../../../src/service/transport/circuit.ts';
 import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
 
-const policy = { failures: 3, windowMs: 30_000, openMs: 5_000, maxOpenMs: 12_000 };
+const policy = { failures: 3, windowMs: 30_000, openMs: 5_000, maxOpenMs: 12_000, maxAskedMs: 12_000 };
 const once = { tries: 1 };
 
 test('repeated failure lets calls rest, one probe at a time finds out, and the rest doubles up to its cap', async () => {
@@ -74,6 +74,47 @@ test('failures that lie far apart do not open it', async () => {
   expect(circuit.state().state).toBe('closed');
 });
 
+describe('a service that throttles one operation', () => {
+  /** Says that it is throttled of transcripts alone, for so long. */
+  async function throttling(retryAfter?: string) {
+    const { url, seen } = await listen((response, request) =>
+      request.url.endsWith('/transcripts')
+        ? refuse(response, 429, 'rate_limited', {}, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+        : json(response, 200, { data: [] }),
+    );
+    const { clock, pass } = unhurried();
+    const service = open(url, { clock, circuit: policy, retry: once });
+    for (let i = 0; i < 3; i += 1) await refusalOf(service.calls.transcripts('1.1'));
+    return { ...service, pass, seen };
+  }
+
+  test('has calls of it rest, and no others', async () => {
+    const { calls, circuit, seen } = await throttling();
+    expect(await refusalOf(calls.transcripts('1.1'))).toMatchObject({ code: 'circuit_open', retryAfterMs: 5_000 });
+    expect(seen).toHaveLength(3);
+    await calls.recordings('1.1');
+    expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
+  });
+
+  test('is asked for it as late as it wants to be, by one call at a time', async () => {
+    const { calls, pass } = await throttling('9');
+    pass(8_000);
+    expect(await refusalOf(calls.transcripts('1.1'))).toMatchObject({ code: 'circuit_open', retryAfterMs: 1_000 });
+    pass(1_000);
+    const errors = await Promise.all([calls.transcripts('1.1'), calls.transcripts('1.2')].map(refusalOf));
+    expect(errors.map(({ code }) => code)).toEqual(['rate_limited', 'circuit_open']);
+  });
+
+  test('is asked for it every ten seconds at least, unless it wants more', async () => {
+    const { calls, pass, seen } = await throttling();
+    for (let probe = 1; probe <= 5; probe += 1) {
+      pass(10_000);
+      await refusalOf(calls.transcripts('1.1'));
+    }
+    expect(seen).toHaveLength(3 + 5);
+  });
+});
+
 test('giving up is not a failure of the service', async () => {
   const { url, seen } = await listen(() => {});
   const { lines, circuit } = open(url, { circuit: { failures: 1 } });
@@ -130,7 +171,6 @@ function openCircuit(): Circuit {
 }
 
 function enter(circuit: Circuit): Permit {
-  const permit = circuit.enter();
-  if ('retryAfterMs' in permit) throw new Error('The circuit is open');
-  return permit;
+  expect(circuit.restMs()).toBe(0);
+  return circuit.enter();
 }
