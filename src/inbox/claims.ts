@@ -231,3 +231,24 @@ export async function overdueTargets(
     [wanted.kinds, wanted.most, lostAfterMs, wanted.priority],
   );
 }
+
+/** A read that is put off until then, or that was due so lately, is still hoped for. */
+const hopedFor = `t.due_at > now() - interval '10 seconds' and t.due_at < now() + interval '2 minutes'`;
+
+/**
+ * Whether live reads, which were let through last, are put off for the first time or the second: then the service takes no
+ * more at present. What fails for longer, is not found or is parked says nothing of the rest.
+ */
+export async function isStrained(db: Database): Promise<boolean> {
+  const [row] = await query<{ is_strained: boolean }>(
+    db,
+    `select exists (
+       select from ops.sync_targets t
+       where t.dirty_version > t.clean_version and t.priority = ${priorities.live} and ${hopedFor}
+         and t.last_error is not null and t.state = 'active' and t.attempts < 3 and t.misses = 0
+         and t.kind <> all(array(select s.kind from ops.streams s))
+     ) as is_strained`,
+    [],
+  );
+  return row?.is_strained === true;
+}

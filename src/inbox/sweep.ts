@@ -1,7 +1,7 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
-import { overdueTargets } from './claims.ts';
+import { isStrained, overdueTargets } from './claims.ts';
 import { kindsOfQueues, type Ringer } from './ringer.ts';
 import { type Priority, priorities, type TargetKind } from './target.ts';
 
@@ -19,7 +19,10 @@ export interface SweepPace {
   readonly lostAfterMs: number;
   /** The queue is topped up to so many waiting jobs, never beyond: a long backlog stays in Postgres. */
   readonly mostWaiting: number;
-  /** History is rung only while fewer bells than these wait: it goes on when there is nothing else to do. */
+  /**
+   * History is rung only while fewer bells than these wait: it goes on when there is nothing else to do. While what happens
+   * now is put off, one at a time.
+   */
   readonly mostHistoryWaiting: number;
 }
 
@@ -46,10 +49,11 @@ export function createSweep(
 
   async function once(): Promise<number> {
     let rung = 0;
+    const mostHistory = (await isStrained(db)) ? 1 : pace.mostHistoryWaiting;
     for (const [queue, kinds] of kindsOfQueues) {
       const waiting = await queues.waiting(queue);
       rung += await ringOverdue(kinds, priorities.live, pace.mostWaiting - waiting);
-      rung += await ringOverdue(kinds, priorities.history, pace.mostHistoryWaiting - waiting);
+      rung += await ringOverdue(kinds, priorities.history, mostHistory - waiting);
     }
     return rung;
   }

@@ -59,6 +59,30 @@ test('rings history behind what happens now, and only while little waits', async
   expect(rung).toEqual(['call 1700000001.3', 'call 1700000001.1', 'call 1700000001.2']);
 });
 
+test('history gives way while the service does not take what happens now', async () => {
+  const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
+  const live = { kind: 'thread', key: '15550000001/15550000002' } as const;
+  const { sweep, rung } = openSweep();
+  await bump(...history, live);
+  const fail = async (how: { afterMs?: number; isMiss?: boolean } = {}) => {
+    const [claim] = await claimTargets(db, [live]);
+    if (claim) await failTarget(db, claim, { error: 'a pause', afterMs: 60_000, countsAsAttempt: true, ...how });
+  };
+  const again = () => database.query(`update ops.sync_targets set due_at = now() where kind = 'thread'`);
+  await fail();
+  await pass(6);
+  expect(await sweep.once()).toBe(1);
+
+  await again();
+  await fail({ isMiss: true });
+  expect(await sweep.once(), 'not found is no pause').toBe(5);
+  await database.query(`update ops.sync_targets set rung_at = '-infinity', misses = 0 where kind = 'call'`);
+  await again();
+  await fail();
+  expect(await sweep.once(), 'nor is what always fails').toBe(6);
+  expect(rung.every((each) => each.startsWith('call'))).toBe(true);
+});
+
 test('a hint makes history urgent, and history makes nothing less urgent', async () => {
   await bump({ ...call(1), priority: priorities.history });
   expect(await bump(call(1))).toMatchObject([{ key: call(1).key }]);
