@@ -38,6 +38,7 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...known(snapshot.parked, []).map((parked) => parkedConcern(parked, isLogin(snapshot))),
     ...circuitConcerns(snapshot),
     ...lateConcerns(known(snapshot.backlog, []), known(snapshot.parked, [])),
+    ...putOffConcerns(known(snapshot.backlog, [])),
     ...queueConcerns(snapshot),
     ...subscriptionConcerns(snapshot),
     ...failingConcerns(known(snapshot.backlog, [])),
@@ -56,7 +57,7 @@ function rank({ level }: Concern): number {
 }
 
 function calmSentence(snapshot: Snapshot): string {
-  const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due, 0);
+  const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
   const begin = due === 0 ? 'Everything is mirrored' : `Everything is mirrored but ${countOf(due, 'read')} under way`;
   const newest = known(snapshot.freshness, [])
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
@@ -136,6 +137,20 @@ function lateConcerns(backlog: readonly Backlog[], parked: readonly ParkedStream
       level: oldest > veryLateSeconds ? 'problem' : 'warning',
       sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue.`,
       cure: 'See that a worker runs (`trunkline worker`); if one does, start another beside it.',
+    },
+  ];
+}
+
+/** No process but the worker's own knows that its reads rest; what they leave undone shows it to all. */
+function putOffConcerns(backlog: readonly Backlog[]): Concern[] {
+  const waiting = backlog.filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
+  if (waiting.length === 0) return [];
+  const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
+  return [
+    {
+      level: 'warning',
+      sentence: `The service does not take ${countOf(count, 'read')} at present.`,
+      cure: `${count === 1 ? 'It is' : 'They are'} tried again by ${count === 1 ? 'itself' : 'themselves'}; the last error was: ${waiting[0]?.sampleErrors[0] ?? 'not kept'}`,
     },
   ];
 }

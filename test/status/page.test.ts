@@ -23,7 +23,17 @@ const quietLedger: LedgerSummary = {
 
 const forbiddenThreads: Snapshot['backlog'] = known([
   {
-    ...({ kind: 'thread', due: 0, later: 3, history: 0, failing: 0, stubborn: 0, forbidden: 3 } as const),
+    ...({
+      kind: 'thread',
+      due: 0,
+      later: 3,
+      putOff: 0,
+      longestPutOffSeconds: null,
+      history: 0,
+      failing: 0,
+      stubborn: 0,
+      forbidden: 3,
+    } as const),
     ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
   },
 ]);
@@ -39,7 +49,17 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(
       targetKinds.map((kind) => ({
-        ...{ kind, due: 0, later: 0, history: 0, failing: 0, stubborn: 0, forbidden: 0 },
+        ...{
+          kind,
+          due: 0,
+          later: 0,
+          putOff: 0,
+          longestPutOffSeconds: null,
+          history: 0,
+          failing: 0,
+          stubborn: 0,
+          forbidden: 0,
+        },
         ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
       })),
     ),
@@ -73,6 +93,15 @@ const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
 
 test('says in one sentence that all is well', () => {
   expect(headline(render())).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+});
+
+test('does not call mirrored what was put off for a moment', () => {
+  const { backlog } = snapshotWith();
+  const streams = backlog.state === 'known' ? backlog.value : [];
+  const putOff = { later: 2, putOff: 2, longestPutOffSeconds: 3 };
+  expect(headline(render({ backlog: known(streams.map((each, at) => ({ ...each, ...(at === 0 && putOff) }))) }))).toBe(
+    'Everything is mirrored but 2 reads under way; the newest text arrived 2 min ago.',
+  );
 });
 
 test('says which credential is in use', () => {
@@ -165,12 +194,34 @@ test.each<[string, Partial<Snapshot>]>([
     'The mirror is 15 min behind: 1,200 reads are overdue.',
     {
       backlog: known([
-        ...[{ kind: 'call', due: 1_200, later: 0, history: 0, failing: 0, stubborn: 0, forbidden: 0 } as const].map(
-          (each) => ({
-            ...each,
-            ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
-          }),
-        ),
+        ...[
+          {
+            kind: 'call',
+            due: 1_200,
+            later: 0,
+            putOff: 0,
+            longestPutOffSeconds: null,
+            history: 0,
+            failing: 0,
+            stubborn: 0,
+            forbidden: 0,
+          } as const,
+        ].map((each) => ({
+          ...each,
+          ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
+        })),
+      ]),
+    },
+  ],
+  [
+    'The service does not take 31 reads at present.',
+    {
+      backlog: known([
+        {
+          ...({ kind: 'thread', due: 0, later: 40, putOff: 31, longestPutOffSeconds: 60, history: 0 } as const),
+          ...{ failing: 0, stubborn: 0, forbidden: 0, isAtLeast: false, oldestDueSeconds: null },
+          sampleErrors: ['conversations.read: the service asks for a pause (429)'],
+        },
       ]),
     },
   ],

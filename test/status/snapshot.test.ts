@@ -51,6 +51,27 @@ test('what is owed is told apart by when it is due', () => {
   expect(of(known(snapshot.backlog, []), 'recordings')).toMatchObject({ due: 0, forbidden: 1 });
 });
 
+test('what the service does not take is told apart from what is only due later', async () => {
+  const { db } = context.database;
+  const kind = `kind, key, dirty_version, clean_version, due_at, read_at, attempts, misses, last_error, state`;
+  await query(
+    db,
+    `insert into ops.sync_targets (${kind}) values
+       ('users', 'rests', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 0, 0, 'given a rest', 'active'),
+       ('users', 'throttled', 2, 1, now() + interval '2 seconds', now() - interval '1 second', 2, 0, 'a pause', 'active'),
+       ('users', 'missed', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 1, 1, 'not found', 'active'),
+       ('users', 'forbidden', 2, 1, now() + interval '1 hour', now() - interval '10 seconds', 0, 0, 'not yours', 'forbidden'),
+       ('users', 'looked for', 2, 1, now() + interval '1 hour', now() - interval '10 seconds', 0, 0, null, 'active')`,
+    [],
+  );
+  const { backlog } = await takeSnapshot(context);
+  await query(db, `delete from ops.sync_targets where kind = 'users'`, []);
+  const users = of(known(backlog, []), 'users');
+  expect(users).toMatchObject({ due: 0, later: 5, putOff: 2 });
+  expect(users?.longestPutOffSeconds).toBeCloseTo(60, 0);
+  expect(users?.sampleErrors).toContain('given a rest');
+});
+
 test('a thread that is refused counts only for a line of ours, while the lines are known', async () => {
   const { db } = context.database;
   const forbidden = async () => {

@@ -9,6 +9,10 @@ export interface Backlog {
   readonly due: number;
   /** Reads that are owed at a later moment: looks for late artefacts, and retries. */
   readonly later: number;
+  /** Of those: that were to be had by now, and that the service did not take once or twice; not found is an answer. */
+  readonly putOff: number;
+  /** The longest of these waits, in seconds from the try that failed to the next one. */
+  readonly longestPutOffSeconds: number | null;
   /** Reads of history, which wait behind everything else. */
   readonly history: number;
   /** Of all: whose last read failed. */
@@ -52,6 +56,8 @@ interface BacklogRow {
   kind: TargetKind;
   due: number;
   later: number;
+  put_off: number;
+  longest_put_off: number | null;
   history: number;
   failing: number;
   stubborn: number;
@@ -67,14 +73,18 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<BacklogRow>(
     db,
     `with owed as (
-       select kind, due_at, attempts, last_error, priority = ${priorities.live} as is_live from ops.sync_targets
-       where dirty_version > clean_version order by priority, due_at limit ${mostCounted}
+       select kind, due_at, read_at, attempts, last_error, priority = ${priorities.live} as is_live,
+         priority = ${priorities.live} and due_at > now() and last_error is not null and state = 'active'
+           and attempts < 3 and misses = 0 as is_put_off
+       from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${mostCounted}
      )
      select kind, count(*) filter (where is_live and due_at <= now())::int as due,
        count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where not is_live)::int as history,
+       count(*) filter (where is_put_off)::int as put_off,
+       extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as longest_put_off,
        count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
        extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as oldest,
-       (array_agg(distinct last_error) filter (where attempts > 0))[1:3] as errors
+       (array_agg(distinct last_error) filter (where attempts > 0 or is_put_off))[1:3] as errors
      from owed group by kind`,
     [],
   );
@@ -95,6 +105,8 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
       kind,
       due: row?.due ?? 0,
       later: row?.later ?? 0,
+      putOff: row?.put_off ?? 0,
+      longestPutOffSeconds: row?.longest_put_off ?? null,
       history: row?.history ?? 0,
       failing: row?.failing ?? 0,
       stubborn: row?.stubborn ?? 0,
