@@ -50,6 +50,8 @@ const noPast: LinePast = { behindSince: undefined, givenUp: 0, isOlder: false };
 
 /** A text that is on its way makes a line count more for a moment; only what lasts so long is looked into. */
 const graceSeconds = 60;
+/** A read that is owed for longer waits for its turn. */
+const lateSeconds = 5;
 /** What could have explained it was read by then. */
 const explainedSeconds = 900;
 /** What is given up is looked for so often: whoever wrote may call later, or be known from elsewhere. */
@@ -189,10 +191,27 @@ function secondsBehind({ behindSince }: LinePast, at: Date): number {
 async function lookInto({ db, pauses }: UnreadParts, look: Look, at: Date): Promise<Ring[]> {
   if (look.state !== 'behind' || secondsBehind(look.past, at) < graceSeconds) return [];
   const { line, past } = look;
+  if (await isWaitedFor(db, line)) return [];
   const how = { priority: priorities.live, pauses };
   await addCallers(db, lately(at), { evidence: 'unread', line, cameBy: past.behindSince });
   const rings = await db.transaction().execute((tx) => rereadNewest(tx, line, mostThreads, how));
   return [...rings, ...(await probe(db, mostProbes, how)).rings];
+}
+
+/**
+ * Whether a thread of the line is late, or was put off once or twice: then the text is hardly lost, and to ask for all who
+ * may have written it would take from a service that throttles what it still gives.
+ */
+async function isWaitedFor(db: Database, line: string): Promise<boolean> {
+  const late = await query(
+    db,
+    `select from ops.sync_targets
+     where dirty_version > clean_version and priority = ${priorities.live} and kind = 'thread' and state = 'active'
+       and (due_at < now() - $2 * interval '1 second' or last_error is not null and attempts < 3 and misses = 0)
+       and split_part(key, '/', 1) = $1 limit 1`,
+    [line, lateSeconds],
+  );
+  return late.length > 0;
 }
 
 /**

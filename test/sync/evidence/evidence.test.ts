@@ -309,4 +309,27 @@ describe.each(backends)('on %s', async (backend) => {
     await rounds.round();
     expect(await world.value('select count(*)::integer from ops.gaps where filled_at is null')).toBe(0);
   });
+
+  test('a text whose thread the service does not let be read now is waited for, and nobody is asked', async () => {
+    await sandbox.emit.call({ number: number(), status: 'missed', durationSeconds: 10 });
+    await lostText(number());
+    await world.settled();
+    const compareLater = async () => {
+      await compareUnread(parts);
+      await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '2 minutes'`);
+      await compareUnread(parts);
+    };
+    const asked = () => world.value('select count(*)::integer from ops.thread_candidates where line = $1', line);
+    await world.query(
+      `insert into ops.sync_targets (kind, key, dirty_version, due_at, attempts, last_error)
+       values ('thread', $1, 1, now() + interval '1 hour', 1, 'a pause')`,
+      `${line}/${number()}`,
+    );
+    await compareLater();
+    expect(await asked()).toBe(0);
+    // What fails for long explains nothing.
+    await world.query(`update ops.sync_targets set attempts = 3 where last_error = 'a pause'`);
+    await compareLater();
+    expect(await asked()).toBe(1);
+  });
 });
