@@ -77,6 +77,12 @@ async function healthOf(redis: Redis): Promise<StoreHealth> {
   const info = await redis.info().catch(() => undefined);
   if (info === undefined) return { isReachable: false, warnings: [] };
   const warnings: string[] = [];
+  const [used, most] = ['used_memory', 'maxmemory'].map((name) =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]),
+  );
+  if (used !== undefined && most !== undefined && most > 0 && used >= most) {
+    warnings.push('Redis takes no jobs, since its memory is used up: raise maxmemory.');
+  }
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy !== undefined && policy !== 'noeviction') {
     warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);

@@ -133,6 +133,15 @@ test('warns of a Redis that forgets or evicts jobs', async () => {
   expect(warnings).toEqual([expect.stringContaining('noeviction'), expect.stringContaining('appendonly')]);
 });
 
+test('warns of a Redis whose memory is used up', async () => {
+  const redis = await usingRedis({ args: ['--maxmemory', '1'] });
+  const queues = await usingQueues(redis.url);
+  await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
+  await refusesInTime(queues);
+  const { warnings } = await queues.health();
+  expect(warnings).toEqual([expect.stringContaining('maxmemory')]);
+});
+
 test('says once that Redis went and once that it came back', async () => {
   const redis = await usingRedis();
   const log = logOf();
