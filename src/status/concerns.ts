@@ -99,10 +99,11 @@ function parkedConcern({ kind, missingScope, reason }: ParkedStream, isLoggedIn:
   if (missingScope === null) {
     // Who needs a person to log in says so; all else is the service's own refusal.
     const isLoginNeeded = reason.includes('trunkline auth login');
+    const cure = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'See to API_KEY';
     return {
       level: 'problem',
       sentence: `${what} are not read: ${isLoginNeeded ? 'somebody has to log in' : 'the service refuses the credential'}.`,
-      cure: `${isLoginNeeded ? 'Run `trunkline auth login`' : 'See to API_KEY'} (${reason}). Nothing is lost: reading goes on by itself.`,
+      cure: `${cure} (${reason}). Nothing is lost: reading goes on by itself.`,
     };
   }
   const grant = isLoggedIn

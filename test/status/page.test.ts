@@ -120,6 +120,18 @@ test('says first of all that somebody has to log in', () => {
   expect(page).toContain('log in of Karen &lt;Whitfield&gt;, lost: log in again');
 });
 
+test('has whoever logged in log in again, and no key set, where the service refuses the tokens', () => {
+  const times = { loggedInAt: before(90_000), expiresAt: before(-60), lastError: null };
+  const login = { use: 'login', state: 'valid', scopes: ['users:read'], user: null, ...times } as const;
+  const parked = known([
+    { kind: 'users', since: before(5), until: before(-5), missingScope: null, reason: 'refused (401)' },
+  ] as const);
+  const page = render({ credential: known(login), parked });
+  expect(headline(page)).toBe('Users are not read: the service refuses the credential.');
+  expect(page).toContain('auth login');
+  expect(page).not.toContain('API_KEY');
+});
+
 test('tells times from now, and exactly in the zone of the settings where the pointer rests', () => {
   expect(render()).toContain(
     '<time datetime="2026-04-21T11:57:55.000Z" title="21 Apr 2026, 07:57:55 GMT-4">2 min ago</time>',
