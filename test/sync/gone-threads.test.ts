@@ -165,3 +165,30 @@ describe('a thread that was never held', () => {
     }
   });
 });
+
+describe('a candidate that is asked for as soon as what happens now, and has no thread,', () => {
+  async function withCandidate() {
+    const known = await withThread([]);
+    const [line, party] = known.key.split('/');
+    await database.query(
+      `insert into ops.thread_candidates (line, number, evidence, probed_at) values ($1, $2, 'unread', now())`,
+      line,
+      party,
+    );
+    known.desk.service.answer = () => notFound;
+    return known;
+  }
+
+  test('has answered with the first read', async () => {
+    const { desk, key } = await withCandidate();
+    expect(await desk.read('thread', key)).toBe('mirrored');
+    expect(await conversation(key)).toBeUndefined();
+    expect(await nextLook(key)).toBeUndefined();
+  });
+
+  test('is looked for again when an event told of it', async () => {
+    const { desk, key } = await withCandidate();
+    await tell(key);
+    expect(await desk.read('thread', key)).toBe('later');
+  });
+});

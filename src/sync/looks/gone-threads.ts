@@ -1,4 +1,5 @@
 import type { Claim } from '../../inbox/claims.ts';
+import { type Database, query } from '../../warehouse/database.ts';
 import { threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom } from '../finding.ts';
@@ -19,6 +20,7 @@ const looks: readonly number[] = [firstLook, 3_600, 86_400];
 
 /** Only so many of the newest deliveries are looked through for one that tells of a thread. */
 const mostDeliveries = 10_000;
+const lately = { most: mostDeliveries, withinSeconds: firstLook };
 
 /** The end of the spaced reads of a thread that none of them found. */
 export async function missingThread(claim: Claim, room: Pick<ReadingRoom, 'db' | 'now'>): Promise<Reading> {
@@ -37,8 +39,24 @@ export async function untilGoneAgain(
   const at = now();
   const ago = (seconds: number) => new Date(at.getTime() - seconds * 1_000);
   const secondsGone = await heldThread(db, threadOf(key)).secondsGone();
-  const told = await secondsSinceTold(db, { kind: 'thread', key }, { most: mostDeliveries, withinSeconds: firstLook });
+  const told = await secondsSinceTold(db, { kind: 'thread', key }, lately);
   const afterEvent = told === undefined ? undefined : nextLook([firstLook], ago(told), at);
   if (secondsGone === undefined) return afterEvent;
   return soonest([afterEvent, nextLook(looks, ago(secondsGone), at) ?? secondsGone]);
+}
+
+/**
+ * Whether a thread was asked for as a candidate, and no event told of it lately: of a line that misses texts, candidates
+ * are asked for as soon as what happens now.
+ */
+export async function isOnlyGuessedAt(db: Database, key: string): Promise<boolean> {
+  const { line, number, participants } = threadOf(key);
+  if (participants.length > 0) return false;
+  const candidates = await query(
+    db,
+    'select from ops.thread_candidates where line = $1 and number = $2 and probed_at is not null',
+    [line, number],
+  );
+  if (candidates.length === 0) return false;
+  return (await secondsSinceTold(db, { kind: 'thread', key }, lately)) === undefined;
 }

@@ -9,7 +9,7 @@ import { type Database, query } from '../../warehouse/database.ts';
 import { type Thread, type ThreadRead, threadKey, threadOf } from '../../warehouse/entities/texts/conversations.ts';
 import { type HeldThread, heldThread } from '../../warehouse/entities/texts/held-thread.ts';
 import { provenance, type Reading, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { untilGoneAgain } from '../looks/gone-threads.ts';
+import { isOnlyGuessedAt, untilGoneAgain } from '../looks/gone-threads.ts';
 import { createLackingMessages } from '../looks/lacking-messages.ts';
 import { groupsOfParty } from '../looks/named-groups.ts';
 import { createNamedMessages } from '../looks/named-messages.ts';
@@ -58,7 +58,8 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
     }).catch(async (error: unknown) => {
       // A probe asks whether there is a thread: not found is its answer, unless one is held.
       const isAnswer = error instanceof ServiceError && error.code === 'not_found';
-      if (!isAnswer || claim.priority === priorities.live || (await held.isHeld())) throw error;
+      const isProbed = isAnswer && (!isLive || (await isOnlyGuessedAt(room.db, claim.key)));
+      if (!isProbed || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
     // One empty answer is no proof that all was deleted: like a thread that is not found, it takes three.
