@@ -22,8 +22,8 @@ export type SendOutcome =
   | Extract<Bill, { outcome: 'unrated' }>;
 
 /** Prices a send, and unless there is nothing to send or no rate for it, dispatches one message and charges it once. */
-export function send(world: CarrierWorld, order: SendOrder, sender: Credential): SendOutcome {
-  const { store, now } = world;
+export function send(world: CarrierWorld & Pick<Context, 'faults'>, order: SendOrder, sender: Credential): SendOutcome {
+  const { store, now, faults } = world;
   const { from: line, to, message: text, attachments } = order;
   const recipients = sortRecipients(to, (number) => hasOptedOut(store, { line, number }));
   const rates = store.settings.get('account')?.rates ?? [];
@@ -43,7 +43,8 @@ export function send(world: CarrierWorld, order: SendOrder, sender: Credential):
     totalMicros: bill.totalMicros,
     messageIds: [message.id],
   });
-  const hasId = recipients.reached.every((number) => store.habits.get(number)?.returnsId !== false);
+  const isNameless = faults.random.chance(faults.current().noMessageId);
+  const hasId = !isNameless && recipients.reached.every((number) => store.habits.get(number)?.returnsId !== false);
   return { ...bill, ...recipients, message, charge, hasId };
 }
 
