@@ -47,6 +47,7 @@ export function concernsOf(snapshot: Snapshot): Concern[] {
     ...completenessConcerns(snapshot),
     ...sendConcerns(snapshot),
     ...rulesConcerns(snapshot),
+    ...partialConcerns(snapshot),
     ...unknownConcerns(snapshot),
   ];
   return concerns.sort((a, b) => rank(a) - rank(b));
@@ -265,6 +266,20 @@ function completenessConcerns({ completeness }: Snapshot): Concern[] {
     });
   }
   return concerns;
+}
+
+/** Such answers prove no absence (section 8): what is deleted at the service stays, and no rule texts into such a thread. */
+function partialConcerns({ drift, takenAt }: Snapshot): Concern[] {
+  const partial = known(drift, undefined)?.partial ?? [];
+  const [latest] = partial;
+  if (latest === undefined) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be only a part of what there is.`,
+      cure: `\`${latest.path}\` stands beside their data, last ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Nothing is taken for deleted by them; look for a release of Trunkline that reads them.`,
+    },
+  ];
 }
 
 function rulesConcerns({ rules }: Snapshot): Concern[] {

@@ -76,7 +76,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       latest: [{ receivedAt: before(2), type: 'AccountSMS', targets: ['thread …0100/…0123'], isRecognized: true }],
     }),
     holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
-    drift: known({ kinds: 0, latest: [] }),
+    drift: known({ kinds: 0, latest: [], partial: [] }),
     subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
     queues: known({
       ...{ backend: 'postgres', isReachable: true, warnings: [] },
@@ -147,6 +147,7 @@ test('escapes whatever the service, the database or a sender wrote', () => {
     drift: known({
       kinds: 1,
       latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
+      partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }],
     }),
     subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], othersCount: 0, readAt: null }),
     artefacts: { state: 'unknown', reason: hostile },

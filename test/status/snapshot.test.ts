@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Context, createContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';
-import { concernsOf, verdictOf } from '../../src/status/concerns.ts';
+import { type Concern, concernsOf, verdictOf } from '../../src/status/concerns.ts';
 import { known, type Snapshot, takeSnapshot } from '../../src/status/snapshot.ts';
 import { renderTable } from '../../src/status/table.ts';
 import { query } from '../../src/warehouse/database.ts';
@@ -111,6 +111,27 @@ test('deliveries are counted by type and minute', () => {
   expect(inbox?.perMinute.slice(-3)).toEqual([0, 1, 1]);
   expect(inbox?.unrecognized).toEqual({ count: 1, lastDay: 1, isAtLeast: false });
   expect(inbox?.latest.map(({ isRecognized }) => isRecognized)).toEqual([false, true, true]);
+});
+
+test('answers that may be only a part are a concern for a day, those with any other new key are none', async () => {
+  const { db } = context.database;
+  await query(
+    db,
+    `insert into ops.drift (operation, path, what, sample, seen_count, last_seen_at)
+     values ('users.list', 'paging', 'sibling_key', 'object', 2, now()), ('users.list', 'next', 'sibling_key', 'text', 1, now() - interval '1 hour'),
+       ('lines.list', 'paging', 'sibling_key', 'object', 1, now() - interval '2 days')`,
+    [],
+  );
+  const told = await takeSnapshot(context);
+  await query(db, `delete from ops.drift where what = 'sibling_key'`, []);
+  const partial = ({ sentence }: Concern) => sentence.includes('only a part');
+  expect(concernsOf(snapshot).filter(partial)).toEqual([]);
+  expect(concernsOf(told).filter(partial)).toMatchObject([
+    {
+      sentence: 'Answers of users.list may be only a part of what there is.',
+      cure: expect.stringContaining('`paging`'),
+    },
+  ]);
 });
 
 test('artefact states, drift, subscriptions and rows are told', () => {

@@ -1,10 +1,11 @@
 import { parseJson } from '../../json.ts';
 import { createReading, type Drift, jsonType, type Reading, shownKey, UnreadableData } from './reading.ts';
+import { mayMeanMore } from './siblings.ts';
 
 /** What the body of an answer holds, and what is remarkable about it. */
 export interface Content<T> {
   data: T;
-  /** Unknown keys beside `data`: paging may have arrived (section 8). */
+  /** Those of the keys beside `data` that may mean that there is more: paging may have arrived (section 8). */
   siblings: readonly string[];
   drift: readonly Drift[];
   /** Rows left out because nothing identified them. */
@@ -46,13 +47,19 @@ export function readAnswer<T>(body: string, read: Read<T>): Content<T> {
   if (!isRecord(envelope)) throw new UnreadableData(`JSON came, but ${jsonType(envelope)} instead of { data }`);
   if (!isDataOptional && !Object.hasOwn(envelope, 'data'))
     throw new UnreadableData('JSON came, but without its `data`');
-  const siblings = Object.keys(envelope).filter((key) => key !== 'data');
+  const rows = rowCount(envelope.data);
+  const siblings: string[] = [];
   const reading = createReading();
-  for (const key of siblings) reading.note('unknown_key', '', shownKey(key), jsonType(envelope[key]));
+  for (const [key, value] of Object.entries(envelope)) {
+    if (key === 'data') continue;
+    const isDoubt = mayMeanMore(key, value, rows);
+    if (isDoubt) siblings.push(shownKey(key));
+    reading.note(isDoubt ? 'sibling_key' : 'unknown_key', '', shownKey(key), jsonType(value));
+  }
   const data = read(envelope.data, reading);
   const { drift, omitted, lacking } = reading;
   const isComplete = omitted === 0 && siblings.length === 0;
-  return { data, siblings: siblings.map(shownKey), drift, omitted, lacking, isComplete };
+  return { data, siblings, drift, omitted, lacking, isComplete };
 }
 
 /** The error envelope, or `undefined` for anything else: a proxy's page proves nothing about the service. */
@@ -69,6 +76,12 @@ export function readRefusal(body: string): Refusal | undefined {
   const scope = [error.scope, envelope.scope].find((value) => typeof value === 'string' && value !== '');
   const isWhole = typeof error.message === 'string';
   return { type: error.type, message, isWhole, ...(typeof scope === 'string' && { scope }) };
+}
+
+/** How many rows data holds that is a list, or an object with one. */
+function rowCount(data: unknown): number | undefined {
+  const lists = [data, ...(isRecord(data) ? Object.values(data) : [])].filter((each) => Array.isArray(each));
+  return lists.length === 1 ? lists[0]?.length : undefined;
 }
 
 function parse(text: string): unknown {

@@ -2,7 +2,8 @@
 export interface Drift {
   /** Where, such as `calls[].status`; a key that could be data rather than a name reads `*`. */
   path: string;
-  what: 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
+  /** A sibling key stands beside the data, and may mean that there is more of it. */
+  what: 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key' | 'sibling_key';
   /** The JSON type, or the new word of an enumeration: never content. */
   sample: string;
   count: number;

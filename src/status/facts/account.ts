@@ -5,6 +5,8 @@ import { isMigrated } from '../../warehouse/migrate.ts';
 export interface DriftFacts {
   readonly kinds: number;
   readonly latest: readonly DriftRow[];
+  /** What hinted in the last day at answers that are only a part, newest first, one an operation. */
+  readonly partial: readonly Pick<DriftRow, 'operation' | 'path' | 'lastSeenAt'>[];
 }
 
 export interface DriftRow {
@@ -41,7 +43,15 @@ export async function readDrift(db: Database): Promise<DriftFacts> {
      from ops.drift order by last_seen_at desc, operation, path limit ${driftShown}`,
     [],
   );
-  return { kinds: latest[0]?.kinds ?? 0, latest: latest.map(({ kinds: _, ...row }) => row) };
+  const partial = await query<DriftFacts['partial'][number]>(
+    db,
+    `select * from (
+       select distinct on (operation) operation, path, last_seen_at as "lastSeenAt" from ops.drift
+       where what = 'sibling_key' and last_seen_at > now() - interval '1 day' order by operation, last_seen_at desc
+     ) newest order by "lastSeenAt" desc`,
+    [],
+  );
+  return { kinds: latest[0]?.kinds ?? 0, latest: latest.map(({ kinds: _, ...row }) => row), partial };
 }
 
 export async function readSubscriptions(db: Database): Promise<SubscriptionFacts> {

@@ -110,7 +110,7 @@ test('keys beside data make an answer possibly partial', () => {
   expect(answer).toEqual({
     data: [],
     siblings: ['nextPage'],
-    drift: [{ path: 'nextPage', what: 'unknown_key', sample: 'text', count: 1 }],
+    drift: [{ path: 'nextPage', what: 'sibling_key', sample: 'text', count: 1 }],
     omitted: 0,
     lacking: [],
     isComplete: false,

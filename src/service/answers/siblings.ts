@@ -1,0 +1,38 @@
+import { plainKey } from '../../json.ts';
+
+/*
+ * No list of the service is paged, and when one is, the state of its paging will stand beside `data` (section 8). What
+ * stands there and plainly says something else, or that there is no more, leaves an answer whole; all that nobody can tell
+ * may mean that there is more.
+ */
+
+/** Of the request or of the answer as such, whatever they say. */
+const notes = new Set(
+  (
+    'requestid traceid correlationid transactionid status statuscode success ok code message messages version apiversion ' +
+    'timestamp time date generatedat servertime now took duration durationms elapsed elapsedms type object kind ' +
+    'warning warnings notice notices deprecation deprecated docs documentation server region environment env ' +
+    // Where in a list this is, and how it was asked for, says nothing of what comes behind.
+    'self first prev previous page currentpage pageindex pagenumber limit offset skip perpage pagesize sort order filter filters'
+  ).split(' '),
+);
+/** True when this is all. */
+const ends = new Set('complete iscomplete last islast lastpage islastpage final isfinal done end isend all'.split(' '));
+const counts = /^(?:count|size|length|rows|items|results|total.*|.*count|number|numberof.*)$/;
+const pages = new Set('pages totalpages pagecount pagestotal lastpage'.split(' '));
+const deepest = 4;
+
+/** Whether a key beside `data` may mean that there is more of it than these `rows`; undefined where none can be counted. */
+export function mayMeanMore(key: string, value: unknown, rows: number | undefined, depth = 0): boolean {
+  const plain = plainKey(key);
+  if (notes.has(plain)) return false;
+  if (value === null || value === '') return false;
+  if (typeof value === 'boolean') return ends.has(plain) ? !value : value;
+  if (typeof value === 'number') {
+    if (pages.has(plain)) return value > 1;
+    return !(counts.test(plain) && rows !== undefined && value <= rows);
+  }
+  if (typeof value !== 'object' || depth === deepest) return true;
+  const inside = Array.isArray(value) ? value.map((each) => [key, each] as const) : Object.entries(value);
+  return inside.some(([name, each]) => mayMeanMore(name, each, rows, depth + 1));
+}
