@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from '../src/json.ts';
+import { busyMs } from './busy.ts';
 
 test.each([
   ['keeps a bare call id as written', '{"callId":1783385492.057900}', { callId: '1783385492.057900' }],
@@ -40,11 +41,12 @@ test.each([
   ['keys without an end', '"id":'.repeat(209_715)],
   ['an endless key', `{"${'-'.repeat(1_048_576)}id":1.5}`],
 ])('takes time in proportion to a mebibyte of %s', (_fact, json) => {
-  const start = performance.now();
-  try {
-    parseJson(json);
-  } catch {}
-  expect(performance.now() - start).toBeLessThan(2_000);
+  const parsing = () => {
+    try {
+      parseJson(json);
+    } catch {}
+  };
+  expect(busyMs(parsing)).toBeLessThan(2_000);
 });
 
 test('equals JSON.parse where no identifier is at stake', () => {

@@ -5,7 +5,7 @@ const redacted = '[redacted]';
 const maxDepth = 64;
 
 /**
- * Removes from a tree, in place, what must not be kept: the values of secret keys, values that are a URL, and the
+ * Removes from a tree, in place, what must not be kept: the values of secret keys, URLs in other values, and the
  * branches below 64 levels, which no delivery has and no serialiser should meet. A person's words stay.
  */
 function redactTree(node: object, isText: boolean, depth: number): void {
@@ -34,10 +34,13 @@ function redactBranch(value: unknown, isText: boolean, depth: number): unknown {
   return value;
 }
 
+const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
+
 function redactValue(value: string): string {
   const start = value.charCodeAt(0);
-  if ((start === 104 || start === 72) && /^https?:\/\//i.test(value)) return redacted;
-  return start === 123 || start === 91 ? redactText(value) : value;
+  if (start === 123 || start === 91) return redactText(value);
+  if (!value.includes('://')) return value;
+  return /^https?:/i.test(value) ? redacted : value.replace(address, redacted);
 }
 
 const url = /https?(?::|%3a)(?:\\?\/|%2f){2}[^\s"'<>\\]*/gi;
