@@ -47,12 +47,12 @@ export function readAnswer<T>(body: string, read: Read<T>): Content<T> {
   if (!isRecord(envelope)) throw new UnreadableData(`JSON came, but ${jsonType(envelope)} instead of { data }`);
   if (!isDataOptional && !Object.hasOwn(envelope, 'data'))
     throw new UnreadableData('JSON came, but without its `data`');
-  const rows = rowCount(envelope.data);
+  const beside = { rows: rowCount(envelope.data), isList: Array.isArray(envelope.data) };
   const siblings: string[] = [];
   const reading = createReading();
   for (const [key, value] of Object.entries(envelope)) {
     if (key === 'data') continue;
-    const isDoubt = mayMeanMore(key, value, rows);
+    const isDoubt = mayMeanMore(key, value, beside);
     if (isDoubt) siblings.push(shownKey(key));
     reading.note(isDoubt ? 'sibling_key' : 'unknown_key', '', shownKey(key), jsonType(value));
   }

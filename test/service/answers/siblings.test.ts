@@ -15,6 +15,10 @@ describe('an answer is whole beside', () => {
     { pagination: { totalCount: 2, total_pages: 1, isLastPage: true } },
     { warnings: [], errors: [] },
     { truncated: false, complete: true },
+    { page: { size: 20, number: 0, totalElements: 2, totalPages: 1 } },
+    { _links: { self: { href: '/users' }, first: { href: '/users?page=1' } } },
+    { page: 1, limit: 50 },
+    { limit: 0 },
   ])('%j', (beside) => {
     expect(read(beside)).toBe(true);
   });
@@ -35,6 +39,10 @@ describe('an answer may be a part beside', () => {
     { truncated: true },
     { links: [{ rel: 'next', href: '/users?page=2' }] },
     { bookmark: 'g1AAAA' },
+    { page: { size: 2, number: 0, totalElements: 9, totalPages: 5 } },
+    { page: { next: 'eyJwIjoyfQ' } },
+    { page: 1, limit: 2 },
+    { offset: 0, per_page: 2 },
     { deep: [[[[[[]]]]]] },
   ])('%j', (beside) => {
     expect(read(beside)).toBe(false);
@@ -45,4 +53,8 @@ test('a count is compared with the one list that the data holds, and where there
   expect(read({ total: 1 }, { messages: [1] })).toBe(true);
   expect(read({ total: 2 }, { messages: [1] })).toBe(false);
   expect(read({ total: 1 }, { id: 7 })).toBe(false);
+});
+
+test('a limit that is reached is no hint where it was asked for, as of a thread', () => {
+  expect(read({ limit: 1, offset: 0 }, { messages: [1] })).toBe(true);
 });
