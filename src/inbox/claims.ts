@@ -235,9 +235,12 @@ export async function overdueTargets(
 /** A read that is put off until then, or that was due so lately, is still hoped for. */
 const hopedFor = `t.due_at > now() - interval '10 seconds' and t.due_at < now() + interval '2 minutes'`;
 
+/** So long and no longer waits what an event told of before it was there, or what one mishap befell. */
+const moment = `interval '2 seconds'`;
+
 /**
- * Whether live reads, which were let through last, are put off for the first time or the second: then the service takes no
- * more at present. What fails for longer, is not found or is parked says nothing of the rest.
+ * Whether live reads, which were let through last, are put off for the first time or the second, and for more than a moment:
+ * then the service takes no more at present. What fails for longer, is not found or is parked says nothing of the rest.
  */
 export async function isStrained(db: Database): Promise<boolean> {
   const [row] = await query<{ is_strained: boolean }>(
@@ -245,6 +248,7 @@ export async function isStrained(db: Database): Promise<boolean> {
     `select exists (
        select from ops.sync_targets t
        where t.dirty_version > t.clean_version and t.priority = ${priorities.live} and ${hopedFor}
+         and t.due_at > t.read_at + ${moment}
          and t.last_error is not null and t.state = 'active' and t.attempts < 3 and t.misses = 0
          and t.kind <> all(array(select s.kind from ops.streams s))
      ) as is_strained`,

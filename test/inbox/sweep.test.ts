@@ -5,6 +5,8 @@ import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
 import { createSweep, type SweepPace } from '../../src/inbox/sweep.ts';
 import { priorities, type Ring } from '../../src/inbox/target.ts';
 import { createLog } from '../../src/log.ts';
+import { ServiceError } from '../../src/service/client.ts';
+import { outcomeOf } from '../../src/sync/outcome.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
@@ -81,6 +83,24 @@ test('history gives way while the service does not take what happens now', async
   await fail();
   expect(await sweep.once(), 'nor is what always fails').toBe(6);
   expect(rung.every((each) => each.startsWith('call'))).toBe(true);
+});
+
+test('history goes on while events outrun what they tell of', async () => {
+  const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
+  const live = { kind: 'call', key: call(7).key } as const;
+  const { sweep } = openSweep();
+  await bump(...history, live);
+  const [claim] = await claimTargets(db, [live]);
+  if (!claim) throw new Error('nothing was owed');
+  const notFound = new ServiceError('not_found', 'no such call', {
+    operation: 'calls.get',
+    effect: 'none',
+    status: 404,
+  });
+  const outcome = outcomeOf(notFound, claim, Math.random);
+  if (outcome.kind !== 'retry') throw new Error(`a first miss is to ${outcome.kind}`);
+  await failTarget(db, claim, { error: notFound.message, ...outcome });
+  expect(await sweep.once()).toBe(6);
 });
 
 test('a hint makes history urgent, and history makes nothing less urgent', async () => {
