@@ -25,6 +25,8 @@ export interface LedgerWorld {
   history(sendId: string): Promise<string[]>;
   /** Makes what is due later due now. */
   pass(sendId: string): Promise<void>;
+  /** Looks until the schedule is used up. */
+  lookToTheEnd(sendId: string): Promise<void>;
   /** Bodies of the texts in the sandbox that went out to a number. */
   texts(number: string): Promise<string[]>;
 }
@@ -142,6 +144,13 @@ export async function openLedger(
     },
     async pass(sendId) {
       await database.query(`update ops.sends set due_at = now(), rung_at = '-infinity' where send_id = $1`, sendId);
+    },
+    async lookToTheEnd(sendId) {
+      await database.query(
+        `update ops.sends set dispatched_at = dispatched_at - interval '1 minute', due_at = now() where send_id = $1`,
+        sendId,
+      );
+      await dispatcher.turn(sendId);
     },
     async texts(number) {
       const read = await service.conversations.read({ line: ourLine, number });

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
-import type { Message } from '../../src/service/entities/message.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
@@ -16,24 +15,6 @@ const chargesTo = (number: string) =>
 type Strike = Partial<AnswerFault> & Pick<AnswerFault, 'kind'>;
 const strike = (fault: Strike) =>
   sandbox.faults({ answers: [{ times: 1, operations: ['sendMessage'], ...fault } as AnswerFault] });
-
-/** The service does not show yet what went out. */
-async function hideTexts(line: string, number: string): Promise<void> {
-  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
-  const thread = `${sandbox.url}/api/public/v1/sms/conversations/${line}/${number}`;
-  const read = (await (await fetch(thread, { headers })).json()) as { data: { messages: Message[] } };
-  const out = read.data.messages.filter(({ direction }) => direction === 'out');
-  for (const { id } of out) await fetch(`${thread}/messages/${id}`, { method: 'DELETE', headers });
-}
-
-/** Looks until the schedule is used up. */
-async function lookToTheEnd(ledger: LedgerWorld, sendId: string): Promise<void> {
-  await database.query(
-    `update ops.sends set dispatched_at = dispatched_at - interval '1 minute', due_at = now() where send_id = $1`,
-    sendId,
-  );
-  await ledger.dispatcher.turn(sendId);
-}
 
 describe.each([
   { name: 'a reset in place of the answer', fault: { kind: 'reset', when: 'after' } },
@@ -70,7 +51,7 @@ test('a request that broke before it was carried out needs a person, and is neve
   expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
   await ledger.pass(sendId);
   expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
-  await lookToTheEnd(ledger, sendId);
+  await ledger.lookToTheEnd(sendId);
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches');
   expect([posts(), chargesTo(number)]).toEqual([1, 0]);
   await ledger.pass(sendId);
@@ -133,29 +114,6 @@ test('a message of before is not taken for the send, nor one that another send b
   expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
 });
 
-test('a message that a send without an id may have become, shown late, is not taken for the next one', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const text = 'The same words';
-  const first = await ledger.answer({ text });
-  const { line, number } = first;
-  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
-  expect(await ledger.dispatcher.turn(first.sendId)).toBe('sent');
-  await hideTexts(line, number);
-  const second = await ledger.answer(
-    { text, number },
-    { text: 'Another question', sentAt: new Date(Date.now() + 10_000).toISOString() },
-  );
-  strike({ kind: 'reset', when: 'before' } as Strike);
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
-  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false });
-  await ledger.pass(second.sendId);
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
-  await ledger.dispatcher.sweep(10);
-  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(first.sendId);
-  await lookToTheEnd(ledger, second.sendId);
-  expect(await ledger.state(second.sendId)).toBe('NEEDS_HUMAN no message matches');
-});
-
 test('any read of the thread makes an unknown send worth a look', async () => {
   const ledger = await openLedger(database, sandbox, { timing: { looksMs: [60_000, 120_000] } });
   const { sendId, line, number } = await ledger.answer();
@@ -185,7 +143,7 @@ test('the last look does not count while the thread cannot be read', async () =>
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.turn(sendId);
   sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['readThread'] }] });
-  await lookToTheEnd(ledger, sendId);
+  await ledger.lookToTheEnd(sendId);
   expect(await ledger.state(sendId)).toMatch(/^UNKNOWN/);
   sandbox.faults({});
   await ledger.pass(sendId);
@@ -244,7 +202,7 @@ describe('the operator settles', () => {
   test('what needs a person, but nothing that is still looked for', async () => {
     const { ledger, sendId } = await unknown();
     expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(false);
-    await lookToTheEnd(ledger, sendId);
+    await ledger.lookToTheEnd(sendId);
     expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(true);
     expect(await ledger.state(sendId)).toBe('NOT_SENT settled by hand');
   });

@@ -82,9 +82,10 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'UNKNOWN') return 'lost';
     const senderId = await senderOf(tx, ledger);
-    const matches = matchesOf(send, await candidatesOf(tx, send), senderId);
-    const rivals = await rivalsOf(tx, send);
-    const isContested = rivals.some((rival) => matchesOf(rival, matches, senderId).length > 0);
+    const candidates = await candidatesOf(tx, send);
+    const matches = matchesOf(send, candidates, senderId);
+    const claims = (await rivalsOf(tx, send)).map((rival) => matchesOf(rival, candidates, senderId));
+    const isContested = areContested(matches, claims);
     const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
     const [match] = matches;
     if (match && matches.length === 1 && !isContested) {
@@ -108,6 +109,16 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
   });
   if (verdict === 'needs_human') log.error({ sendId }, 'A send may or may not have gone out: settle it by hand');
   return verdict;
+}
+
+/**
+ * Whether one of the `rivals`, each given as the messages that it may have become, may be one of `ours`. None is when
+ * there are enough others, each of which can only be a rival's.
+ */
+function areContested(ours: readonly Candidate[], rivals: readonly (readonly Candidate[])[]): boolean {
+  const contenders = rivals.filter((messages) => messages.some((message) => ours.includes(message)));
+  const others = contenders.map((messages) => messages.filter((message) => !ours.includes(message)));
+  return others.some((messages) => messages.length === 0) || new Set(others.flat()).size < contenders.length;
 }
 
 /** Reads the thread; false when the mirror may lack some of it. */
