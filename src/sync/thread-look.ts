@@ -24,7 +24,8 @@ export function createThreadLook(
   },
 ): ThreadLook {
   const { db, service, onAnswer, pauses, onRings } = parts;
-  const pages = createThreadPages();
+  // Whoever looks wants the thread, whatever else asked for it before.
+  const readThread = createThreadReader(createThreadPages(), async () => false);
 
   return async (thread, signal = new AbortController().signal) => {
     let isWhole = true;
@@ -46,7 +47,7 @@ export function createThreadLook(
     };
     const now = () => new Date();
     const room = { db, service: watched, onAnswer, doubts: noDoubts, now };
-    const reading = await createThreadReader(pages)(claim, room, signal).catch(async (error: unknown) => {
+    const reading = await readThread(claim, room, signal).catch(async (error: unknown) => {
       // Whether a pair that never texted is an empty thread or not found is not specified (section 4.2).
       const isNotFound = error instanceof ServiceError && error.code === 'not_found';
       if (!isNotFound || (await heldThread(db, thread).holdsAny())) throw error;

@@ -32,8 +32,11 @@ type ThreadReader = (
   signal: AbortSignal,
 ) => Promise<Reading>;
 
-/** Reads a thread's messages (section 4.2): all of them, or the newest down to what the mirror holds. */
-export function createThreadReader(pages: ThreadPages): ThreadReader {
+/**
+ * Reads a thread's messages (section 4.2): all of them, or the newest down to what the mirror holds. Rejects where it is
+ * not found, but for what only asks whether there is one (`asksWhether`).
+ */
+export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): ThreadReader {
   const named = createNamedMessages();
   const lackingMessages = createLackingMessages();
   return async (claim, room, signal) => {
@@ -56,10 +59,9 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       ...held,
       wanted: (news?.wanted ?? new Set()).union(sought),
     }).catch(async (error: unknown) => {
-      // A probe asks whether there is a thread: not found is its answer, unless one is held.
-      const isAnswer = error instanceof ServiceError && error.code === 'not_found';
-      const isProbed = isAnswer && (!isLive || (await isOnlyGuessedAt(room.db, claim.key)));
-      if (!isProbed || (await held.isHeld())) throw error;
+      // Whoever asks whether there is a thread is answered by that there is none, unless one is held.
+      const isNotFound = error instanceof ServiceError && error.code === 'not_found';
+      if (!isNotFound || !(await asksWhether(room.db, claim)) || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
     // One empty answer is no proof that all was deleted: like a thread that is not found, it takes three.
@@ -104,6 +106,10 @@ export function createThreadReader(pages: ThreadPages): ThreadReader {
       ]),
     };
   };
+}
+
+async function isProbed(db: Database, { key, priority }: Claim): Promise<boolean> {
+  return priority !== priorities.live || isOnlyGuessedAt(db, key);
 }
 
 /** Messages that came without what others have, since when, and whether one was never seen before; undefined where none has. */
