@@ -191,4 +191,14 @@ describe('a candidate that is asked for as soon as what happens now, and has no 
     await tell(key);
     expect(await desk.read('thread', key)).toBe('later');
   });
+
+  test('is looked for again when a text of ours went there', async () => {
+    const { desk, key } = await withCandidate();
+    await database.query(
+      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, dispatched_at)
+       values ('test', $1, $2, 'call', '1.1', now(), 'live', 'We saw your call.', 'SENT', now(), now())`,
+      ...key.split('/'),
+    );
+    expect(await desk.read('thread', key)).toBe('later');
+  });
 });

@@ -46,16 +46,17 @@ export async function untilGoneAgain(
 }
 
 /**
- * Whether a thread was asked for as a candidate, and no event told of it lately: of a line that misses texts, candidates
- * are asked for as soon as what happens now.
+ * Whether a thread was asked for as a candidate, and lately neither an event told of it nor a text of ours went there: of
+ * a line that misses texts, candidates are asked for as soon as what happens now.
  */
 export async function isOnlyGuessedAt(db: Database, key: string): Promise<boolean> {
   const { line, number, participants } = threadOf(key);
   if (participants.length > 0) return false;
   const candidates = await query(
     db,
-    'select from ops.thread_candidates where line = $1 and number = $2 and probed_at is not null',
-    [line, number],
+    `select from ops.thread_candidates where line = $1 and number = $2 and probed_at is not null and not exists (
+       select from ops.sends where line = $1 and number = $2 and dispatched_at > now() - $3 * interval '1 second')`,
+    [line, number, firstLook],
   );
   if (candidates.length === 0) return false;
   return (await secondsSinceTold(db, { kind: 'thread', key }, lately)) === undefined;
