@@ -35,16 +35,25 @@ function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedA
 }
 
 /**
+ * Until when, by that clock. A trigger whose moment had not come yet when its answer was planned shows by how much that
+ * clock is ahead of ours, at least.
+ */
+function latest({ trigger, plannedAt, dispatchedAt }: Pick<Send, 'trigger' | 'plannedAt' | 'dispatchedAt'>): number {
+  const aheadMs = Math.max(0, trigger.at.getTime() - plannedAt.getTime());
+  return (dispatchedAt?.getTime() ?? Number.NaN) + aheadMs + laterMs;
+}
+
+/**
  * The texts that a send may have become (section 2.6): new since the baseline, to the same recipient, of the same text,
  * in the time window, in nobody's name or in the one that sends go out in (`senderId`), and no other send's.
  */
 export function matchesOf(
-  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'dispatchedAt'>,
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
   senderId: string | null,
 ): readonly Candidate[] {
   const from = earliest(send);
-  const to = (send.dispatchedAt?.getTime() ?? Number.NaN) + laterMs;
+  const to = latest(send);
   const before = new Set(send.baseline);
   return candidates.filter(
     ({ messageId, direction, to: recipient, text, at, sentBy, isScheduled, isClaimed }) =>
