@@ -6,6 +6,7 @@ const fields = new Set([
   ...['messageid', 'msgid', 'smsid', 'direction', 'line', 'smsline', 'number', 'phonenumber', 'phone'],
   ...['fromnumber', 'from', 'sender', 'snumber'],
   ...['tonumber', 'to', 'receiver', 'recipient', 'recipients', 'groupparticipants', 'participants'],
+  ...['group', 'conversation', 'thread'],
   ...['webhooktype', 'type', 'event'],
 ]);
 

@@ -1,5 +1,6 @@
 import { type EventType, eventTypeOf } from '../event-types.ts';
 import { type Fields, namedCalls } from './call-ids.ts';
+import { traitsOf } from './keys.ts';
 import { numbersIn } from './numbers.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface EventNode {
   readonly claim: EventType | undefined;
   /** The line that it, or the nearest that encloses it, names as such. */
   readonly line: string | undefined;
+  /** Who takes part in the conversation, as it says itself, or the nearest that encloses it. */
+  readonly participants: readonly string[];
   /** The calls that it names as such, not merely by an `id`. */
   readonly callIds: readonly string[];
   /** An object that encloses it names its call: this one tells of a leg. */
@@ -23,17 +26,24 @@ export interface EventNode {
 
 const typeFields = ['webhooktype', 'type', 'event'];
 const lineFields = ['line', 'smsline'];
+const participantFields = ['groupparticipants', 'participants'];
+/** An event may keep what it says of its conversation in an object of that name. */
+const conversationFields = ['group', 'conversation', 'thread'];
+const noNumbers: readonly string[] = [];
 
 /** A longer text is no word to compare. */
 const longestWord = 64;
 
-/** A node of what is written in an object; what encloses a stranger does not tell its line. */
+/** A node of what is written in an object; what encloses a stranger tells neither its line nor its participants. */
 export function createNode(fields: Fields, parent: EventNode | undefined, entersAsStranger: boolean): EventNode {
+  const participants = ownParticipants({ fields });
+  const inherited = entersAsStranger ? undefined : parent?.participants;
   return {
     fields,
     parent,
     claim: claimIn(fields) ?? parent?.claim,
     line: lineIn(fields) ?? (entersAsStranger ? undefined : parent?.line),
+    participants: participants.length > 0 ? participants : (inherited ?? noNumbers),
     callIds: namedCalls(fields),
     isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
     isStranger: entersAsStranger || parent?.isStranger === true,
@@ -58,8 +68,24 @@ function lineIn(fields: Fields): string | undefined {
   return undefined;
 }
 
+/** Who takes part in the conversation, as the object says itself, or what it holds of that. */
+export function ownParticipants({ fields }: Pick<EventNode, 'fields'>): readonly string[] {
+  const own = ownNumbers({ fields }, participantFields);
+  if (own.length > 0) return own;
+  for (const name of conversationFields) {
+    const about = fields[name];
+    const told = typeof about === 'object' && about !== null && !Array.isArray(about) ? about : {};
+    for (const [key, value] of Object.entries(told)) {
+      const { field } = traitsOf(key);
+      const numbers = field !== undefined && participantFields.includes(field) ? numbersIn(value) : noNumbers;
+      if (numbers.length > 0) return numbers;
+    }
+  }
+  return noNumbers;
+}
+
 /** The phone numbers of the first of the named fields that holds any. */
-export function ownNumbers({ fields }: EventNode, names: readonly string[]): string[] {
+export function ownNumbers({ fields }: Pick<EventNode, 'fields'>, names: readonly string[]): string[] {
   for (const name of names) {
     const numbers = fields[name] === undefined ? [] : numbersIn(fields[name]);
     if (numbers.length > 0) return numbers;

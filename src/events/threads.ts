@@ -1,9 +1,8 @@
 import type { MessageHint, ThreadHint } from './hint.ts';
-import { type EventNode, inheritedWord, ownNumbers } from './node.ts';
+import { type EventNode, inheritedWord, ownNumbers, ownParticipants } from './node.ts';
 
 const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
 const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
-const groupFields = ['groupparticipants', 'participants'];
 const addresseeFields = ['number'];
 const messageIdFields = ['messageid', 'msgid', 'smsid'];
 const anyIdFields = [...messageIdFields, 'id'];
@@ -22,7 +21,8 @@ export function threadHints(node: EventNode, isOurLine: (number: string) => bool
   const parties: string[] = [];
   join(parties, from);
   join(parties, to);
-  join(parties, ownNumbers(node, groupFields));
+  // What tells of no text of its own does not become one by those who take part around it.
+  join(parties, from.length + to.length > 0 ? node.participants : ownParticipants(node));
   if (explicit !== undefined) join(parties, ownNumbers(node, addresseeFields));
   if (parties.length === 0) return [];
   if (explicit !== undefined) join(parties, [explicit]);
@@ -47,7 +47,7 @@ export function messageHints(node: EventNode): MessageHint[] {
   return messageId === undefined ? [] : [{ kind: 'message', messageId }];
 }
 
-function join(parties: string[], numbers: string[]): void {
+function join(parties: string[], numbers: readonly string[]): void {
   for (const number of numbers) {
     if (parties.length < maxParties && !parties.includes(number)) parties.push(number);
   }

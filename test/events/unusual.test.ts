@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { EventType } from '../../src/event-types.ts';
 import type { Hint } from '../../src/events/hint.ts';
 import { received } from './fixtures.ts';
-import { call, customer, ended, ours, ringing, stranger, thread } from './hints.ts';
+import { call, customer, ended, friend, group, ours, ringing, stranger, thread } from './hints.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 const text7: Hint = { kind: 'message', messageId: '7' };
@@ -81,6 +81,18 @@ test.each<[string, EventType, string, Hint[]]>([
     'AccountEndedCalls',
     json({ call_id: '', callId: ended }),
     [call(ended, 'ended')],
+  ],
+  ...['group', 'conversation', 'thread'].map((key): [string, EventType, string, Hint[]] => [
+    `a group whose participants stand in its ${key}`,
+    'AccountSMS',
+    json({ id: 5, from: friend, to: ours, [key]: { id: 3, Participants: [{ number: customer }, { number: friend }] } }),
+    [group(ours, [customer, friend], '5')],
+  ]),
+  [
+    'a group whose participants stand around its texts',
+    'AccountSMS',
+    json({ groupParticipants: [customer, friend], messages: [{ id: 5, from: friend, to: ours, record: { id: 3 } }] }),
+    [group(ours, [customer, friend], '5')],
   ],
   ['a receipt in an unknown wrapper', 'AccountSMS', json({ id: 7, receipt: { messageId: 900 } }), [text7, text900]],
 ])('finds an event in %s', (_fact, path, body, hints) => {
