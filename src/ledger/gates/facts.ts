@@ -100,7 +100,8 @@ const longestOptOut = 120;
 const ownDays = 7;
 
 // The moment is a parameter, so that a simulation judges last month by the very same text as the present is judged by. What
-// came within the trigger's own second, but after it, was not there then.
+// came within the trigger's own second, but after it, was not there then. A group goes by the number of one member, who said
+// of it only what is from them.
 const text = `
   with moment as (
     select coalesce($6::timestamptz, clock_timestamp()) as now, coalesce($7::timestamptz, 'infinity') as without_own_from
@@ -126,8 +127,10 @@ const text = `
     where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
     order by t.at desc limit 50
   ), said as (
-    (select body as text, line, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages
-     where number = $2 and direction = 'in' and length(body) <= ${longestOptOut} order by sent_at desc nulls last limit 500)
+    (select body as text, line, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages m
+     where number = $2 and direction = 'in' and length(body) <= ${longestOptOut} and (from_number = $2 or not exists (
+       select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
+     order by sent_at desc nulls last limit 500)
     union all
     (select body, line, coalesce(sent_at, first_seen_at) from warehouse.sms_messages
      where from_number = $2 and direction = 'in' and group_participants is not null and length(body) <= ${longestOptOut}
