@@ -8,6 +8,7 @@ import { eraseInbox } from './inbox.ts';
 import { eraseMentions } from './mentions.ts';
 import { callsOf, eraseParty, eraseTexts } from './mirror.ts';
 import { erasableNumber, refuseOwnNumber } from './number.ts';
+import { keepOptOuts, type OptOutChange } from './opt-outs.ts';
 import { eraseRules } from './rules.ts';
 import { eraseSends } from './sends.ts';
 
@@ -25,6 +26,7 @@ export { NotErasable } from './number.ts';
 export interface ErasureParts {
   readonly db: Database;
   readonly queues: Pick<Queues, 'forget'>;
+  readonly optOutChange: OptOutChange;
   /** After so long every receiver knows of the erasure, in milliseconds. */
   readonly knownAfterMs?: number;
 }
@@ -63,15 +65,19 @@ class Preview extends Error {
 
 /**
  * Removes a person from mirror, documents, inbox and queues by the number, and keeps them out from now on: of texts
- * everything goes, group threads whole; the rows of calls stay without the person. Safe to repeat; what is left then is
+ * everything goes, group threads whole, but not that another member opted out there; the rows of calls stay without the person. Safe to repeat; what is left then is
  * nothing. Throws `NotErasable`, and `QueueUnavailable` when only the queues could not be asked.
  */
-export async function eraseNumber({ db, queues, knownAfterMs }: ErasureParts, text: string): Promise<Erasure> {
+export async function eraseNumber(parts: ErasureParts, text: string): Promise<Erasure> {
+  const { db, queues, optOutChange, knownAfterMs } = parts;
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
   await remember(db, number);
   await barrier(db);
-  const purged = await inTransaction(db, (tx) => purge(tx, number));
+  const purged = await inTransaction(db, async (tx) => {
+    await keepOptOuts(tx, number, optOutChange);
+    return purge(tx, number);
+  });
   await record(db, number, purged);
   const forgotten = await forgetBells(queues, number);
   await sleep(knownAfterMs ?? usuallyKnownAfterMs);

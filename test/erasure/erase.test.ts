@@ -3,6 +3,7 @@ import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../sr
 import { bumpTargets } from '../../src/inbox/bumps.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
 import { createErasedNumbers } from '../../src/inbox/erased.ts';
+import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
 import type { Service } from '../../src/service/client.ts';
 import { createReconciler } from '../../src/sync/coverage/reconcile.ts';
 import { compareUnread } from '../../src/sync/evidence/unread.ts';
@@ -84,7 +85,7 @@ async function readAgain(world: World): Promise<void> {
 }
 
 const erase = (world: World, text = written, how: { knownAfterMs?: number } = {}): Promise<Erasure> =>
-  eraseNumber({ db: world.context.database.db, queues: world.context.queues, ...how }, text);
+  eraseNumber({ db: world.context.database.db, queues: world.context.queues, optOutChange, ...how }, text);
 /** Where no bell is under way, nothing is waited for. */
 const atOnce = { knownAfterMs: 0 };
 
@@ -268,7 +269,7 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   known.stop();
   await known.refresh();
   const inbox = createInbox(pool, pauses, () => undefined, known);
-  await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770313');
+  await eraseNumber({ db, queues, optOutChange, knownAfterMs: 0 }, '15557770313');
   await inbox.accept(telling('15557770313'));
   await inbox.accept(telling('15557770314'));
   const bodies = await query(
@@ -297,7 +298,7 @@ test('of two erasures at once, a receiver misses neither', async () => {
   };
   const { erasing } = await db.transaction().execute(async (tx) => {
     await query(tx, 'insert into ops.erasures (number_hash) values (ops.erasure_hash($1))', [first]);
-    const erasing = eraseNumber({ db, queues, knownAfterMs: 0 }, second);
+    const erasing = eraseNumber({ db, queues, optOutChange, knownAfterMs: 0 }, second);
     await until(isThereOrWaits);
     await known.refresh();
     return { erasing };

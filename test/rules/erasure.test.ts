@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { eraseNumber } from '../../src/erasure/erase.ts';
+import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
 import { placesWith } from '../erasure/everywhere.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';
@@ -24,7 +25,8 @@ afterAll(() => desk.close());
 
 const gone = '17185550501';
 const unknown = '17185550502';
-const erase = (number: string) => eraseNumber({ db: context.database.db, queues: context.queues }, number);
+const erase = (number: string) =>
+  eraseNumber({ db: context.database.db, queues: context.queues, optOutChange }, number);
 
 test('whoever is erased leaves rules and ledger, and no read brings them back', async () => {
   const { line } = await sandbox.emit.sms({ number: gone, text: 'Are you open, Xanadu?' });

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { eraseNumber } from '../../src/erasure/erase.ts';
 import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
 import { call } from '../../src/service/entities/call.ts';
 import { message } from '../../src/service/entities/message.ts';
 import { recording } from '../../src/service/entities/recording.ts';
@@ -30,7 +31,7 @@ const read = () => readNumber(++seq);
 const inTransaction = (work: (tx: Transaction) => Promise<void>) => db.transaction().execute(work);
 const remember = (number = gone) =>
   query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1)) on conflict do nothing', number);
-const erase = (number = gone) => eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);
+const erase = (number = gone) => eraseNumber({ db, queues: noQueues, optOutChange, knownAfterMs: 0 }, number);
 
 function mirrorCall(id: string, more: object = {}): Promise<void> {
   const [found] = asRead(call, [shownCall(id, more)]);

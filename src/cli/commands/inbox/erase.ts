@@ -2,6 +2,7 @@ import Table from 'cli-table3';
 import { createContext, readySettings } from '../../../context.ts';
 import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../../erasure/erase.ts';
 import { erasableNumber } from '../../../erasure/number.ts';
+import { optOutChange } from '../../../ledger/gates/opt-out.ts';
 import { type ConsentFlags, consents } from '../../consent.ts';
 import { commandSettings } from '../../environment.ts';
 import { WrongUse } from '../../exit.ts';
@@ -19,7 +20,7 @@ export async function run(number: string, flags: ConsentFlags): Promise<void> {
     return { sentence: report(erasure, false), facts: erasure };
   });
   if (!isMeant) return;
-  const erasure = await eraseNumber({ db, queues: context.queues }, number);
+  const erasure = await eraseNumber({ db, queues: context.queues, optOutChange }, number);
   console.log(flags.json ? JSON.stringify({ ...erasure, isDone: true }) : report(erasure, true));
 }
 
