@@ -1,11 +1,13 @@
 create view reporting.sms_opt_status as
 select distinct on (line, number) line, number, is_opted_out, decided_at, evidence
 from (
-  (select distinct on (m.line, m.number) m.line, m.number, reporting.opt_word(m.body) = 'opt_out' as is_opted_out,
+  (select distinct on (m.line, who.number) m.line, who.number, reporting.opt_word(m.body) = 'opt_out' as is_opted_out,
      m.sent_at as decided_at, 'inbound_word' as evidence
-   from warehouse.sms_messages m
-   where m.direction = 'in' and reporting.opt_word(m.body) is not null and m.deleted_at is null
-   order by m.line, m.number, m.sent_at desc nulls last, m.message_id desc)
+   from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+     -- A group goes by the number of one member, whoever speaks in it.
+     cross join lateral (select case when c.participants_key = '' then m.number else m.from_number end as number) who
+   where m.direction = 'in' and reporting.opt_word(m.body) is not null and m.deleted_at is null and who.number is not null
+   order by m.line, who.number, m.sent_at desc nulls last, m.message_id desc)
   union all
   select line, number, true, opted_out_at, 'service_skip' from ops.opt_outs where line <> ''
 ) said

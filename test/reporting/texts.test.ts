@@ -182,9 +182,16 @@ test('sms_opt_status has the last word of each number', async () => {
     ['2026-03-14T15:01:00Z', 'in', { body: 'Start' }],
     ['2026-03-14T15:02:00Z', 'out', { body: 'STOP' }],
   ]);
+  const participants = ['15551000021', '15551000022'];
+  await thread(
+    23,
+    [['2026-03-14T15:03:00Z', 'in', { body: 'STOP', from_number: participants[1], group_participants: participants }]],
+    { number: participants[0], participants_key: participants.join(',') },
+  );
   expect(await query('select number, is_opted_out, decided_at from reporting.sms_opt_status order by 1')).toEqual([
     { number: '15551000020', is_opted_out: true, decided_at: new Date('2026-03-14T15:00:00Z') },
     { number: '15551000021', is_opted_out: false, decided_at: new Date('2026-03-14T15:01:00Z') },
+    { number: '15551000022', is_opted_out: true, decided_at: new Date('2026-03-14T15:03:00Z') },
   ]);
 });
 
