@@ -6,7 +6,7 @@ import { plainKey } from '../../json.ts';
  * may mean that there is more.
  */
 
-/** Of the request or of the answer as such, whatever they say. */
+/** Of the request or of the answer as such. */
 const notes = new Set(
   (
     'requestid traceid correlationid transactionid status statuscode success ok code message messages version apiversion ' +
@@ -20,6 +20,8 @@ const notes = new Set(
 const limits = new Set('limit perpage pagesize'.split(' '));
 /** Of a page that is described by more than its number. */
 const ofPage: Readonly<Record<string, string>> = { size: 'pagesize', number: 'pagenumber' };
+/** Whatever else they say. */
+const saysPartial = /partial|truncated|incomplete/i;
 /** True when this is all. */
 const ends = new Set('complete iscomplete last islast lastpage islastpage final isfinal done end isend all'.split(' '));
 const counts = /^(?:count|size|length|rows|items|results|total.*|.*count|number|numberof.*)$/;
@@ -39,7 +41,7 @@ export function mayMeanMore(key: string, value: unknown, beside: Beside, depth =
   const { rows, isList } = beside;
   const plain = plainKey(key);
   const isPage = plain === 'page' && typeof value === 'object';
-  if (notes.has(plain) && !isPage) return false;
+  if (notes.has(plain) && !isPage) return saysPartial.test(JSON.stringify(value) ?? '');
   if (limits.has(plain)) return isList && rows !== 0 && Number(value) === rows;
   if (value === null || value === '') return false;
   if (typeof value === 'boolean') return ends.has(plain) ? !value : value;

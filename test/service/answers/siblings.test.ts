@@ -39,6 +39,8 @@ describe('an answer may be a part beside', () => {
     { truncated: true },
     { links: [{ rel: 'next', href: '/users?page=2' }] },
     { bookmark: 'g1AAAA' },
+    { status: 'partial' },
+    { warnings: ['The result was truncated.'] },
     { page: { size: 2, number: 0, totalElements: 9, totalPages: 5 } },
     { page: { next: 'eyJwIjoyfQ' } },
     { page: 1, limit: 2 },
