@@ -32,19 +32,24 @@ test('a message that came without what others have is listed by its look, once, 
   expect(await readsOf(), 'it is sought once').toBeLessThanOrEqual(2);
 });
 
-test('a flag that came and says nothing is looked for, and one that does not come is not', async () => {
+test.each([
+  ['looked for where others have it', { scheduled: false }, true],
+  ['not looked for where none has it', {}, false],
+])('a flag that a text came without is %s', async (_what, usual, isLookedFor) => {
   let later = 0;
   const now = () => new Date(Date.now() + later * 1_000);
-  const { desk, key, thread } = await withThread([message(1), message(2, { scheduled: 'later' })], {}, { now });
+  const others = messages(60).map((each) => ({ ...each, ...usual }));
+  const { desk, key, thread } = await withThread([...others, message(61, { scheduled: 'x' })], {}, { now });
   const [, number] = key.split('/');
-  const flags = () =>
-    database.query('select message_id, is_scheduled from warehouse.sms_messages where number = $1 order by 1', number);
-  const owed = () => database.value('select dirty_version > clean_version from ops.sync_targets where key = $1', key);
+  const flag = () =>
+    database.value('select is_scheduled from warehouse.sms_messages where number = $1 and message_id = 61', number);
   await desk.read('thread', key);
-  expect(await flags()).toMatchObject([{ is_scheduled: null }, { is_scheduled: null }]);
-  expect(await owed()).toBe(true);
-  thread.messages[1] = message(2, { scheduled: false });
+  expect(await flag()).toBeNull();
+  expect(await database.value('select dirty_version > clean_version from ops.sync_targets where key = $1', key)).toBe(
+    isLookedFor,
+  );
+  thread.messages[60] = message(61, { scheduled: false });
   later = 61;
   await desk.read('thread', key);
-  expect(await flags()).toMatchObject([{ is_scheduled: null }, { is_scheduled: false }]);
+  expect(await flag()).toBe(false);
 });

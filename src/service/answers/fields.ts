@@ -24,20 +24,14 @@ const none: readonly string[] = Object.freeze([]);
 /**
  * A reader of one kind of object. It fails only for what is no object or lacks its identity; every other surprise costs
  * one field and is noted. Keys of an object that the specification leaves open (`isOpen`) are collected without a note.
- * What the specification `always` gives and this object does not is kept as lacking, and so is what came under a key of
- * `ifGiven` and says nothing.
+ * What the specification `always` gives and this object does not is kept as lacking.
  */
 export function fields<const S extends Shape, const Id extends keyof S & string = never>(
   shape: S,
-  options: {
-    identity?: readonly Id[];
-    always?: readonly (keyof S & string)[];
-    ifGiven?: readonly (keyof S & string)[];
-    isOpen?: boolean;
-  } = {},
+  options: { identity?: readonly Id[]; always?: readonly (keyof S & string)[]; isOpen?: boolean } = {},
 ): Field<Entity<S, Id>> {
   const readers = new Map<string, Field<unknown>>(Object.entries(shape));
-  const { identity = [], always = [], ifGiven = [] } = options;
+  const { identity = [], always = [] } = options;
   // Copied for every row, so that all rows share one layout, whatever keys came and in whatever order.
   const blank = {
     ...Object.fromEntries(Object.keys(shape).map((key) => [key, undefined])),
@@ -70,7 +64,6 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
       return undefined;
     }
     for (const name of always) if (entity[name] === undefined) reading.lack(path, name);
-    for (const name of ifGiven) if (entity[name] === undefined && Object.hasOwn(value, name)) reading.lack(path, name);
     entity.raw = value;
     entity.unknownKeys = unknownKeys ?? none;
     return entity as Entity<S, Id>;

@@ -20,7 +20,7 @@ const notes = new Set(
 const limits = new Set('limit perpage pagesize'.split(' '));
 /** Of a page that is described by more than its number. */
 const ofPage: Readonly<Record<string, string>> = { size: 'pagesize', number: 'pagenumber' };
-/** Whatever else they say. */
+/** What a note can say of the answer itself. */
 const saysPartial = /partial|truncated|incomplete/i;
 /** True when this is all. */
 const ends = new Set('complete iscomplete last islast lastpage islastpage final isfinal done end isend all'.split(' '));

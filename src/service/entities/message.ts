@@ -28,14 +28,10 @@ export type Message = Entity<typeof shape, 'id'>;
 
 const always = ['direction', 'from', 'to', 'text', 'sentAt', 'read'] as const;
 
-/** Services write them where they are true, or always. */
-export const messageFlags = ['scheduled', 'blocked'] as const;
-
-export const message = fields(shape, { identity: ['id'], always: [...always], ifGiven: [...messageFlags] });
+export const message = fields(shape, { identity: ['id'], always: [...always] });
 
 /** Whether a message came without something that others have. A picture needs no words, and what is scheduled was not sent. */
 export function isLacking(given: Message): boolean {
-  if (messageFlags.some((name) => given[name] === undefined && Object.hasOwn(given.raw, name))) return true;
   return always.some((name) => {
     if (name === 'text' && (given.media?.length ?? 0) > 0) return false;
     if (name === 'sentAt' && given.scheduled === true) return false;

@@ -1,6 +1,5 @@
 import { forgetOldest } from '../../bounded.ts';
 import { countsAndFlags } from '../../service/entities/call.ts';
-import { messageFlags } from '../../service/entities/message.ts';
 import { nextLook } from './schedule.ts';
 
 /*
@@ -83,7 +82,7 @@ export function createDoubts({ looks, now }: { looks: readonly number[]; now: ()
   };
 }
 
-const omittable: ReadonlySet<string> = new Set([...countsAndFlags, ...messageFlags]);
+const omittable: ReadonlySet<string> = new Set(countsAndFlags);
 
 function isOmittable(place: string): boolean {
   return omittable.has(place.slice(place.lastIndexOf('.') + 1));

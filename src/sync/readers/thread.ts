@@ -14,6 +14,7 @@ import { createLackingMessages } from '../looks/lacking-messages.ts';
 import { groupsOfParty } from '../looks/named-groups.ts';
 import { createNamedMessages } from '../looks/named-messages.ts';
 import { soonest } from '../looks/schedule.ts';
+import { createUsualFlags } from '../looks/usual-flags.ts';
 import { readPages, type ThreadPages } from '../thread-pages.ts';
 
 /**
@@ -39,6 +40,8 @@ type ThreadReader = (
 export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): ThreadReader {
   const named = createNamedMessages();
   const lackingMessages = createLackingMessages();
+  const usualFlags = createUsualFlags();
+  const isShort = (message: Message) => isLacking(message) || usualFlags.isMissing(message);
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
     const sought = lackingMessages.dueOf(claim.key, room.now());
@@ -53,6 +56,8 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
         room.onAnswer('conversations.read', answer);
         // What no message ever has is not looked for: a settled thread is read to its end once more in any case.
         if (room.doubts.weigh('conversations.read', answer.lacking) === 'unusual') isUnusual = true;
+        usualFlags.weigh(answer.data.messages);
+        if (answer.data.messages.some(usualFlags.isMissing)) isUnusual = true;
         pageCount += 1;
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
@@ -72,7 +77,7 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
     const isGone = messages.length === 0 && (await held.isHeld()) && !(await held.holdsAny());
     const { own, others } = splitGroups(thread, messages);
     const read = provenance(claim, 'conversations.read');
-    const lacking = isUnusual ? await lackingSince(held, messages, room.now()) : undefined;
+    const lacking = isUnusual ? await lackingSince(held, messages.filter(isShort), room.now()) : undefined;
     const lookForLacking = lacking && room.doubts.lookAgain('unusual', lacking.since);
     if (sought.size > 0) lackingMessages.looked(claim.key);
     // What its look did not find either is hardly worth another so deep.
@@ -112,13 +117,13 @@ async function isProbed(db: Database, { key, priority }: Claim): Promise<boolean
   return priority !== priorities.live || isOnlyGuessedAt(db, key);
 }
 
-/** Messages that came without what others have, since when, and whether one was never seen before; undefined where none has. */
+/** Of messages that came without what others have: since when, and whether one was never seen before; undefined of none. */
 async function lackingSince(
   held: HeldThread,
   messages: readonly Message[],
   now: Date,
 ): Promise<{ readonly ids: readonly string[]; readonly since: Date; readonly isNews: boolean } | undefined> {
-  const ids = messages.filter(isLacking).map(({ id }) => String(id));
+  const ids = messages.map(({ id }) => String(id));
   if (ids.length === 0) return undefined;
   const seen = await held.firstSeen(ids);
   const since = ids.map((id) => seen.get(id) ?? now).reduce((a, b) => (a > b ? a : b));
