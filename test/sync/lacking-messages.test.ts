@@ -16,6 +16,7 @@ test('a message that came without what others have is listed by its look, once, 
   const [, number] = key.split('/');
   const direction = () =>
     database.value('select direction from warehouse.sms_messages where number = $1 and message_id = 5', number);
+  const isOwed = () => database.value('select dirty_version > clean_version from ops.sync_targets where key = $1', key);
   const readsOf = async () => {
     const asked = desk.service.asked.length;
     await desk.read('thread', key);
@@ -24,12 +25,14 @@ test('a message that came without what others have is listed by its look, once, 
   for (let first = 6; first < 50; first += 4) {
     thread.messages.push(...messages(4, first));
     expect(await readsOf(), 'an event costs no more for it').toBeLessThanOrEqual(2);
+    expect(await isOwed(), 'its look is still owed').toBe(true);
   }
   thread.messages[4] = message(5);
   later = 61;
   await desk.read('thread', key);
   expect(await direction()).toBe('in');
   expect(await readsOf(), 'it is sought once').toBeLessThanOrEqual(2);
+  expect(await isOwed()).toBe(false);
 });
 
 test.each([

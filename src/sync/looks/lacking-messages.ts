@@ -20,6 +20,8 @@ interface Lacking {
 export interface LackingMessages {
   /** What a read of a thread that begins now is to list, wherever it stands. */
   dueOf(key: string, now: Date): ReadonlySet<string>;
+  /** Seconds until what waits is to be looked for; undefined when nothing does. */
+  waitsFor(key: string, now: Date): number | undefined;
   /** A read has listed what was due. */
   looked(key: string): void;
   /** Messages came without what others have; they are looked for so many seconds from now, or with what waits already. */
@@ -35,6 +37,10 @@ export function createLackingMessages(): LackingMessages {
     dueOf(key, now) {
       const lacking = known.get(key);
       return lacking && lacking.dueAt <= now.getTime() + earlyMs ? lacking.ids : none;
+    },
+    waitsFor(key, now) {
+      const lacking = known.get(key);
+      return lacking && Math.max(0, (lacking.dueAt - now.getTime()) / 1_000);
     },
     looked: (key) => void known.delete(key),
     add(key, messageIds, seconds, now) {

@@ -107,6 +107,8 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
         end === 'unsettled' ? retryIn((await held.secondsIncomplete()) ?? 0) : undefined,
         isGone ? await untilGoneAgain(claim.key, room) : undefined,
         lookForLacking,
+        // A read that an event asked for takes the place of the look, and shows the newest alone.
+        lackingMessages.waitsFor(claim.key, room.now()),
         news?.lookAgain(messages, room.now()),
       ]),
     };
