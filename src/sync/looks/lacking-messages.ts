@@ -22,13 +22,17 @@ export interface LackingMessages {
   dueOf(key: string, now: Date): ReadonlySet<string>;
   /** Seconds until what waits is to be looked for; undefined when nothing does. */
   waitsFor(key: string, now: Date): number | undefined;
-  /** A read has listed what was due. */
-  looked(key: string): void;
+  /** A read has looked for what was due, and has listed these in any case. */
+  looked(key: string, listed: ReadonlySet<string>, now: Date): void;
   /** Messages came without what others have; they are looked for so many seconds from now, or with what waits already. */
   add(key: string, messageIds: readonly string[], seconds: number, now: Date): void;
 }
 
 const none: ReadonlySet<string> = new Set();
+
+function isDue({ dueAt }: Lacking, now: Date): boolean {
+  return dueAt <= now.getTime() + earlyMs;
+}
 
 export function createLackingMessages(): LackingMessages {
   const known = new Map<string, Lacking>();
@@ -36,13 +40,19 @@ export function createLackingMessages(): LackingMessages {
   return {
     dueOf(key, now) {
       const lacking = known.get(key);
-      return lacking && lacking.dueAt <= now.getTime() + earlyMs ? lacking.ids : none;
+      return lacking && isDue(lacking, now) ? lacking.ids : none;
     },
     waitsFor(key, now) {
       const lacking = known.get(key);
       return lacking && Math.max(0, (lacking.dueAt - now.getTime()) / 1_000);
     },
-    looked: (key) => void known.delete(key),
+    looked(key, listed, now) {
+      const lacking = known.get(key);
+      if (!lacking) return;
+      const left = isDue(lacking, now) ? none : lacking.ids.difference(listed);
+      if (left.size === 0) known.delete(key);
+      else known.set(key, { ...lacking, ids: left });
+    },
     add(key, messageIds, seconds, now) {
       const before = known.get(key);
       const dueAt = before?.dueAt ?? now.getTime() + seconds * 1_000;

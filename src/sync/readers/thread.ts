@@ -44,7 +44,8 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
   const isShort = (message: Message) => isLacking(message) || usualFlags.isMissing(message);
   return async (claim, room, signal) => {
     const thread = threadOf(claim.key);
-    const sought = lackingMessages.dueOf(claim.key, room.now());
+    const began = room.now();
+    const sought = lackingMessages.dueOf(claim.key, began);
     const held = heldThread(room.db, thread);
     const isLive = claim.priority === priorities.live;
     const news = isLive ? await named.of(room.db, claim.key) : undefined;
@@ -79,7 +80,7 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
     const read = provenance(claim, 'conversations.read');
     const lacking = isUnusual ? await lackingSince(held, messages.filter(isShort), room.now()) : undefined;
     const lookForLacking = lacking && room.doubts.lookAgain('unusual', lacking.since);
-    if (sought.size > 0) lackingMessages.looked(claim.key);
+    lackingMessages.looked(claim.key, new Set(messages.map(({ id }) => String(id))), began);
     // What its look did not find either is hardly worth another so deep.
     const unsought = lacking?.ids.filter((id) => !sought.has(id)) ?? [];
     if (unsought.length > 0 && lookForLacking !== undefined) {
