@@ -14,7 +14,9 @@ export interface EventNode {
   readonly claim: EventType | undefined;
   /** The line that it, or the nearest that encloses it, names as such. */
   readonly line: string | undefined;
-  /** Who takes part in the conversation, as it says itself, or the nearest that encloses it. */
+  /** Who takes part in the conversation, as it says itself or holds of that. */
+  readonly ownParticipants: readonly string[];
+  /** The same, or else as the nearest says that encloses it. */
   readonly participants: readonly string[];
   /** The calls that it names as such, not merely by an `id`. */
   readonly callIds: readonly string[];
@@ -36,14 +38,15 @@ const longestWord = 64;
 
 /** A node of what is written in an object; what encloses a stranger tells neither its line nor its participants. */
 export function createNode(fields: Fields, parent: EventNode | undefined, entersAsStranger: boolean): EventNode {
-  const participants = ownParticipants({ fields });
+  const ownParticipants = participantsIn(fields);
   const inherited = entersAsStranger ? undefined : parent?.participants;
   return {
     fields,
     parent,
     claim: claimIn(fields) ?? parent?.claim,
     line: lineIn(fields) ?? (entersAsStranger ? undefined : parent?.line),
-    participants: participants.length > 0 ? participants : (inherited ?? noNumbers),
+    ownParticipants,
+    participants: ownParticipants.length > 0 ? ownParticipants : (inherited ?? noNumbers),
     callIds: namedCalls(fields),
     isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
     isStranger: entersAsStranger || parent?.isStranger === true,
@@ -68,9 +71,8 @@ function lineIn(fields: Fields): string | undefined {
   return undefined;
 }
 
-/** Who takes part in the conversation, as the object says itself, or what it holds of that. */
-export function ownParticipants({ fields }: Pick<EventNode, 'fields'>): readonly string[] {
-  const own = ownNumbers({ fields }, participantFields);
+function participantsIn(fields: Fields): readonly string[] {
+  const own = numbersUnder(fields, participantFields);
   if (own.length > 0) return own;
   for (const name of conversationFields) {
     const about = fields[name];
@@ -85,7 +87,11 @@ export function ownParticipants({ fields }: Pick<EventNode, 'fields'>): readonly
 }
 
 /** The phone numbers of the first of the named fields that holds any. */
-export function ownNumbers({ fields }: Pick<EventNode, 'fields'>, names: readonly string[]): string[] {
+export function ownNumbers({ fields }: EventNode, names: readonly string[]): string[] {
+  return numbersUnder(fields, names);
+}
+
+function numbersUnder(fields: Fields, names: readonly string[]): string[] {
   for (const name of names) {
     const numbers = fields[name] === undefined ? [] : numbersIn(fields[name]);
     if (numbers.length > 0) return numbers;

@@ -1,5 +1,5 @@
 import type { MessageHint, ThreadHint } from './hint.ts';
-import { type EventNode, inheritedWord, ownNumbers, ownParticipants } from './node.ts';
+import { type EventNode, inheritedWord, ownNumbers } from './node.ts';
 
 const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
 const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
@@ -22,7 +22,7 @@ export function threadHints(node: EventNode, isOurLine: (number: string) => bool
   join(parties, from);
   join(parties, to);
   // What tells of no text of its own does not become one by those who take part around it.
-  join(parties, from.length + to.length > 0 ? node.participants : ownParticipants(node));
+  join(parties, from.length + to.length > 0 ? node.participants : node.ownParticipants);
   if (explicit !== undefined) join(parties, ownNumbers(node, addresseeFields));
   if (parties.length === 0) return [];
   if (explicit !== undefined) join(parties, [explicit]);
