@@ -232,8 +232,11 @@ export async function overdueTargets(
   );
 }
 
+/** Of a target: the service did not take its reads once or twice. What fails for longer or is not found is another matter. */
+export const isPutOff = `last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
+
 /** A read that is put off until then, or that was due so lately, is still hoped for. */
-const hopedFor = `t.due_at > now() - interval '10 seconds' and t.due_at < now() + interval '2 minutes'`;
+const hopedFor = `due_at > now() - interval '10 seconds' and due_at < now() + interval '2 minutes'`;
 
 /** So long and no longer waits what an event told of before it was there, or what one mishap befell. */
 const moment = `interval '2 seconds'`;
@@ -246,11 +249,9 @@ export async function isStrained(db: Database): Promise<boolean> {
   const [row] = await query<{ is_strained: boolean }>(
     db,
     `select exists (
-       select from ops.sync_targets t
-       where t.dirty_version > t.clean_version and t.priority = ${priorities.live} and ${hopedFor}
-         and t.due_at > t.read_at + ${moment}
-         and t.last_error is not null and t.state = 'active' and t.attempts < 3 and t.misses = 0
-         and t.kind <> all(array(select s.kind from ops.streams s))
+       select from ops.sync_targets
+       where dirty_version > clean_version and priority = ${priorities.live} and ${hopedFor}
+         and due_at > read_at + ${moment} and ${isPutOff} and kind <> all(array(select s.kind from ops.streams s))
      ) as is_strained`,
     [],
   );

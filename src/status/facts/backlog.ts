@@ -1,3 +1,4 @@
+import { isPutOff } from '../../inbox/claims.ts';
 import { priorities, type TargetKind, targetKinds } from '../../inbox/target.ts';
 import { maskKey, maskNumbers } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
@@ -74,8 +75,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
     db,
     `with owed as (
        select kind, due_at, read_at, attempts, last_error, priority = ${priorities.live} as is_live,
-         priority = ${priorities.live} and due_at > now() and last_error is not null and state = 'active'
-           and attempts < 3 and misses = 0 as is_put_off
+         priority = ${priorities.live} and due_at > now() and ${isPutOff} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${mostCounted}
      )
      select kind, count(*) filter (where is_live and due_at <= now())::int as due,

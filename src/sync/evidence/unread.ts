@@ -1,4 +1,5 @@
 import type { Pauses } from '../../inbox/bumps.ts';
+import { isPutOff } from '../../inbox/claims.ts';
 import { priorities, type Ring } from '../../inbox/target.ts';
 import type { Log } from '../../log.ts';
 import { maskKey } from '../../masking.ts';
@@ -207,7 +208,7 @@ async function isWaitedFor(db: Database, line: string): Promise<boolean> {
     db,
     `select from ops.sync_targets
      where dirty_version > clean_version and priority = ${priorities.live} and kind = 'thread' and state = 'active'
-       and (due_at < now() - $2 * interval '1 second' or last_error is not null and attempts < 3 and misses = 0)
+       and (due_at < now() - $2 * interval '1 second' or ${isPutOff})
        and split_part(key, '/', 1) = $1 limit 1`,
     [line, lateSeconds],
   );
