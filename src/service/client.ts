@@ -19,7 +19,7 @@ import { type AnswerMoment, createTransport } from './transport/transport.ts';
 
 export type { Answer } from './answers/envelope.ts';
 export type { Drift } from './answers/reading.ts';
-export { ServiceError } from './errors.ts';
+export { isNotFound, ServiceError } from './errors.ts';
 export { apiKey, type Credential } from './transport/authorization.ts';
 export type { AnswerMoment } from './transport/transport.ts';
 

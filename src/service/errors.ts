@@ -90,9 +90,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether the service said that there is no such thing; what is not the account's is answered in the same way. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'not_found';
+}
+
 /** The same error at the end of a call of which an earlier try may have changed something: it proves nothing now. */
 export function inDoubt(error: ServiceError): ServiceError {
-  const { code, message, operation, advice, status, scope, retryAfterMs, cause } = error;
-  const details = { operation, effect: 'unknown', advice, status, scope, retryAfterMs, cause } as const;
+  const { code, message, operation, advice, status, scope, retryAfterMs, isPage, cause } = error;
+  const details = { operation, effect: 'unknown', advice, status, scope, retryAfterMs, isPage, cause } as const;
   return new ServiceError(code, message.slice(operation.length + 2), details);
 }

@@ -8,7 +8,7 @@ import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
-import { ServiceError } from '../service/client.ts';
+import { isNotFound } from '../service/client.ts';
 import { createCallLister } from './coverage/listing.ts';
 import {
   type CallReading,
@@ -193,7 +193,7 @@ export function createSync(parts: SyncParts): Sync {
 /** Whether an event told of a thread that nothing is known of: it may mean a group. */
 function isUnknownThread({ kind, priority, attempts }: Claim, error: unknown): boolean {
   const isLive = kind === 'thread' && priority === priorities.live;
-  return isLive && attempts === 0 && error instanceof ServiceError && error.code === 'not_found';
+  return isLive && attempts === 0 && isNotFound(error);
 }
 
 /** What a final refusal says about what is held, and when it is worth asking again. */

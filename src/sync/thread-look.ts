@@ -1,6 +1,6 @@
 import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
 import { priorities, type Ring } from '../inbox/target.ts';
-import { type Service, ServiceError } from '../service/client.ts';
+import { isNotFound, type Service } from '../service/client.ts';
 import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
@@ -49,8 +49,7 @@ export function createThreadLook(
     const room = { db, service: watched, onAnswer, doubts: noDoubts, now };
     const reading = await readThread(claim, room, signal).catch(async (error: unknown) => {
       // Whether a pair that never texted is an empty thread or not found is not specified (section 4.2).
-      const isNotFound = error instanceof ServiceError && error.code === 'not_found';
-      if (!isNotFound || (await heldThread(db, thread).holdsAny())) throw error;
+      if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
       return undefined;
     });
     if (!reading) return true;

@@ -1,6 +1,6 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
-import { type Answer, ServiceError } from '../../service/client.ts';
+import { type Answer, isNotFound } from '../../service/client.ts';
 import type { Transcript } from '../../service/entities/transcript.ts';
 import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
@@ -63,7 +63,7 @@ async function listed<T>(answer: Promise<Answer<readonly T[]>>, claim: Claim, ro
     room.onAnswer(`calls.${claim.kind}`, came);
     return came;
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+    if (!isNotFound(error)) throw error;
     const call = (await heldCalls(room.db, [claim.key])).get(claim.key);
     if (call === undefined || call.isDeleted) throw error;
     return { data: [], isComplete: false, lacking: [] };

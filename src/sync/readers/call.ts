@@ -1,6 +1,6 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import { priorities } from '../../inbox/target.ts';
-import { ServiceError } from '../../service/client.ts';
+import { isNotFound } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
 import type { CallLister } from '../coverage/listing.ts';
@@ -16,7 +16,7 @@ import { isLastMiss } from '../outcome.ts';
 export function createCallReader(lister: CallLister): TargetReader {
   return async (claim, room, signal) => {
     const answer = await room.service.calls.get(claim.key, { signal }).catch(async (error: unknown) => {
-      const isMissing = error instanceof ServiceError && error.code === 'not_found' && isLastMiss(claim);
+      const isMissing = isNotFound(error) && isLastMiss(claim);
       if (isMissing && (await isListed(claim.key, lister, room, signal))) return undefined;
       throw error;
     });

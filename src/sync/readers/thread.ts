@@ -2,7 +2,7 @@ import type { Bump } from '../../inbox/bumps.ts';
 import type { Claim } from '../../inbox/claims.ts';
 import { priorities } from '../../inbox/target.ts';
 import { normalizeNumber } from '../../numbers.ts';
-import { ServiceError } from '../../service/client.ts';
+import { isNotFound, ServiceError } from '../../service/client.ts';
 import { isLacking, type Message } from '../../service/entities/message.ts';
 import type { Provenance } from '../../warehouse/columns.ts';
 import { type Database, query } from '../../warehouse/database.ts';
@@ -66,8 +66,7 @@ export function createThreadReader(pages: ThreadPages, asksWhether = isProbed): 
       wanted: (news?.wanted ?? new Set()).union(sought),
     }).catch(async (error: unknown) => {
       // Whoever asks whether there is a thread is answered by that there is none, unless one is held.
-      const isNotFound = error instanceof ServiceError && error.code === 'not_found';
-      if (!isNotFound || !(await asksWhether(room.db, claim)) || (await held.isHeld())) throw error;
+      if (!isNotFound(error) || !(await asksWhether(room.db, claim)) || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
     // One empty answer is no proof that all was deleted: like a thread that is not found, it takes three.
