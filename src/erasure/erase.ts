@@ -66,7 +66,8 @@ class Preview extends Error {
 /**
  * Removes a person from mirror, documents, inbox and queues by the number, and keeps them out from now on: of texts
  * everything goes, group threads whole, but not that another member opted out there; the rows of calls stay without the
- * person. Safe to repeat; what is left then is nothing. Throws `NotErasable`, and `QueueUnavailable` when only the queues could not be asked.
+ * person. Safe to repeat; what is left then is nothing. Throws `NotErasable`, and `QueueUnavailable` when only the queues
+ * could not be asked.
  */
 export async function eraseNumber(parts: ErasureParts, text: string): Promise<Erasure> {
   const { db, queues, optOutChange, knownAfterMs } = parts;

@@ -77,17 +77,16 @@ async function healthOf(redis: Redis): Promise<StoreHealth> {
   const info = await redis.info().catch(() => undefined);
   if (info === undefined) return { isReachable: false, warnings: [] };
   const warnings: string[] = [];
-  const [used, most] = ['used_memory', 'maxmemory'].map((name) =>
-    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]),
-  );
-  if (used !== undefined && most !== undefined && most > 0 && used >= most) {
+  const told = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const most = Number(told('maxmemory'));
+  if (most > 0 && Number(told('used_memory')) >= most) {
     warnings.push('Redis takes no jobs, since its memory is used up: raise maxmemory.');
   }
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  const policy = told('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);
   }
-  if (/^aof_enabled:0/m.test(info)) {
+  if (told('aof_enabled') === '0') {
     warnings.push('Redis forgets queued jobs when it is killed (no append-only file): set appendonly to yes.');
   }
   return { isReachable: true, warnings };

@@ -21,22 +21,12 @@ const quietLedger: LedgerSummary = {
   dailyMicros: 5_000_000,
 };
 
-const forbiddenThreads: Snapshot['backlog'] = known([
-  {
-    ...({
-      kind: 'thread',
-      due: 0,
-      later: 3,
-      putOff: 0,
-      longestPutOffSeconds: null,
-      history: 0,
-      failing: 0,
-      stubborn: 0,
-      forbidden: 3,
-    } as const),
-    ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
-  },
-]);
+const nothingOwed = {
+  ...{ due: 0, later: 0, putOff: 0, longestPutOffSeconds: null, history: 0, failing: 0, stubborn: 0, forbidden: 0 },
+  ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
+};
+
+const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'thread', later: 3, forbidden: 3 }]);
 
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
@@ -47,22 +37,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     credential: known({ use: 'api_key' }),
     schema: known({ newestMigration: '0006_calls', isMigrated: true, postgres: '18.4' }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
-    backlog: known(
-      targetKinds.map((kind) => ({
-        ...{
-          kind,
-          due: 0,
-          later: 0,
-          putOff: 0,
-          longestPutOffSeconds: null,
-          history: 0,
-          failing: 0,
-          stubborn: 0,
-          forbidden: 0,
-        },
-        ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
-      })),
-    ),
+    backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
     parked: known([]),
     errors: known([]),
     artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
@@ -206,24 +181,7 @@ test.each<[string, Partial<Snapshot>]>([
   [
     'The mirror is 15 min behind: 1,200 reads are overdue.',
     {
-      backlog: known([
-        ...[
-          {
-            kind: 'call',
-            due: 1_200,
-            later: 0,
-            putOff: 0,
-            longestPutOffSeconds: null,
-            history: 0,
-            failing: 0,
-            stubborn: 0,
-            forbidden: 0,
-          } as const,
-        ].map((each) => ({
-          ...each,
-          ...{ isAtLeast: false, oldestDueSeconds: 900, sampleErrors: [] },
-        })),
-      ]),
+      backlog: known([{ ...nothingOwed, kind: 'call', due: 1_200, oldestDueSeconds: 900 }]),
     },
   ],
   [

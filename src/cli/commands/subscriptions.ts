@@ -33,9 +33,9 @@ export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { js
 export function runRemove(id: number, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
   return asking(async (service, { database, settings }) => {
     const { data } = await service.webhooks.list();
-    const isOurs = await readOwnership(database.db, settings.receiver);
     const found = data.find((each) => each.id === id);
     if (found === undefined) throw noSuch(id);
+    const isOurs = await readOwnership(database.db, settings.receiver);
     if (!yes && !isOurs(found)) {
       throw new CommandFailed(
         `Subscription ${id} (${found.name ?? 'without a name'}) is not ours by its address: --yes removes it all the same.`,
