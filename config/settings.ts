@@ -20,16 +20,41 @@ const url = (protocols: readonly string[], parsed: (text: string) => string = (t
   z
     .string()
     .trim()
-    .refine((text) => URL.canParse(parsed(text)) && protocols.includes(new URL(parsed(text)).protocol), {
-      error: `must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+    .refine((text) => protocols.includes(protocolOf(parsed(text)) ?? ''), {
+      error: ({ input }) => faultOf(String(input), protocols),
       abort: true,
     });
+
+/** The protocol of what can be read as an address, and undefined of anything else. */
+function protocolOf(text: string): string | undefined {
+  try {
+    const { protocol, hostname } = new URL(text);
+    decodeURIComponent(hostname);
+    return protocol;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with an address, without a word of it. */
+function faultOf(text: string, protocols: readonly string[]): string {
+  if (/^["'`]/.test(text.trim())) return 'must be written without quotes around it';
+  const begins = protocols.map((each) => `${each}//`);
+  if (!begins.some((each) => text.trim().startsWith(each))) {
+    return `must be an address that begins with ${begins.join(' or ')}`;
+  }
+  return 'cannot be read as an address: in a password, # is written %23, / is %2F, ? is %3F and % is %25';
+}
+
+/** Nothing stands behind a # in the address of a store: who writes one has it in a password, of which it takes the rest away. */
+const store = (...of: Parameters<typeof url>) =>
+  url(...of).refine((text) => !text.includes('#'), { error: 'must not hold a #: in a password it is written %23' });
 /** What paths are appended to: behind a query or a fragment, none of them would reach anybody. */
 const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
   error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
 });
 /** A user may stand before no host, where a parameter names the folder of a Unix socket: `postgres://user@/name?host=/run`. */
-const postgres = url(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
+const postgres = store(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
 const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
   error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
 });
@@ -66,7 +91,7 @@ const variables = z.object({
     otherwise: '`start` runs an embedded Postgres 18',
     cure: 'Run `npm start` here, which brings one along, or set it.',
   }),
-  REDIS_URL: url(['redis:', 'rediss:']).optional().register(documentation, {
+  REDIS_URL: store(['redis:', 'rediss:']).optional().register(documentation, {
     doc: 'The Redis that holds the queues (`maxmemory-policy noeviction`).',
     isSecret: true,
     otherwise: 'the queues live in the Postgres',

@@ -85,6 +85,22 @@ describe('a message', () => {
     expect(problems).not.toContain('hunter');
   });
 
+  test.each([
+    ['DATABASE_URL', 'postgres://owner:hunter#2@host/db', '# is written %23'],
+    ['DATABASE_URL', 'postgres://owner:8080#hunter@host/db', 'must not hold a #'],
+    ['DATABASE_URL', 'postgresql://owner:hunter/2@host/db', '/ is %2F'],
+    ['REDIS_URL', 'redis://:hunter?2@host:6379', '? is %3F'],
+    ['DATABASE_URL', 'postgres://owner:hunter2@%zz/db', 'cannot be read'],
+    ['API_BASE_URL', 'https://host:port', 'cannot be read'],
+    ['DATABASE_URL', '"postgres://owner:hunter2@host/db"', 'without quotes'],
+    ['API_BASE_URL', "'https://host/api'", 'without quotes'],
+  ])('about %s = %j says what is to be written another way', (name, value, cure) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+    expect(problems.join()).toContain(cure);
+    expect(problems.join()).not.toContain('hunter');
+  });
+
   test('about a value that is no secret shows it', () => {
     expect(problemsOf({ PORT: 'http' }).join()).toContain('"http"');
   });
