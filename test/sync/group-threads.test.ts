@@ -46,7 +46,7 @@ test('a group message listed in a thread of two points at the group', async () =
   const group = ['15557780001', '15557780002'];
   const desk = await openDesk(database);
   desk.service.answer = () => ({
-    data: { messages: [message(5, { groupParticipants: [...group, line] }), message(6)] },
+    data: { messages: [message(5, { groupParticipants: [...group, line], from: group[1] }), message(6)] },
   });
   await desk.read('thread', `${line}/15557780001`);
   expect(desk.rings.map(({ kind, key }) => `${kind} ${key}`)).toContain(
@@ -64,21 +64,40 @@ test('a group message listed in a thread of two points at the group', async () =
 test('a group message that names its other participants alone is none of the thread of two', async () => {
   const desk = await openDesk(database);
   desk.service.answer = () => ({
-    data: { messages: [message(5, { groupParticipants: ['15557750001'] }), message(6)] },
+    data: { messages: [message(5, { groupParticipants: ['15557750001'], from: '15557750002' }), message(6)] },
   });
   await desk.read('thread', `${line}/15557750002`);
   expect(await messagesWith('15557750002')).toEqual(['6']);
   expect(await messagesWith('15557750001')).toEqual(['5']);
 });
 
+test.each([
+  ['two', ['15557740001', '15557740002']],
+  ['three', ['15557740003', '15557740004', '15557740005']],
+])('a message of a group of %s that names whom else it reached alone is of them and its sender', async (_, group) => {
+  const [sender, other] = group as [string, string];
+  const desk = await openDesk(database);
+  const shown = message(7, { groupParticipants: group.slice(1), from: sender });
+  desk.service.answer = () => ({ data: { messages: [shown], markedRead: false } });
+  await desk.read('thread', `${line}/${other}`);
+  expect(await messagesWith(other)).toEqual([]);
+  expect(
+    await database.query(
+      `select c.participants_key from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+       where c.number = $1`,
+      sender,
+    ),
+  ).toEqual([{ participants_key: group.join(',') }]);
+});
+
 test('a later message of a group that is held points at the group until it is held too', async () => {
   const group = ['15557790001', '15557790002'];
   const groupKey = `${line}/15557790001/${group.join(',')}`;
   const desk = await openDesk(database);
-  const shown = [message(5, { groupParticipants: group })];
+  const shown = [message(5, { groupParticipants: group, from: group[0] })];
   desk.service.answer = () => ({ data: { messages: shown, markedRead: false } });
   await desk.read('thread', groupKey);
-  shown.push(message(6, { groupParticipants: group }));
+  shown.push(message(6, { groupParticipants: group, from: group[0] }));
   await desk.read('thread', `${line}/15557790001`);
   expect(await desk.turn('thread', groupKey)).toBe('mirrored');
   expect(await messagesWith('15557790001')).toEqual(['5', '6']);

@@ -158,10 +158,16 @@ function splitGroups(thread: Thread, messages: readonly Message[]): { own: Messa
   return { own, others };
 }
 
-/** Whether the participants include the line, or the number that the thread was asked for by, is not specified (section 2.6). */
-function groupOf({ line, number }: Thread, message: Message): Thread | undefined {
-  const named = (message.groupParticipants ?? []).map(normalizeNumber).filter((each) => each !== '' && each !== line);
-  const participants = [...new Set(named.length > 0 ? [...named, number] : [])].sort();
+/**
+ * Whether the participants include the line, who sent the message, or the number that the thread was asked for by, is not
+ * specified (section 2.6).
+ */
+function groupOf({ line, number }: Thread, { direction, from, groupParticipants }: Message): Thread | undefined {
+  const others = (numbers: readonly string[] = []) =>
+    numbers.map(normalizeNumber).filter((each) => each !== '' && each !== line);
+  const named = others(groupParticipants);
+  const sender = direction === 'in' && from !== undefined ? others([from]) : [];
+  const participants = [...new Set(named.length > 0 ? [...named, ...sender, number] : [])].sort();
   const [first] = participants;
   return first === undefined || participants.length < 2 ? undefined : { line, number: first, participants };
 }
