@@ -147,6 +147,24 @@ test('a comparison says how many hours it could not prove', async () => {
   expect(JSON.parse((await run(['reconcile', ...moments, '--json'])).out)).toMatchObject({ failed: 0, unproven: 0 });
 });
 
+test('a comparison ends when the hours are through that a worker took', async () => {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('begin');
+  await client.query(`create function ops.take_hours() returns trigger language plpgsql as $$
+    begin new.claimed_until = now() + interval '2 seconds'; return new; end $$`);
+  await client.query(`create trigger take_hours before update on ops.coverage for each row
+    when (new.due_at = now()) execute function ops.take_hours()`);
+  await client.query('commit');
+  const ran = await run(['reconcile', '--json']);
+  await client.query('drop function ops.take_hours cascade');
+  const { rows } = await client.query('select from ops.coverage where due_at <= now()');
+  await client.end();
+  expect(rows).toEqual([]);
+  const { asked, ...counts } = JSON.parse(ran.out);
+  expect(counts).toEqual({ compared: asked, failed: 0, unproven: 0 });
+});
+
 test('coverage names the lines whose unread texts are missed, below the days', async () => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

@@ -120,6 +120,17 @@ export async function countUnproven(db: Database, span: Span): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** How many hours that a span touches wait for a comparison, or are in one: whoever took them, they are due until it is through. */
+export async function countDue(db: Database, span: Span): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    `select count(*)::integer as count from ops.coverage
+     where stream = 'calls' and due_at <= now() and to_at <= now() and to_at > to_timestamp($1) and from_at < to_timestamp($2)`,
+    [span.from, span.to],
+  );
+  return row?.count ?? 0;
+}
+
 /** What a listing showed, by the second that each call began in. */
 export interface Compared {
   readonly hours: readonly number[];

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createContext, readySettings } from '../../../context.ts';
 import type { Service } from '../../../service/client.ts';
-import { askForHours, countUnproven } from '../../../sync/coverage/coverage.ts';
+import { askForHours, countDue, countUnproven } from '../../../sync/coverage/coverage.ts';
 import { createReconciler } from '../../../sync/coverage/reconcile.ts';
 import { createDriftLog } from '../../../warehouse/drift.ts';
 import { commandSettings } from '../../environment.ts';
@@ -16,6 +17,7 @@ export interface ReconcileFlags {
 }
 
 const dayMs = 86_400_000;
+const lookAgainMs = 250;
 
 /** Compares the hours of a range now, the last day unless told otherwise, and mends what the mirror lacks. */
 export async function run({ json, ...given }: ReconcileFlags): Promise<void> {
@@ -43,8 +45,13 @@ export async function run({ json, ...given }: ReconcileFlags): Promise<void> {
     compared += round.compared;
     failed += round.failed;
     progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
-    if (round.compared + round.failed === 0) break;
+    if (round.compared + round.failed > 0) continue;
+    // Workers compare hours too, and may be at some of these.
+    if ((await countDue(db, span)) === 0) break;
+    await sleep(lookAgainMs);
   }
+  // By whomever: a worker reports its failures itself, and tries again.
+  compared = Math.max(compared, asked - failed);
   progress.end();
   await drift.flush();
   await context.ringer.idle();
