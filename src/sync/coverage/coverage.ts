@@ -29,19 +29,26 @@ const anHourOrADay = `case when c.state = 'differs' and c.last_error = doubt the
 
 /**
  * Adds the hours since the last planned one, so that a downtime is planned at the next start; the first start looks back
- * a day. Any number of processes may plan.
+ * a day, and at the hour that is not over as at a gap. Any number of processes may plan.
  */
 export async function planHours(db: Database): Promise<void> {
   await query(
     db,
-    `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at)
+    `with present as (
+       select date_trunc('hour', now(), 'UTC') as hour, not exists (
+         select from ops.coverage where stream = 'calls' and is_watched) as is_first
+     ), running as (
+       insert into ops.gaps (stream, from_at, to_at, reason)
+       select 'calls', hour, now(), 'nothing looked before the first start' from present where is_first
+     )
+     insert into ops.coverage (stream, from_at, to_at, is_watched, due_at)
      select 'calls', h, h + interval '1 hour', is_watched, h + interval '1 hour' + $1 * interval '1 second'
      from (
        select generate_series(coalesce(max(to_at), date_trunc('hour', now(), 'UTC')), now(), '1 hour') as h, true as is_watched
        from ops.coverage where stream = 'calls' and is_watched
        union all
-       select generate_series(date_trunc('hour', now(), 'UTC') - $2 * interval '1 hour', now() - interval '1 hour', '1 hour'), false
-       where not exists (select from ops.coverage where stream = 'calls' and is_watched)
+       select generate_series(hour - $2 * interval '1 hour', now() - interval '1 hour', '1 hour'), false
+       from present where is_first
      ) planned
      on conflict do nothing`,
     [passes[0], firstLookBack],

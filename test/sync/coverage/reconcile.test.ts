@@ -7,7 +7,7 @@ import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
 import { query, retryDeadlock } from '../../../src/warehouse/database.ts';
 import { markCallsGone } from '../../../src/warehouse/entities/calls/calls.ts';
 import { backends } from '../../stores/backends.ts';
-import { createWorld } from '../../world.ts';
+import { createWorld, until } from '../../world.ts';
 
 const hourMs = 3_600_000;
 
@@ -49,6 +49,13 @@ describe.each(backends)('on %s', async (backend) => {
     await world.settled();
     expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
     expect(await reconciler.round()).toEqual({ compared: 0, failed: 0 });
+  });
+
+  test('the first round finds the calls of the hour that is not over, too', async () => {
+    const begun = new Date((Math.floor(Date.now() / hourMs) * hourMs + Date.now()) / 2);
+    await sandbox.emit.call({ startTime: begun.toISOString(), durationSeconds: 0, announce: false });
+    await reconciler.round();
+    await until(async () => (await held()) === 1);
   });
 
   test('an hour in which webhooks were expected counts what they did not announce', async () => {
