@@ -160,7 +160,7 @@ export function probe(
 export interface Probing {
   /** Candidates that were not asked for yet. */
   readonly open: number;
-  /** Asked for, and the answer is not there yet. */
+  /** Asked for, and the answer is not there yet; of a conversation that is held, another read is not the answer. */
   readonly underWay: number;
   readonly found: number;
   readonly empty: number;
@@ -170,7 +170,7 @@ export async function probingOf(db: Database): Promise<Probing> {
   const [row] = await query<{ open: number; under_way: number; found: number; empty: number }>(
     db,
     `select count(*) filter (where p.probed_at is null)::integer as open,
-       count(*) filter (where p.probed_at is not null and is_awaited)::integer as under_way,
+       count(*) filter (where p.probed_at is not null and is_awaited and (c.conversation_id is null or c.deleted_at is not null))::integer as under_way,
        count(*) filter (where c.conversation_id is not null)::integer as found,
        count(*) filter (where p.probed_at is not null and c.conversation_id is null and not is_awaited)::integer as empty
      from ops.thread_candidates p

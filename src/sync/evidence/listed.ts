@@ -13,9 +13,16 @@ const columnsOf = (listed: readonly ListedNumber[]) => [
   listed.map(({ line }) => line ?? null),
 ];
 
-/** The held threads that are owed a read because their numbers were listed. */
+/** A held thread that is owed a read because its number was listed. */
+export interface OwedThread {
+  readonly key: string;
+  /** It was read when this version is clean, whatever it owes beyond. */
+  readonly version: string;
+}
+
+/** What is read again for a list. */
 export interface Reread {
-  readonly keys: readonly string[];
+  readonly owed: readonly OwedThread[];
   /** Threads of these numbers beyond those. */
   readonly left: number;
   readonly rings: Ring[];
@@ -48,23 +55,23 @@ export function rereadListed(
       [...columnsOf(listed), most],
     );
     const bumps = bumpsOf(rows, priorities.history);
-    return {
-      keys: bumps.map(({ key }) => key),
-      left: (rows[0]?.held ?? 0) - rows.length,
-      rings: await bumpTargets(tx, bumps, pauses),
-    };
+    const rings = await bumpTargets(tx, bumps, pauses);
+    const owed = await query<OwedThread>(
+      tx,
+      `select key, dirty_version as version from ops.sync_targets where kind = 'thread' and key = any($1)`,
+      [bumps.map(({ key }) => key)],
+    );
+    return { owed, left: (rows[0]?.held ?? 0) - rows.length, rings };
   });
 }
 
-/** How many of these threads wait for their read, but for candidates, which are counted among those. */
-export async function rereadsUnderWay(db: Database, keys: readonly string[]): Promise<number> {
+/** How many of these threads wait for their read. */
+export async function rereadsUnderWay(db: Database, owed: readonly OwedThread[]): Promise<number> {
   const [row] = await query<{ count: number }>(
     db,
-    `select count(*)::integer as count from ops.sync_targets t
-     where t.kind = 'thread' and t.key = any($1) and t.dirty_version > t.clean_version and not exists (
-       select from ops.thread_candidates p
-       where p.probed_at is not null and p.line || '/' || p.number = t.key)`,
-    [keys],
+    `select count(*)::integer as count from unnest($1::text[], $2::bigint[]) as o (key, version)
+     join ops.sync_targets t on t.kind = 'thread' and t.key = o.key and t.clean_version < o.version`,
+    [owed.map(({ key }) => key), owed.map(({ version }) => version)],
   );
   return row?.count ?? 0;
 }

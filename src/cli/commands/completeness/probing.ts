@@ -22,7 +22,8 @@ export interface ThreadFlags {
 
 /** The probing itself is the workers' work; this says how far it is. */
 const lookEveryMs = 1_000;
-const idleForMs = 60_000;
+/** Longer than the last of the spaced reads is waited for of a thread that is not found. */
+const idleForMs = 90_000;
 
 /**
  * Gathers the pairs that may have a conversation, has them asked for, has the threads read again that are held of listed
@@ -44,9 +45,9 @@ export async function runThreads({ numbers, most, json, ...given }: ThreadFlags)
   const reread = await rereadListed(db, list, { most, pauses });
   const look = async () => {
     const probing = await probingOf(db);
-    return { ...probing, underWay: probing.underWay + (await rereadsUnderWay(db, reread.keys)) };
+    return { ...probing, underWay: probing.underWay + (await rereadsUnderWay(db, reread.owed)) };
   };
-  const asked = probed + reread.keys.length;
+  const asked = probed + reread.owed.length;
   const progress = createProgress('pairs');
   let now = await look();
   let movedAt = performance.now();
@@ -61,7 +62,7 @@ export async function runThreads({ numbers, most, json, ...given }: ThreadFlags)
     progress.show(asked === 0 ? 1 : Math.max(0, 1 - now.underWay / asked), Math.max(0, asked - now.underWay));
   }
   progress.end();
-  const done = { added, probed, ...now, found: now.found - before.found, reread: reread.keys.length };
+  const done = { added, probed, ...now, found: now.found - before.found, reread: reread.owed.length };
   const left = { ...omitted, rereadLeft: reread.left };
   console.log(json ? JSON.stringify({ ...done, ...left }) : [sentenceOf(done), ...remarksOn(left)].join('\n'));
   if (now.underWay > 0) {
