@@ -69,6 +69,21 @@ test('day_start is the instant at which a local day begins', async () => {
   expect(await value(`select reporting.local_day('2026-03-09T03:59:59Z')::text`)).toBe('2026-03-08');
 });
 
+test('a day with two midnights begins at the first, and every hour is within its day', async () => {
+  for (const zone of ['America/Havana', 'Atlantic/Azores', 'Africa/Cairo', 'America/Santiago', 'Australia/Lord_Howe']) {
+    await facts.params({ time_zone: zone });
+    expect(
+      await query(
+        `select quarter from generate_series(timestamptz '2026-01-01', '2027-01-01', interval '15 minutes') quarter
+         where quarter < reporting.day_start(reporting.local_day(quarter))
+           or quarter >= reporting.day_start(reporting.local_day(quarter) + 1)`,
+      ),
+    ).toEqual([]);
+  }
+  await facts.params({ time_zone: 'America/Havana' });
+  expect(await value(`select reporting.day_start('2026-11-01')`)).toEqual(new Date('2026-11-01T04:00:00Z'));
+});
+
 test('a text is an opt-out only as a whole', async () => {
   const words = ['STOP', ' stop\n', 'Stop all', 'unsubscribe', 'start', 'UNSTOP', 'stop it', 'do not stop', '', null];
   const rows = await query<{ word: string | null }>(
