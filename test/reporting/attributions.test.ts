@@ -127,3 +127,34 @@ describe('a call that was read whole', () => {
     ).toEqual([{ user_id: 9, handled_count: 1 }]);
   });
 });
+
+test('calls whose ends alone are known, and transcripts of what a user passed on, are credited when the users are read after them', async () => {
+  const id = '1700000030.1';
+  const started_at = '2026-03-10T15:00:00Z';
+  await call({ call_id: id, started_at, legs_fetched_at: '2026-03-10T16:00:00Z' });
+  await facts.insert('warehouse.call_legs', {
+    call_id: id,
+    leg_key: '1700000030.2',
+    ordinal: 2,
+    caller_type: 'user',
+    caller_number: '398',
+    called_type: 'external',
+  });
+  await facts.insert('warehouse.transcripts', { transcript_id: 30, call_id: id, leg_unique_id: '1700000030.2' });
+  await call({ call_id: '1700000031.1', started_at, called_number: '399' });
+  await call({ call_id: '1700000032.1', started_at, direction: 'outbound', caller_type: 'user', caller_number: '399' });
+  await facts.drain();
+  await facts.user(8, ['398', '399']);
+  await facts.drain();
+  expect(
+    await query(
+      `select user_id::integer, direction, handled_count from reporting.agent_daily where local_date = '2026-03-10' order by 2`,
+    ),
+  ).toEqual([
+    { user_id: 8, direction: 'inbound', handled_count: 1 },
+    { user_id: 8, direction: 'outbound', handled_count: 1 },
+  ]);
+  expect(await query(`select agent_user_id::integer from reporting.fct_transcript where call_id = $1`, id)).toEqual([
+    { agent_user_id: 8 },
+  ]);
+});

@@ -47,6 +47,33 @@ describe('an endpoint', () => {
     ]);
   });
 
+  test('that a new user takes over begins where the other’s ended, who keeps the credit for what was before', async () => {
+    await listUsers([{ id: 21, extensions: ['211'] }]);
+    await listUsers([{ id: 22, extensions: ['211', '212'], extension: '211' }]);
+    expect(
+      await database.query(
+        `select a.user_id, b.user_id as heir, a.valid_to = b.valid_from as adjoins
+         from warehouse.user_endpoints a, warehouse.user_endpoints b where a.user_id = 21 and b.user_id = 22 and b.endpoint = a.endpoint`,
+      ),
+    ).toEqual([
+      { user_id: '21', heir: '22', adjoins: true },
+      { user_id: '21', heir: '22', adjoins: true },
+    ]);
+    expect(await endpoints('212')).toEqual([{ user_id: '22', since_ever: true, holds: true }]);
+  });
+
+  test('that a new user has beside another begins now', async () => {
+    await listUsers([{ id: 23, extensions: ['231'] }]);
+    await listUsers([
+      { id: 23, extensions: ['231'] },
+      { id: 24, extensions: ['231'] },
+    ]);
+    expect(await endpoints('231')).toEqual([
+      { user_id: '23', since_ever: true, holds: true },
+      { user_id: '24', since_ever: false, holds: true },
+    ]);
+  });
+
   test('that comes back to its user with nobody in between has been that user’s all the time', async () => {
     await listUsers([{ id: 4, extensions: ['401'] }]);
     await listUsers([{ id: 4, extensions: [] }]);

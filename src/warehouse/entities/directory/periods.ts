@@ -11,7 +11,10 @@ export interface PeriodsRead {
    * reported is not among them, so that its facts go on.
    */
   readonly scopes: readonly (readonly string[])[];
-  /** Owners that stood in an earlier read: what is new with them begins now. With others it has held since nobody knows when. */
+  /**
+   * Owners that stood in an earlier read: what is new with them begins now. With others it has held since nobody knows when,
+   * but for what somebody else was seen to have, who keeps the credit until then.
+   */
   readonly knownOwners: readonly string[];
   /** All owners, when the read surely listed them all: those that are not among them have nothing any more. */
   readonly owners: readonly string[] | undefined;
@@ -40,11 +43,12 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
          or p.${owner} <> all($${1 + columns.length + scoped.length}::${typeOf(owner)}[]))`,
     [...transposed(listed, columns), ...transposed(scopes, scoped), read.owners ?? null],
   );
-  const shared = columns.filter((name) => name !== 'user_id').map((name) => `o.${name} = p.${name}`);
+  const shared = columns.filter((name) => name !== 'user_id');
+  // An extension that stood in one list of a user can stand in another of the next.
+  const credited = shared.filter((name) => name !== 'kind');
+  const ofOthers = (row: string, names: readonly string[]) =>
+    [...names.map((name) => `o.${name} = ${row}.${name}`), `o.user_id <> ${row}.user_id`].join(' and ');
   const own = columns.map((name) => `o.${name} = p.${name}`);
-  // A user who is new may have had it since any time.
-  const began =
-    owner === 'user_id' ? `(o.valid_from >= p.valid_to or o.valid_from = '-infinity')` : 'o.valid_from >= p.valid_to';
   // Written anew, so that what found nobody in between is credited.
   await query(
     tx,
@@ -54,7 +58,7 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
          and p.valid_to < 'infinity' and p.valid_to = (select max(o.valid_to) from ${table} o where ${own.join(' and ')})
          and not exists (
            select from ${table} o
-           where ${shared.join(' and ')} and o.user_id <> p.user_id and o.valid_to > p.valid_to and ${began})
+           where ${ofOthers('p', shared)} and o.valid_to > p.valid_to and o.valid_from >= p.valid_to)
        returning p.*
      )
      insert into ${table} (${columns.join(', ')}, valid_from) select ${columns.join(', ')}, valid_from from returned`,
@@ -64,7 +68,8 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
     tx,
     `insert into ${table} (${columns.join(', ')}, valid_from)
      select distinct ${columns.map((name) => `l.${name}`).join(', ')},
-       case when l.${owner} = any($${1 + columns.length}::${typeOf(owner)}[]) then now() else '-infinity' end
+       case when l.${owner} = any($${1 + columns.length}::${typeOf(owner)}[]) then now()
+         else coalesce((select max(least(o.valid_to, now())) from ${table} o where ${ofOthers('l', credited)}), '-infinity') end
      from ${relation(columns, 1)}
      where not exists (select from ${table} p where p.valid_to = 'infinity' and ${same(columns)})`,
     [...transposed(listed, columns), read.knownOwners],
