@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import type { OAuth, Tokens } from '../service/oauth/oauth.ts';
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, isLockTimeout, query } from '../warehouse/database.ts';
 import { judge, loginNeeded, notNow } from './faults.ts';
 import type { Sealer } from './sealer.ts';
 import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeNext } from './tokens.ts';
@@ -137,8 +137,4 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherPar
 /** Somebody logged in or out, or another process asked, while the addresses were looked up. */
 class Superseded extends Error {
   override readonly name = 'Superseded';
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '55P03';
 }

@@ -1,4 +1,11 @@
-import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import {
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  query,
+  type Transaction,
+  waitBriefly,
+} from '../warehouse/database.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls/callers.ts';
 import { type Changes, workIn } from './rollups/changes.ts';
 import { dueTroubles, NotRolledUp, settleTroubles } from './troubles.ts';
@@ -132,9 +139,10 @@ async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number)
   );
 }
 
-/** Gives `reporting.kpi_pivot` the columns of measures that are new. */
+/** Gives `reporting.kpi_pivot` the columns of measures that are new; while somebody reads it, the next drain is to. */
 async function widenKpiPivot(db: Database): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  const widened = db.transaction().execute(async (tx) => {
+    await waitBriefly(tx);
     const [behind] = await query<{ is_behind: boolean }>(
       tx,
       `select least(500, (select count(*) from reporting.kpi_names)) > (
@@ -145,5 +153,8 @@ async function widenKpiPivot(db: Database): Promise<void> {
     if (!behind?.is_behind) return;
     await query(tx, `select pg_advisory_xact_lock(hashtext('ops.views'))`, []);
     await query(tx, 'select ops.widen_kpi_pivot()', []);
+  });
+  await widened.catch((error: unknown) => {
+    if (!isLockTimeout(error)) throw error;
   });
 }

@@ -113,6 +113,21 @@ export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
+const lockNotAvailable = '55P03';
+
+/** Whether a statement gave up waiting for a lock: `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === lockNotAvailable;
+}
+
+/**
+ * Lets the statements of this transaction wait a second at most for what others hold. Whoever waits for all of a table or a
+ * view keeps everybody else off it who comes later, behind one long query of an analyst for as long as that takes.
+ */
+export async function waitBriefly(tx: Database | Transaction): Promise<void> {
+  await query(tx, `set local lock_timeout = '1s'`, []);
+}
+
 /** Runs work in a transaction, from its beginning again when Postgres ends it over a deadlock: it may change nothing else. */
 export function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return retryDeadlock(() => db.transaction().execute(work));

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Log } from '../log.ts';
-import { createDatabase, type Database, query, retryDeadlock } from './database.ts';
+import { createDatabase, type Database, isLockTimeout, query, retryDeadlock, waitBriefly } from './database.ts';
 import { applyViews } from './views.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
@@ -30,10 +31,40 @@ export async function migrate(databaseUrl: string, log: Log): Promise<MigrationO
     log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
     return { applied: [], ahead };
   }
-  const applied = await applyMissing(database.db);
-  const views = await applyViews(database.db, async () => (await migrationsAhead(database.db)).length > 0);
+  const applied = await givingWay(database.db, log, () => applyMissing(database.db));
+  const isAhead = async () => (await migrationsAhead(database.db)).length > 0;
+  const views = await givingWay(database.db, log, () => applyViews(database.db, isAhead));
   if (views.length > 0) log.info({ views }, 'Views made');
   return { applied, ahead };
+}
+
+const pauseMs = 3_000;
+
+/** Does a piece of work that waits briefly, from its beginning again until nobody holds what it needs; says who does. */
+async function givingWay<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      log.warn(
+        { since: await longestAtWork(db) },
+        'The schema is in use; its change is tried again when others had their turn',
+      );
+      await sleep(pauseMs);
+    }
+  }
+}
+
+/** Who has been in a transaction for more than a second: since when, by role, application and process of Postgres. */
+async function longestAtWork(db: Database): Promise<Record<string, Date>> {
+  const rows = await query<{ who: string; since: Date }>(
+    db,
+    `select concat_ws(', ', usename, nullif(application_name, ''), 'pid ' || pid) as who, xact_start as since from pg_stat_activity
+     where datname = current_database() and xact_start < now() - interval '1 second' order by xact_start limit 3`,
+    [],
+  );
+  return Object.fromEntries(rows.map(({ who, since }) => [who, since]));
 }
 
 /** Applies what is missing, from its beginning again when Postgres ends it in favour of the processes that run meanwhile. */
@@ -54,6 +85,7 @@ async function applyMissing(db: Database): Promise<string[]> {
       return results.map((result) => result.migrationName);
     });
   } catch (error) {
+    if (isLockTimeout(error)) throw error;
     throw new Error(`Migration ${failed} failed: ${(error as Error).message}`, { cause: error });
   }
 }
@@ -88,7 +120,12 @@ const sqlFiles: MigrationProvider = {
     return Object.fromEntries(
       names.map((name, at) => [
         name,
-        { up: async (db) => void (await db.executeQuery(CompiledQuery.raw(texts[at] ?? ''))) },
+        {
+          up: async (db) => {
+            await waitBriefly(db);
+            await db.executeQuery(CompiledQuery.raw(texts[at] ?? ''));
+          },
+        },
       ]),
     );
   },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
-import { type Database, inTransaction, query, type Transaction } from './database.ts';
+import { type Database, inTransaction, query, type Transaction, waitBriefly } from './database.ts';
 
 const folder = new URL('../../migrations/views/', import.meta.url);
 
@@ -31,6 +31,7 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
     const dropped = [...stale.map(({ name }) => name), ...[...held.keys()].filter((name) => !known.has(name))];
     if (dropped.length === 0) return [];
     await refuseWhatStandsOn(tx, dropped);
+    await waitBriefly(tx);
     // One statement, so that the order among them does not matter.
     await query(tx, `drop view if exists ${dropped.map((name) => `reporting.${name}`).join(', ')}`, []);
     await query(tx, 'delete from ops.views where view_name = any($1)', [dropped]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { query as ask } from '../../src/warehouse/database.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -106,5 +107,16 @@ describe('the account’s own measures', () => {
       { id: 2, a: 0, b: null, c: 1 },
     ]);
     expect(await value(`select col_description('reporting.kpi_pivot'::regclass, 9)`)).toContain('Sold "Plus" – 100%');
+  });
+
+  test('become columns when nobody reads kpi_pivot, whose readers hold up no drain', async () => {
+    await kpi(2, 3, 'Patience', 2);
+    await facts.db.transaction().execute(async (analyst) => {
+      await ask(analyst, 'select from reporting.kpi_pivot', []);
+      await facts.drain();
+      expect(await columns()).toHaveLength(3);
+    });
+    await facts.drain();
+    expect(await columns()).toContain('kpi_4_patience');
   });
 });

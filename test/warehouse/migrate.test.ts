@@ -8,10 +8,11 @@ import { migrated, openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const log = createLog('silent');
-const [fresh, twice, crowd, ahead, busy] = [
+const [fresh, twice, crowd, ahead, busy, read] = [
   await databaseForTest(),
   await databaseForTest(migrated),
   await databaseForTest(),
+  await databaseForTest(migrated),
   await databaseForTest(migrated),
   await databaseForTest(migrated),
 ];
@@ -61,5 +62,37 @@ test('a migration that Postgres ends in favour of a process at work is applied a
     expect((await migrating).applied).toEqual(missing);
   } finally {
     await worker.end();
+  }
+});
+
+test('a migration waits for whoever reads what it changes, and nobody else waits behind it', async () => {
+  await using database = openDatabase(read);
+  await database.query(`alter table ops.subscription_watch drop column receiver_hash, drop column shown_hash`);
+  await database.query(`delete from ops.migrations where name = '0051_shown_addresses'`);
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'dim_user'`);
+  const analyst = new Client({ connectionString: read });
+  const mirror = new Client({ connectionString: read, statement_timeout: 5_000 });
+  await Promise.all([analyst.connect(), mirror.connect()]);
+  const isWaitedFor = (relation: string) =>
+    until(async () => {
+      const waiting = await database.query(
+        'select from pg_locks where relation = $1::regclass and not granted',
+        relation,
+      );
+      return waiting.length > 0;
+    });
+  try {
+    await analyst.query('begin; select from ops.subscription_watch');
+    const migrating = migrateAll(read, log);
+    await isWaitedFor('ops.subscription_watch');
+    await mirror.query('select from ops.subscription_watch');
+    await analyst.query('commit; begin; select from reporting.dim_user');
+    await isWaitedFor('reporting.dim_user');
+    await mirror.query('select from reporting.dim_user');
+    await analyst.query('commit');
+    expect((await migrating).applied).toEqual(['0051_shown_addresses']);
+    expect(await database.query(`select from ops.views where text_hash = 'another'`)).toEqual([]);
+  } finally {
+    await Promise.all([analyst.end(), mirror.end()]);
   }
 });
