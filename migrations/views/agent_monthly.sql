@@ -8,7 +8,8 @@ select
   a.rang_count,
   a.transferred_to_count,
   a.talk_seconds,
-  round(a.talk_seconds::numeric / nullif(a.handled_count, 0), 1) as talk_avg_seconds,
+  a.talk_count,
+  round(a.talk_seconds::numeric / nullif(a.talk_count, 0), 1) as talk_avg_seconds,
   case when a.direction = 'inbound' then round(100.0 * a.handled_count / nullif(a.handled_count + a.rang_count, 0), 2) end as pickup_rate_pct
 from reporting.call_agent_month_rollup a
   left join reporting.dim_user u on u.user_id = a.user_id;
@@ -21,6 +22,7 @@ comment on column reporting.agent_monthly.direction is 'Direction of the call: i
 comment on column reporting.agent_monthly.handled_count is 'Calls that the user answered or placed.';
 comment on column reporting.agent_monthly.rang_count is 'Calls that rang at the user''s and that the user did not answer. Known of calls that were read whole, and of those to the user''s own extension.';
 comment on column reporting.agent_monthly.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column reporting.agent_monthly.talk_seconds is 'Connected time on the calls handled, hold included.';
-comment on column reporting.agent_monthly.talk_avg_seconds is 'Connected time per call handled; beside its n, handled_count.';
+comment on column reporting.agent_monthly.talk_seconds is 'Connected time on the calls handled that report it, hold included.';
+comment on column reporting.agent_monthly.talk_count is 'Of the calls handled, those whose connected time is reported: the n of talk_avg_seconds. The service does not promise it of legs.';
+comment on column reporting.agent_monthly.talk_avg_seconds is 'Connected time per call handled that reports it; NULL where none does, which is not zero.';
 comment on column reporting.agent_monthly.pickup_rate_pct is 'Inbound: handled, of the calls that were handled or rang, in percent.';

@@ -104,3 +104,25 @@ test('agent_totals has the user, the direction and the rates', async () => {
     },
   ]);
 });
+
+test('calls that do not report their connected time are in no average, and an agent who has no other has none', async () => {
+  const own = { started_at: '2026-05-05T15:00:00Z', called_type: 'user' };
+  await facts.user(3, ['203', '204']);
+  await facts.user(4, ['205']);
+  await facts.call({ call_id: '1700000040.1', ...own, called_number: '203', talk_seconds: 60 });
+  await facts.call({ call_id: '1700000041.1', ...own, called_number: '204', talk_seconds: null });
+  await facts.call({ call_id: '1700000042.1', ...own, called_number: '205', talk_seconds: null });
+  await facts.drain();
+  const averages = (from: string) =>
+    query(
+      `select user_id::integer as id, handled_count::integer as handled, talk_count::integer as n, talk_avg_seconds::float8 as average
+       from ${from} and user_id in (3, 4) order by 1`,
+    );
+  const expected = [
+    { id: 3, handled: 2, n: 1, average: 60 },
+    { id: 4, handled: 1, n: 0, average: null },
+  ];
+  expect(await averages(`reporting.agent_daily where local_date = '2026-05-05'`)).toEqual(expected);
+  expect(await averages(`reporting.agent_monthly where month_start_date = '2026-05-01'`)).toEqual(expected);
+  expect(await averages(`reporting.agent_totals('2026-05-01', '2026-05-05') where true`)).toEqual(expected);
+});

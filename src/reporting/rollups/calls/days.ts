@@ -43,11 +43,12 @@ async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<
     {
       table: 'call_agent_rollup',
       keys: ['local_date', 'user_id', 'direction'],
-      values: ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds'],
+      values: ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'],
       scope: 't.local_date = $1::date',
       fresh: `select $1::date as local_date, user_id, direction, count(*) filter (where is_handled) as handled_count,
           count(*) filter (where is_rung and not is_handled) as rang_count,
-          count(*) filter (where is_transferred) as transferred_to_count, coalesce(sum(talk_seconds), 0) as talk_seconds
+          count(*) filter (where is_transferred) as transferred_to_count, coalesce(sum(talk_seconds), 0) as talk_seconds,
+          count(talk_seconds) as talk_count
         from (
           select c.call_id, c.user_id, ${knownDirection} as direction,
             bool_or(c.role in ('answered', 'placed')) as is_handled, bool_or(c.role = 'rang') as is_rung,

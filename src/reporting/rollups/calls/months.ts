@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../warehouse/database.ts';
 import { replaceRows } from '../replace.ts';
 
-const sums = ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds'];
+const sums = ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'];
 
 /** Adds the days of users up to the local month that a day, `2026-11-01`, lies in. */
 export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<void> {
