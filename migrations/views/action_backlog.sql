@@ -26,6 +26,11 @@ from reporting.action_items a
        where m.number = c.external_number and m.direction = 'out' and m.deleted_at is null
          and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
        order by m.sent_at limit 1)
+      union all
+      (select m.sent_at, 'text' from warehouse.sms_conversations g join warehouse.sms_messages m on m.conversation_id = g.conversation_id
+       where g.participants_key <> '' and g.participants @> array[c.external_number] and m.direction = 'out' and m.deleted_at is null
+         and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+       order by m.sent_at limit 1)
     ) contacts (followed_up_at, followed_up_by)
     order by followed_up_at limit 1
   ) f on true;
@@ -42,4 +47,4 @@ comment on column reporting.action_backlog.agent_name is 'The agent''s name as t
 comment on column reporting.action_backlog.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';
 comment on column reporting.action_backlog.account_number is 'The account''s number.';
 comment on column reporting.action_backlog.followed_up_at is 'First call or text to the number after the call ended; NULL = none yet.';
-comment on column reporting.action_backlog.followed_up_by is 'outbound_call, answered or not, or text.';
+comment on column reporting.action_backlog.followed_up_by is 'outbound_call, answered or not, or text, to the number alone or to a group with it.';

@@ -27,7 +27,7 @@ comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
 comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
 comment on column reporting.missed_calls.wait_seconds is 'How long the caller waited; NULL = not known.';
 comment on column reporting.missed_calls.called_back_call_id is 'The call that returned it, by the service, which reports it for abandoned calls alone.';
-comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: we texted the number. NULL = nothing of these.';
+comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: we texted the number, alone or in a group. NULL = nothing of these.';
 comment on column reporting.missed_calls.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
 comment on column reporting.missed_calls.returned_call_id is 'By which call; NULL for a text.';
 comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';

@@ -194,6 +194,28 @@ describe('missed_calls follows what happens later', () => {
     expect(await by(2)).toBe('outbound_call');
   });
 
+  test('a text to a group reaches each of its members, and is deleted', async () => {
+    const [members, sentAt] = [[number(5), number(6), number(9)], '2026-03-02T15:40:00Z'];
+    const group = { number: number(5), participants_key: members.join(',') };
+    await facts.thread(600, [], group);
+    await query('update warehouse.sms_conversations set participants = $1 where conversation_id = 600', members);
+    const message = { conversation_id: 600, message_id: 600, line: '15559990000', direction: 'out' };
+    await facts.insert('warehouse.sms_messages', { ...message, number: number(5), sent_at: sentAt });
+    await facts.insert('warehouse.transcripts', {
+      transcript_id: 9,
+      call_id: '1700000009.1',
+      is_action_required: true,
+    });
+    const followUps = () => query(`select followed_up_by from reporting.action_backlog where call_id = '1700000009.1'`);
+    await facts.drain();
+    expect([await by(5), await by(6), await by(8), await by(9)]).toEqual(['text', 'text', null, 'text']);
+    expect(await followUps()).toEqual([{ followed_up_by: 'text' }]);
+    await query('update warehouse.sms_messages set deleted_at = now() where message_id = 600');
+    await facts.drain();
+    expect([await by(5), await by(6), await by(9)]).toEqual([null, null, null]);
+    expect(await followUps()).toEqual([{ followed_up_by: null }]);
+  });
+
   test('the call turns out to have gone to another number', async () => {
     await query(
       `update warehouse.calls set external_number = $1, content_hash = 'new' where call_id in ('1700000102.1', '1700000103.1')`,

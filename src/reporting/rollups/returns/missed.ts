@@ -36,6 +36,11 @@ export async function rebuildReturns(
        select distinct m.number, q.bucket_at
        from unnest($2::timestamptz[]) as q (bucket_at)
          join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
+       union
+       select distinct unnest(g.participants), q.bucket_at
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
      ), held as (
        select r.call_id
        from (select bucket_at from unnest($1::timestamptz[]) bucket_at union select bucket_at from unnest($2::timestamptz[]) bucket_at) q
@@ -114,6 +119,13 @@ const freshReturns = `
         (select s.sent_at, 'text', null from warehouse.sms_messages s
          where s.number = m.external_number and s.direction = 'out' and s.deleted_at is null
            and s.is_scheduled is not true and s.is_blocked is not true
+           and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window
+         order by s.sent_at limit 1)
+        union all
+        -- A group goes by the number of one member, and its texts reach all.
+        (select s.sent_at, 'text', null from warehouse.sms_conversations g join warehouse.sms_messages s on s.conversation_id = g.conversation_id
+         where g.participants_key <> '' and g.participants @> array[m.external_number]
+           and s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and s.is_blocked is not true
            and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window
          order by s.sent_at limit 1)
       ) contacts (happened_at, kind, call_id)
