@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { query as ask } from '../../src/warehouse/database.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -53,6 +54,14 @@ describe('business_seconds', () => {
 
   test('leaves a break out', async () => {
     expect(await seconds('2026-03-02T10:00:00+05:30', '2026-03-02T14:00:00+05:30', 3)).toBe(3 * 3600);
+  });
+
+  test('is the same in whatever zone it is asked from, on days that have no midnight there too', async () => {
+    await facts.db.transaction().execute(async (tx) => {
+      await ask(tx, `set local time zone 'America/Santiago'`, []);
+      const text = `select reporting.business_seconds('2026-09-04T15:00:00Z', '2026-09-07T16:00:00Z', 1)::integer as open`;
+      expect(await ask(tx, text, [])).toEqual([{ open: 9 * 3600 }]);
+    });
   });
 
   test('is nothing when the end comes first, and NULL without an end', async () => {
