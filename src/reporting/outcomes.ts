@@ -49,7 +49,7 @@ async function followTimeZone(tx: Transaction): Promise<void> {
   await query(
     tx,
     `insert into ops.send_markers (planned_at, charged_at)
-     select date_trunc('hour', planned_at), date_trunc('hour', coalesce(dispatched_at, reserved_at)) from ops.sends group by 1, 2`,
+     select ops.quarter_of(planned_at), ops.quarter_of(coalesce(dispatched_at, reserved_at)) from ops.sends group by 1, 2`,
     [],
   );
 }

@@ -124,6 +124,22 @@ test('in another time zone the texts move to its days, and the evaluations stay 
   ]);
 });
 
+test('in a zone whose days begin within an hour, the texts of its first minutes move to their day too', async () => {
+  await send('half', '2026-05-04T18:40:00Z', 90);
+  await drainOutcomes(facts.db);
+  await facts.params({ time_zone: 'Asia/Kolkata' });
+  await drainOutcomes(facts.db);
+  expect(await outcomes('local_date::text as day, sent_count', `rule = 'half'`)).toEqual([
+    { day: '2026-05-05', sent_count: 1 },
+  ]);
+  expect(
+    await query(
+      `select local_date::text as day, sent_count from reporting.sms_cost_daily where local_date between '2026-05-04' and '2026-05-05'`,
+    ),
+  ).toEqual([{ day: '2026-05-05', sent_count: 1 }]);
+  await facts.params({ time_zone: 'UTC' });
+});
+
 test('what was skipped as opted out stands beside the words, the last of both deciding', async () => {
   await send('skipped', '2026-06-10T12:00:00Z', 15, { state: 'SKIPPED', reason: 'opted_out', settled_micros: null });
   await query(`insert into ops.opt_outs values ($1, '2026-06-10T12:00:00Z', $2)`, numberOf(15), line);
