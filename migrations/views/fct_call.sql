@@ -62,7 +62,7 @@ comment on column reporting.fct_call.is_internal is 'Both ends are the account''
 comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
 comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
 comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. Abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
-comment on column reporting.fct_call.external_number is 'The other party''s number; NULL on internal calls.';
+comment on column reporting.fct_call.external_number is 'The other party''s number; NULL on internal calls, and where none of seven digits or more is shown: withheld numbers, short ones.';
 comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';
 comment on column reporting.fct_call.caller_type is 'external, user, queue or huntgroup.';

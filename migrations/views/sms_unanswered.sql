@@ -25,10 +25,10 @@ comment on view reporting.sms_unanswered is 'Conversations whose last text is th
 comment on column reporting.sms_unanswered.conversation_id is 'The conversation.';
 comment on column reporting.sms_unanswered.line is 'The account''s line.';
 comment on column reporting.sms_unanswered.number is 'The other party; of a group, the first participant.';
-comment on column reporting.sms_unanswered.waiting_since_at is 'The first text that nobody replied to.';
+comment on column reporting.sms_unanswered.waiting_since_at is 'The first text that nobody replied to, since the last silence that was longer than the session gap of params.';
 comment on column reporting.sms_unanswered.waiting_seconds is 'Since then, by the calendar.';
 comment on column reporting.sms_unanswered.waiting_business_seconds is 'Since then, counting business time only.';
-comment on column reporting.sms_unanswered.inbound_count is 'Texts that wait.';
+comment on column reporting.sms_unanswered.inbound_count is 'Texts that wait, since then.';
 comment on column reporting.sms_unanswered.last_inbound_at is 'The last of them.';
 comment on column reporting.sms_unanswered.is_resolved is 'As last observed; NULL = never observed. The service has no read of this state.';
 comment on column reporting.sms_unanswered.resolved_observed_at is 'When it was observed; people can have changed it in the portal since.';

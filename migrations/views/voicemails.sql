@@ -22,7 +22,7 @@ from reporting.missed_calls m
   left join warehouse.transcripts t on t.transcript_id = first.transcript_id
 where m.outcome = 'voicemail';
 
-comment on view reporting.voicemails is 'Calls that ended in a mailbox, whether they were returned, and what the analysis says of the message.';
+comment on view reporting.voicemails is 'Calls that ended in a mailbox, whether they were returned, and what the analysis says of the message. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
 comment on column reporting.voicemails.call_id is 'The call.';
 comment on column reporting.voicemails.started_at is 'Its start.';
 comment on column reporting.voicemails.local_date is 'Its local day.';
