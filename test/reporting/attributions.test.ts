@@ -158,3 +158,14 @@ test('calls whose ends alone are known, and transcripts of what a user passed on
     { agent_user_id: 8 },
   ]);
 });
+
+test('a queue without a number counts under the name that it has now', async () => {
+  const queue = { called_type: 'queue', called_number: '', called_name: 'Support' };
+  await call({ call_id: '1700000040.1', started_at: '2026-03-11T15:00:00Z', ...queue });
+  await facts.drain();
+  await query(`update warehouse.calls set called_name = 'Help', content_hash = 'new' where call_id = '1700000040.1'`);
+  await facts.drain();
+  expect(await query(`select endpoint from reporting.group_daily where local_date = '2026-03-11'`)).toEqual([
+    { endpoint: 'Help' },
+  ]);
+});
