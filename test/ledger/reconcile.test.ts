@@ -98,6 +98,20 @@ test.each([
   expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
 });
 
+test.each([
+  { name: 'has its blanks drawn together', shown: 'Hi , we are closed.\n\nSee you' },
+  { name: 'is one line', shown: 'Hi , we are closed. See you' },
+  { name: 'has other line ends', shown: ' Hi ,  we are closed.\r\n\r\nSee you ' },
+])('a message that $name on its way is the send', async ({ shown }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer({ text: 'Hi ,  we are closed.\n\nSee you\n' });
+  strike({ kind: 'reset', when: 'before' } as Strike);
+  await ledger.dispatcher.turn(sendId);
+  await sandbox.emit.sms({ line, number, direction: 'out', text: shown, announce: false });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+});
+
 test('a message of before is not taken for the send, nor one that another send became', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({ text: 'The same words' });

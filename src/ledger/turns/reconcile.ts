@@ -70,9 +70,9 @@ export function matchesOf(
   );
 }
 
-/** Whoever carries a text may trim it or write its line ends in another way. */
+/** Whoever carries a text may trim it, and write its blanks and line ends in another way. */
 function same(one: string | null, other: string): boolean {
-  const plain = (text: string) => text.normalize('NFC').replace(/\r\n?/g, '\n').trim();
+  const plain = (text: string) => text.normalize('NFC').replace(/\s+/g, ' ').trim();
   return one !== null && plain(one) === plain(other);
 }
 

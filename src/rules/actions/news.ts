@@ -46,10 +46,14 @@ async function newerText(db: Database, { runId }: Pick<Pending, 'runId'>): Promi
        and (m.sent_at, m.message_id) > (coalesce(judged.sent_at, r.trigger_at), coalesce(judged.message_id, ${Number.MAX_SAFE_INTEGER}))
      where r.run_id = $1 and (m.direction = 'in' or r.trigger_kind = 'thread_idle' and not exists (
        select from ops.rule_actions a join ops.sends s using (send_id)
-       -- A gateway can leave out the id of what it sent.
-       where a.run_id = r.run_id and coalesce(s.message_id = m.message_id, s.body = m.body)))
+       -- A gateway can leave out the id of what it sent, and whoever carries a text write its blanks in another way.
+       where a.run_id = r.run_id and coalesce(s.message_id = m.message_id, ${plain('s.body')} = ${plain('m.body')})))
      order by direction limit 1`,
     [runId],
   );
   return rows[0]?.direction;
+}
+
+function plain(column: string): string {
+  return `btrim(regexp_replace(${column}, '\\s+', ' ', 'g'))`;
 }
