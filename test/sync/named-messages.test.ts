@@ -38,6 +38,27 @@ describe('a message that an event named', () => {
     expect(await owed(key)).toBeUndefined();
   });
 
+  test('is looked for also where only the answer to a send of ours has named it', async () => {
+    const { desk, key, thread } = await withThread(messages(3));
+    const [line, number] = key.split('/');
+    await desk.read('thread', key);
+    await database.query(
+      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, body, mode, limits, expires_at, state, message_id, dispatched_at, settled_at)
+       values ('ping', $1, $2, 'message', '3', now(), 'Pong', 'live', '{}', now(), 'SENT', 4, now(), now())`,
+      line,
+      number,
+    );
+    await desk.read('thread', key);
+    expect(await owed(key)).toBeLessThanOrEqual(1);
+    thread.messages.push(message(4, { direction: 'out' }));
+    await desk.pass({ kind: 'thread', key });
+    expect(await desk.turn('thread', key)).toBe('mirrored');
+    expect(await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', number)).toBe(
+      4,
+    );
+    expect(await owed(key)).toBeUndefined();
+  });
+
   test('is given up after some minutes', async () => {
     const { desk, key } = await withThread(messages(3));
     await told(key, 3);

@@ -6,7 +6,8 @@ import { looksAfterEvent, nextLook, soonest } from './schedule.ts';
 /*
  * An event names its message, as a rule. It can outrun the thread that it tells of: a read that does not bring the message,
  * or not the receipt of one that is held, is known to have come too early. And it can tell of a message far back, whose
- * receipt came late: the thread is read down to it.
+ * receipt came late: the thread is read down to it. The answer to a send of ours names its message as well, and nothing
+ * else need ever tell of that one.
  */
 
 /** Seconds after an event at which a receipt is looked for again: fewer times, for some services never show any. */
@@ -21,7 +22,7 @@ const mostStrange = 20;
 /** For so many messages it is remembered that a thread was read down to where they should have been. */
 const mostSought = 10_000;
 
-/** The messages that events named and no read has brought since. */
+/** The messages that events, or answers to our sends, named and no read has brought since. */
 export interface NamedMessages {
   of(db: Database, key: string): Promise<NamedInThread>;
 }
@@ -78,7 +79,7 @@ export function createNamedMessages(): NamedMessages {
 
 interface Named {
   readonly id: string;
-  /** When the last event named it. */
+  /** When it was last named. */
   readonly receivedAt: Date;
   readonly isHeld: boolean;
   /** It went out before the event, and no receipt of it is held. */
@@ -89,17 +90,23 @@ interface Named {
 const soon = 10;
 
 /**
- * The messages of a thread that the newest deliveries name, but for those that came just then, and those that were read
- * since and await nothing.
+ * The messages of a thread that the newest deliveries or sends name, but for those that came just then, and those that were
+ * read since and await nothing.
  */
 async function namedLately(db: Database, key: string): Promise<readonly Named[]> {
   const { line, number, participants }: Thread = threadOf(key);
   return hotQuery<Named>(
     db,
     `with named as (
-       select substr(name, length($1) + 2)::bigint as message_id, max(received_at) as received_at
-       from (select received_at, named from ops.deliveries order by delivery_id desc limit $2) newest, unnest(named) name
-       where received_at > now() - $3 * interval '1 second' and starts_with(name, $1 || ' ')
+       select message_id, max(named_at) as received_at from (
+         select substr(name, length($1) + 2)::bigint as message_id, received_at as named_at
+         from (select received_at, named from ops.deliveries order by delivery_id desc limit $2) newest, unnest(named) name
+         where starts_with(name, $1 || ' ')
+         union all
+         select message_id, settled_at from ops.sends
+         where line = $4 and number = $5 and $6 = '' and state = 'SENT' and linked_at is null and message_id is not null
+       ) each
+       where named_at > now() - $3 * interval '1 second'
        group by 1
      )
      select n.message_id::text as id, n.received_at as "receivedAt", m.message_id is not null as "isHeld",
