@@ -1,4 +1,4 @@
-import { Liquid, type Template as Parsed } from 'liquidjs';
+import { Context, Liquid, type Template as Parsed } from 'liquidjs';
 import { declarationOf, declaredFacts, type FactGroup, type Facts, groupsOf } from '../facts/declared.ts';
 import { fixturesOf } from '../facts/fixtures.ts';
 import { templateFacts } from '../facts/shapes.ts';
@@ -15,6 +15,9 @@ export interface Template {
 /** The longest text that the service takes, in bytes (section 8). */
 const longestBytes = 2_000;
 
+/** Pieces of a template that one text may go through, each turn of a loop anew. */
+const mostPieces = 20_000;
+
 /** Tags that read other files, and filters that answer differently each time, have no place in a rule. */
 const removedTags = ['include', 'render', 'layout', 'block'];
 const removedFilters = ['sample', 'raw'];
@@ -27,7 +30,6 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
     ownPropertyOnly: true,
     timezoneOffset: timeZone,
     parseLimit: 20_000,
-    renderLimit: 100,
     memoryLimit: 1_000_000,
     // Whatever it would look for, there are no files.
     templates: {},
@@ -35,7 +37,7 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
   for (const tag of removedTags) delete engine.tags[tag];
   for (const filter of removedFilters) delete engine.filters[filter];
 
-  const render = (parsed: Parsed[], facts: Facts) => String(engine.renderSync(parsed, templateFacts(facts))).trim();
+  const render = (parsed: Parsed[], facts: Facts) => String(engine.renderSync(parsed, contextOf(engine, facts))).trim();
 
   return (kind, text) => {
     try {
@@ -49,6 +51,17 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
       return engineFault(text, error, engine);
     }
   };
+}
+
+/** The engine's own limit is one of time, which a machine under load or a process that was halted breaks with any text. */
+function contextOf(engine: Liquid, facts: Facts): Context {
+  const context = new Context(templateFacts(facts), engine.options, { sync: true }, { liquid: engine });
+  let pieces = 0;
+  context.renderLimit.check = () => {
+    pieces += 1;
+    if (pieces > mostPieces) throw new Error('template render limit exceeded');
+  };
+  return context;
 }
 
 function checkedSize(kind: TriggerKind, template: Template): Template | Fault {
