@@ -30,16 +30,16 @@ const outPhrases = phrases(`
   stop all / stop it / stop this / stop text / stop texts
   do not contact me / dont contact me / don t contact me / do not contact me again / do not contact me anymore
   do not text / do not text me / dont text me / don t text me / do not message me / dont message me / don t message me
-  no more / no more texts / no more messages / no more text messages
+  no more / no more texts / no more sms / no more messages / no more text messages
   opt out / opt me out / i want to opt out / i would like to opt out
   remove me / take me off / take me off your list / take me off the list / take me off this list
   remove me from your list / remove me from the list / remove me from this list / remove my number / remove this number
   remove my number from your list / remove this number from your list / delete my number / lose my number
   unsubscribe me / unsubscribe all / unsubscribe from this list / unsubscribe me from this list / unsubscribe from your list
   unsubscribe me from your list / i want to unsubscribe / cancel texts / cancel messages / leave me alone
-  cease / cease and desist / stop wrong number
+  cease / cease and desist / stop wrong number / cancel all / i said stop / reply stop / stop to end / stop2end / fuck off
   no mas / no mas mensajes / ya no mas / no me escriban / no me escribas mas / no me envien mas mensajes / dar de baja
-  darme de baja / darse de baja / deja de escribirme / dejen de escribirme / paren / eliminar mi numero
+  darme de baja / darse de baja / dame de baja / quiero darme de baja / no me envien mensajes / deja de escribirme / dejen de escribirme / paren / eliminar mi numero
   se desabonner / me desabonner / me desinscrire / plus de messages / ne plus recevoir / stop sms
   arrete de m ecrire / arretez de m ecrire / arretez de m envoyer des messages / arretez de m envoyer des sms
   arretez de me contacter / arretez les messages / arretez les sms / ne m ecrivez plus / ne m envoyez plus de messages
@@ -47,7 +47,8 @@ const outPhrases = phrases(`
   nao quero mais / nao envie mais / parar de receber / me remova / me tire da lista
   non scrivetemi piu / non scrivermi piu / basta messaggi / niente piu messaggi
   geen berichten meer / niet meer sturen / nie pisz / nie piszcie / prosze przestac
-  не пишите / не пишите мне / не пиши мне / больше не пишите / не присылайте / не пишіть
+  stop met berichten / wypisz mnie / zatrzymaj / avbryt
+  не пишите / не пишите мне / не пишите мне больше / не пиши мне / больше не пишите / не присылайте / не пишіть
   הסר אותי / תסירו אותי / נא להסיר / בבקשה להסיר / אל תשלחו / תפסיקו לשלוח / די לשלוח
   لا ترسل / لا ترسلوا / الغاء الاشتراك / توقف عن الارسال / اوقف الرسائل
   मत भेजो / मैसेज मत भेजो / बंद करो / बंद करें
@@ -78,11 +79,15 @@ const signature =
 
 /** To stop texting, in whatever words stand between and after, as long as they say nothing else. */
 const filler =
-  'me|us|my|this|that|the|these|those|any|all|your|such|of|it|more|anymore|any more|again|so many|to|at|on|number|phone|cell|from|you|and|or';
+  'me|us|my|this|that|the|these|those|any|all|your|such|of|it|more|anymore|any more|again|ever|so many|to|at|on|number|phone|cell|from|you|and|or|fucking|damn';
 const contact =
-  'text|texts|texting|txt|txts|texting|message|messages|messaging|msg|msgs|sms|mms|sending|contacting|writing|bothering|spamming|spam';
+  'text|texts|texting|txt|txts|texting|message|messages|messaging|msg|msgs|sms|mms|sending|contact|contacting|writing|bother|bothering|spamming|spam';
 const stopsContact = new RegExp(
-  `^(?:stop|quit|cease|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
+  `^(?:stop|quit|cease|end|cancel|never|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
+);
+/** To be taken out, of whatever sends this. */
+const leaves = new RegExp(
+  `^(?:(?:i want|i wish|i would like|i d like|id like) to )?(?:unsubscribe|unsub|opt out|opt me out|take (?:me|(?:my|this)(?: phone| cell)? number) off)(?: (?:${filler}|${contact}|list|lists|subscription))*$`,
 );
 
 /** What takes an opt-out back. "Yes" does not: people say it to people. */
@@ -104,7 +109,7 @@ export function optOutChange(text: string): 'out' | 'in' | undefined {
 
 function isOut(parts: readonly string[]): boolean {
   const plain = parts.join(' ');
-  if (outPhrases.has(plain) || stopsContact.test(plain) || parts.every(isOutWord)) return true;
+  if (outPhrases.has(plain) || stopsContact.test(plain) || leaves.test(plain) || parts.every(isOutWord)) return true;
   return parts.length > 2 && parts.every((part) => [...part].length === 1) && outWords.has(parts.join(''));
 }
 

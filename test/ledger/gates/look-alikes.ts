@@ -192,4 +192,13 @@ text me when you stop for the day
 5
 ?
 !!!
+Don't call me, text me
+No text yet
+Never got your message
+Can you end the call
+Cancel the text about Monday
+Take me off at five
+I'd like to opt for Tuesday
+Unsubscribe my wife, not me
+no message from you
 `;

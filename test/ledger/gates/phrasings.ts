@@ -298,4 +298,28 @@ sispann
 해지
 หยุด
 ยกเลิก
+never text me again
+Never contact me again!
+Don't ever text me again
+stop fucking texting me
+end texts
+Cancel messages
+no more sms
+I'd like to opt out
+Opt out of messages
+Unsubscribe me from this
+please unsubscribe me from all of your lists
+Unsubscribe from all
+take my number off your list
+I said STOP
+Reply STOP
+Stop to end
+STOP2END
+cancel all
+no me envíen mensajes
+quiero darme de baja por favor
+stop met berichten
+wypisz mnie
+Avbryt
+не пишите мне больше
 `;
