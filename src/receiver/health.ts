@@ -38,10 +38,12 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readin
   let areApplied = false;
   let asking: Promise<boolean> | undefined;
 
+  /** Whether it answers and takes writes: a standby, or one whose disk is full, takes none. */
   async function ask(): Promise<boolean> {
     try {
       // By the pool itself, which throws a connection away that did not answer in time.
-      await pool.query('select 1');
+      const { rows } = await pool.query(`select current_setting('transaction_read_only') = 'off' as "takesWrites"`);
+      if (!rows[0]?.takesWrites) return false;
     } catch {
       return false;
     }
@@ -53,7 +55,7 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readin
     asking ??= ask().finally(() => {
       asking = undefined;
     });
-    const isConnected = await withPatience(patienceMs, asking, () => false);
-    return { database: isConnected, migrations: areApplied };
+    const canStore = await withPatience(patienceMs, asking, () => false);
+    return { database: canStore, migrations: areApplied };
   };
 }

@@ -69,14 +69,20 @@ function calmSentence(snapshot: Snapshot): string {
 }
 
 function schemaConcerns({ schema }: Snapshot): Concern[] {
-  if (schema.state === 'unknown' || schema.value.isMigrated) return [];
-  return [
-    {
+  const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
+  const concerns: Concern[] = [];
+  if (!takesWrites) {
+    concerns.push({
       level: 'problem',
-      sentence: 'The database lacks migrations of this release.',
-      cure: 'Run `trunkline migrate`.',
-    },
-  ];
+      sentence: 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.',
+      cure: 'Name the primary in DATABASE_URL; where it is, see whether its host has made it read-only, as over a full disk.',
+    });
+  }
+  if (!isMigrated) {
+    const sentence = 'The database lacks migrations of this release.';
+    concerns.push({ level: 'problem', sentence, cure: 'Run `trunkline migrate`.' });
+  }
+  return concerns;
 }
 
 function isLogin({ credential }: Snapshot): boolean {

@@ -15,6 +15,7 @@ const redis = await startRedis();
 const world = await createWorld({ backend: 'redis', redisUrl: redis.url });
 const slow = await createWorld({ backend: 'postgres', workers: null });
 const hangingUrl = await databaseForTest(migrated);
+const readOnlyUrl = await databaseForTest(migrated);
 afterAll(async () => {
   await world.close();
   await slow.close();
@@ -63,6 +64,18 @@ test('without Postgres deliveries are sent away, and accepted when it is back', 
   expect(await ready(own)).toMatchObject({ status: 200 });
   expect(own.logged().match(/cannot be stored/g)).toHaveLength(1);
   expect(own.logged().match(/stored again/g)).toHaveLength(1);
+});
+
+test('a Postgres that takes no writes is told as one that is away', async () => {
+  const own = await createWorld({ backend: 'postgres', databaseUrl: readOnlyUrl, workers: null });
+  onTestFinished(own.close);
+  const name = new URL(readOnlyUrl).pathname.slice(1);
+  const endSessions = `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`;
+  expect(await ready(own)).toMatchObject({ status: 200, body: { database: true } });
+  await own.query(`alter database ${name} set default_transaction_read_only = on`);
+  await own.query(endSessions);
+  expect((await own.deliver('AccountEndedCalls', event(4))).status).toBe(503);
+  expect(await ready(own)).toMatchObject({ status: 503, body: { status: 'not ready', database: false } });
 });
 
 test('a Postgres that hangs is told as one that is away, in time', async () => {

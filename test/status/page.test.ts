@@ -35,7 +35,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     release: '1.0.0',
     uptimeSeconds: 90_000,
     credential: known({ use: 'api_key' }),
-    schema: known({ newestMigration: '0006_calls', isMigrated: true, postgres: '18.4' }),
+    schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
     parked: known([]),
@@ -140,7 +140,7 @@ test('shows a part that could not be asked in its place', () => {
 test.each<[string, Partial<Snapshot>]>([
   [
     'The database lacks migrations of this release.',
-    { schema: known({ newestMigration: null, isMigrated: false, postgres: '18.4' }) },
+    { schema: known({ newestMigration: null, isMigrated: false, takesWrites: true, postgres: '18.4' }) },
   ],
   [
     '2 hours of call history are not proven complete.',

@@ -195,6 +195,15 @@ test('a part that is locked shows so in its place, and the others are told', asy
   });
 });
 
+test('a Postgres that takes no writes is the gravest concern', async () => {
+  const readOnly = `${databaseUrl}?options=-c%20default_transaction_read_only%3Don`;
+  await using other = await createContext(settingsFor(readOnly), silent);
+  expect(verdictOf(await takeSnapshot(other))).toEqual({
+    level: 'problem',
+    sentence: 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.',
+  });
+});
+
 test('a Redis that is away is a concern, not a failure', async () => {
   const redis = await startRedis();
   await using other = await createContext(settingsFor(databaseUrl, { REDIS_URL: redis.url }), silent);

@@ -29,6 +29,8 @@ export interface SchemaFacts {
   readonly newestMigration: string | null;
   /** The database has all migrations of this release. */
   readonly isMigrated: boolean;
+  /** A standby takes no writes, and hosts take them from a database whose disk is full. */
+  readonly takesWrites: boolean;
   /** The server's own version. */
   readonly postgres: string;
 }
@@ -71,9 +73,11 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionFacts
 }
 
 export async function readSchema(db: Database): Promise<SchemaFacts> {
-  const [server] = await query<{ postgres: string; hasMigrations: boolean }>(
+  // Not what this transaction may do: the status is read in one that only reads.
+  const [server] = await query<{ postgres: string; takesWrites: boolean; hasMigrations: boolean }>(
     db,
-    `select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations"`,
+    `select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations",
+       not (pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean) as "takesWrites"`,
     [],
   );
   const [newest] = server?.hasMigrations
@@ -82,6 +86,7 @@ export async function readSchema(db: Database): Promise<SchemaFacts> {
   return {
     newestMigration: newest?.name ?? null,
     isMigrated: await isMigrated(db),
+    takesWrites: server?.takesWrites ?? true,
     postgres: server?.postgres ?? '',
   };
 }
