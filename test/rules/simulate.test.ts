@@ -161,6 +161,30 @@ test('a text that came within the same second, but later, keeps no reply back', 
   expect(thanks).toMatchObject({ rule: 'thanks', matched: 1 });
 });
 
+test('a call that went on when a text came was not known then', async () => {
+  const number = '17185550211';
+  const second = Math.floor(Date.now() / 1_000) * 1_000;
+  const from = new Date(second - 10_000);
+  await sandbox.emit.sms({ line, number, text: 'At your door', sentAt: from.toISOString() });
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number, durationSeconds: 20 });
+  await until(
+    async () => Number(await value(`select count(*) from warehouse.calls where external_number = '${number}'`)) === 1,
+  );
+  await until(
+    async () => Number(await value(`select count(*) from warehouse.sms_messages where number = '${number}'`)) >= 1,
+  );
+  const welcome = `
+rules:
+  - name: welcome
+    on: message_received
+    if: contact.is_new && contact.missed_calls_24h == 0 && !has(contact.last_call_at)
+    do: [{ reply: Welcome. }]
+`;
+  const set = parseRules(welcome, { file: 'rules.yaml', timeZone: 'UTC' });
+  const report = await simulate(desk.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
+  expect(report.rules[0]).toMatchObject({ tried: 1, matched: 1 });
+});
+
 test('what is counted is counted by day, with examples that name nobody', async () => {
   const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
   const report = await simulate(desk.context.database.db, { set, ...(await span()), examples: 1 });

@@ -57,7 +57,7 @@ export const declaredFacts = {
     is_own_line: fact('bool', 'The other party is a line of the account.'),
     is_new: fact('bool', 'No text and no call before this.'),
     earlier_messages: fact('int', 'Texts to or from them on any line before this.'),
-    earlier_calls: fact('int', 'Calls with them before this.'),
+    earlier_calls: fact('int', 'Calls with them that had ended before this.'),
     missed_calls_24h: fact('int', 'Of these, calls of theirs in the last 24 hours that nobody answered.'),
     last_message_at: optional('timestamp', 'Newest text on any line before this.'),
     last_call_at: optional('timestamp', 'Start of their newest call before this.'),

@@ -98,6 +98,9 @@ interface SurroundingsRow {
   last_call_at: Date | null;
 }
 
+/** A call is told of when it has ended: one that went on when a text came was not known yet. */
+const wasKnown = `date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.at`;
+
 async function readSurroundings(
   db: Database | Transaction,
   pending: readonly Pending[],
@@ -139,7 +142,7 @@ async function readSurroundings(
      ) users
      left join lateral (
        select k.caller_name as contact_name from warehouse.calls k
-       where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and k.caller_name <> ''
+       where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and ${wasKnown} and k.caller_name <> ''
        order by k.started_at desc limit 1
      ) caller on true
      cross join lateral (
@@ -154,7 +157,8 @@ async function readSurroundings(
          count(*) filter (where k.direction = 'inbound' and k.status = 'missed' and k.started_at > s.at - interval '24 hours') as missed_calls,
          max(k.started_at) as last_call_at
        from warehouse.calls k
-       where k.external_number = s.number and k.started_at < s.at and k.call_id is distinct from s.call_id and k.deleted_at is null
+       where k.external_number = s.number and k.started_at < s.at and ${wasKnown} and k.call_id is distinct from s.call_id
+         and k.deleted_at is null
      ) calls
      order by s.ordinal`,
     [
