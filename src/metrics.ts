@@ -5,12 +5,17 @@ export interface Metrics {
   readonly registry: Registry;
   deliveryAccepted(type: string, isRecognized: boolean): void;
   deliveryRefused(reason: 'token' | 'too_large' | 'unavailable'): void;
+  /** Whether the last delivery came within a minute and could not be stored. */
+  isRefusing(): boolean;
   commitSeconds(seconds: number): void;
   targetTurned(kind: string, turn: string, seconds: number): void;
   apiAnswered(operation: string, outcome: string, seconds: number): void;
 }
 
+const refusingMs = 60_000;
+
 export function createMetrics(): Metrics {
+  let refusedAt: number | undefined;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -48,8 +53,15 @@ export function createMetrics(): Metrics {
   });
   return {
     registry,
-    deliveryAccepted: (type, isRecognized) => deliveries.inc({ type, recognized: String(isRecognized) }),
-    deliveryRefused: (reason) => refusals.inc({ reason }),
+    deliveryAccepted(type, isRecognized) {
+      refusedAt = undefined;
+      deliveries.inc({ type, recognized: String(isRecognized) });
+    },
+    deliveryRefused(reason) {
+      if (reason === 'unavailable') refusedAt = performance.now();
+      refusals.inc({ reason });
+    },
+    isRefusing: () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs,
     commitSeconds: (seconds) => commits.observe(seconds),
     targetTurned: (kind, turn, seconds) => turns.observe({ kind, turn }, seconds),
     apiAnswered: (operation, outcome, seconds) => answers.observe({ operation, outcome }, seconds),

@@ -68,21 +68,17 @@ function calmSentence(snapshot: Snapshot): string {
   return `${begin}; ${what} ${ago(newest.newestAt, snapshot.takenAt)}.`;
 }
 
-function schemaConcerns({ schema }: Snapshot): Concern[] {
+function schemaConcerns({ schema, isRefusing }: Snapshot): Concern[] {
   const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
-  const concerns: Concern[] = [];
-  if (!takesWrites) {
-    concerns.push({
-      level: 'problem',
-      sentence: 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.',
-      cure: 'Name the primary in DATABASE_URL; where it is, see whether its host has made it read-only, as over a full disk.',
-    });
-  }
-  if (!isMigrated) {
-    const sentence = 'The database lacks migrations of this release.';
-    concerns.push({ level: 'problem', sentence, cure: 'Run `trunkline migrate`.' });
-  }
-  return concerns;
+  const unwritten = takesWrites
+    ? 'The last delivery could not be stored, and was answered 503.'
+    : 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.';
+  const seeTo = 'See that DATABASE_URL names the primary, that its disk is not full, and what the log of `web` says.';
+  const lacking = 'The database lacks migrations of this release.';
+  return [
+    ...(isRefusing || !takesWrites ? [{ level: 'problem', sentence: unwritten, cure: seeTo } as const] : []),
+    ...(isMigrated ? [] : [{ level: 'problem', sentence: lacking, cure: 'Run `trunkline migrate`.' } as const]),
+  ];
 }
 
 function isLogin({ credential }: Snapshot): boolean {

@@ -56,9 +56,13 @@ export interface Snapshot {
   readonly rules: Part<RulesFacts | undefined>;
   /** Of this process; undefined where it does not talk to the service. */
   readonly circuit: CircuitState | undefined;
+  /** Of this process: it could not store the last delivery, a moment ago. */
+  readonly isRefusing: boolean;
 }
 
-export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 'settings'>;
+/** Without `metrics` in a process that receives nothing. */
+export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 'settings'> &
+  Partial<Pick<Context, 'metrics'>>;
 
 /** Postgres, which holds all that is to be told, cannot be asked. */
 export class DatabaseUnavailable extends Error {
@@ -73,7 +77,7 @@ const patienceMs = 3_000;
  * Asks for everything, on one connection, without reading any large table as a whole. Rejects with
  * `DatabaseUnavailable` and nothing else.
  */
-export async function takeSnapshot({ database, queues, service, settings }: SnapshotParts): Promise<Snapshot> {
+export async function takeSnapshot({ database, queues, service, settings, metrics }: SnapshotParts): Promise<Snapshot> {
   const queueFacts = part(() => readQueues(queues));
   try {
     return await database.db.connection().execute(async (db) => {
@@ -99,6 +103,7 @@ export async function takeSnapshot({ database, queues, service, settings }: Snap
         sends: await ask(summarizeSends),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
+        isRefusing: metrics?.isRefusing() ?? false,
       };
     });
   } catch (cause) {

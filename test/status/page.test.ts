@@ -59,6 +59,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     }),
     rules: known(undefined),
     circuit: undefined,
+    isRefusing: false,
     ...changes,
   };
 }
@@ -159,6 +160,7 @@ test.each<[string, Partial<Snapshot>]>([
     'Calls are not read: the service refuses the credential.',
     { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
   ],
+  ['The last delivery could not be stored, and was answered 503.', { isRefusing: true }],
   [
     'The service fails repeatedly, so reads rest.',
     { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
