@@ -14,6 +14,7 @@ import { type CircuitPolicy, type CircuitState, defaultCircuit } from './transpo
 import { createCircuits } from './transport/circuits.ts';
 import { type Clock, systemClock } from './transport/clock.ts';
 import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
+import { createLanes } from './transport/lanes.ts';
 import { defaultRetry, type RetryPolicy } from './transport/retry.ts';
 import { type AnswerMoment, createTransport } from './transport/transport.ts';
 
@@ -64,12 +65,17 @@ export function createService(options: ServiceOptions): Service {
   const circuits = createCircuits({ ...defaultCircuit, ...options.circuit }, clock.now, (state, operation) =>
     tellChange(log, state, operation),
   );
+  const retry = { ...defaultRetry, ...options.retry };
   const transport = createTransport({
     base,
     exchanger,
     authorization: createAuthorization(credential, clock.now),
     circuits,
-    retry: { ...defaultRetry, ...options.retry },
+    lanes: createLanes(
+      { baseMs: retry.baseMs, capMs: retry.retryAfterCapMs, isResting: (operation) => circuits.restMs(operation) > 0 },
+      clock,
+    ),
+    retry,
     clock,
     log,
     onAnswer,

@@ -39,6 +39,8 @@ export interface Permit {
   succeeded(): void;
   /** The service may have asked to be left alone for so many milliseconds. */
   failed(retryAfterMs?: number): void;
+  /** It failed since there was too much at a time: that counts once for all that were out together. */
+  crowded(retryAfterMs?: number): void;
   /** The caller gave up: this says nothing about the service. */
   abandoned(): void;
 }
@@ -58,6 +60,11 @@ export function isHostFailure(error: ServiceError): boolean {
   return hostFailures.has(error.code) && error.advice === 'retry';
 }
 
+/** Whether the service, or what stands before it, turned a request away for its load: fewer at a time may be taken. */
+export function isCrowded({ code, status }: ServiceError): boolean {
+  return code === 'rate_limited' || status === 503;
+}
+
 /** `onChange` is told of every change of state. */
 export function createCircuit(
   policy: CircuitPolicy,
@@ -70,6 +77,7 @@ export function createCircuit(
   let openMs = policy.openMs;
   // Tries that began before the last change of state must not decide about the present one.
   let era = 0;
+  let crowds = 0;
 
   function current(): CircuitState {
     const failuresInARow = failures.length;
@@ -90,8 +98,17 @@ export function createCircuit(
     change('open');
   }
 
+  function failed(retryAfterMs?: number): void {
+    failures = [...failures, now()].slice(-policy.failures);
+    if (state === 'half_open') open(openMs * 2, retryAfterMs);
+    else if (failures.length === policy.failures && now() - (failures[0] ?? 0) <= policy.windowMs) {
+      open(policy.openMs, retryAfterMs);
+    }
+  }
+
   function permit(): Permit {
     const mine = era;
+    const crowdsBefore = crowds;
     const inMyEra =
       <A extends unknown[]>(act: (...given: A) => void) =>
       (...given: A) => {
@@ -102,12 +119,11 @@ export function createCircuit(
         failures = [];
         if (state === 'half_open') change('closed');
       }),
-      failed: inMyEra((retryAfterMs?: number) => {
-        failures = [...failures, now()].slice(-policy.failures);
-        if (state === 'half_open') open(openMs * 2, retryAfterMs);
-        else if (failures.length === policy.failures && now() - (failures[0] ?? 0) <= policy.windowMs) {
-          open(policy.openMs, retryAfterMs);
-        }
+      failed: inMyEra(failed),
+      crowded: inMyEra((retryAfterMs?: number) => {
+        if (crowds !== crowdsBefore) return;
+        crowds += 1;
+        failed(retryAfterMs);
       }),
       abandoned: inMyEra(() => {
         if (state !== 'half_open') return;

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../errors.ts';
-import { type Circuit, type CircuitPolicy, type CircuitState, createCircuit } from './circuit.ts';
+import { type Circuit, type CircuitPolicy, type CircuitState, createCircuit, isCrowded } from './circuit.ts';
 
 /** Leave for one try of an operation. Exactly one of its endings is to be called. */
 export interface TryPermit {
@@ -14,6 +14,8 @@ export interface TryPermit {
 export interface Circuits {
   /** That of the host. */
   state(): CircuitState;
+  /** The milliseconds to wait before a call is let through; 0 when it is now. */
+  restMs(operation: string): number;
   /** A permit, or the milliseconds to wait when there is none. */
   enter(operation: string): TryPermit | { retryAfterMs: number };
 }
@@ -43,27 +45,32 @@ export function createCircuits(policy: CircuitPolicy, now: () => number, onChang
     return circuit;
   }
 
+  // Whoever is let through by one alone would be taken for its probe.
+  const restMs = (operation: string) => Math.max(host.restMs(), circuitOf(operation).restMs());
+
   return {
     state: host.state,
+    restMs,
     enter(operation) {
       const throttle = circuitOf(operation);
-      // Whoever is let through by one alone would be taken for its probe.
-      const restMs = Math.max(host.restMs(), throttle.restMs());
-      if (restMs > 0) return { retryAfterMs: restMs };
+      const retryAfterMs = restMs(operation);
+      if (retryAfterMs > 0) return { retryAfterMs };
       const permits = { host: host.enter(), operation: throttle.enter() };
       return {
         succeeded() {
           permits.host.succeeded();
           permits.operation.succeeded();
         },
-        failed({ code, retryAfterMs }) {
+        failed(error) {
+          const { code, retryAfterMs } = error;
           if (code === 'rate_limited') {
             permits.host.succeeded();
-            permits.operation.failed(retryAfterMs);
-          } else {
-            permits.host.failed(retryAfterMs);
-            permits.operation.abandoned();
+            permits.operation.crowded(retryAfterMs);
+            return;
           }
+          if (isCrowded(error)) permits.host.crowded(retryAfterMs);
+          else permits.host.failed(retryAfterMs);
+          permits.operation.abandoned();
         },
         abandoned() {
           permits.host.abandoned();

@@ -3,13 +3,14 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { Log } from '../../log.ts';
 import { type Answer, type Read, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/reading.ts';
-import { type ErrorCode, inDoubt, ServiceError } from '../errors.ts';
+import { type Effect, type ErrorCode, inDoubt, ServiceError } from '../errors.ts';
 import { type Base, type Path, type Query, target } from './address.ts';
 import type { Authorization } from './authorization.ts';
-import { isHostFailure } from './circuit.ts';
+import { isCrowded, isHostFailure } from './circuit.ts';
 import type { Circuits } from './circuits.ts';
 import type { Clock } from './clock.ts';
 import type { Exchanger, Received, Sent } from './exchange.ts';
+import type { Lanes } from './lanes.ts';
 import { refusal } from './refusal.ts';
 import { type RetryPolicy, waitBeforeRetry } from './retry.ts';
 
@@ -69,6 +70,7 @@ export interface TransportParts {
   exchanger: Exchanger;
   authorization: Authorization;
   circuits: Circuits;
+  lanes: Lanes;
   retry: RetryPolicy;
   clock: Clock;
   log: Log;
@@ -78,27 +80,38 @@ export interface TransportParts {
 const userAgent = `trunkline/${manifest.version}`;
 
 export function createTransport(parts: TransportParts): Transport {
-  const { base, exchanger, authorization, circuits, retry, clock, log, onAnswer } = parts;
+  const { base, exchanger, authorization, circuits, lanes, retry, clock, log, onAnswer } = parts;
 
   async function repeatable<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
     refuseFaulty(operation);
-    const began = clock.now();
+    let began: number | undefined;
     let isInDoubt = false;
-    const answer = pRetry((attempt) => renewing(operation, call, attempt), {
+    const inLane = async (attempt: number): Promise<Answer<T>> => {
+      const place = await lanes.enter(operation.name, call.signal).catch((cause: unknown) => {
+        throw givenUp(operation, 'none', cause);
+      });
+      began ??= clock.now();
+      try {
+        const answer = await renewing(operation, call, attempt);
+        place.answered();
+        return answer;
+      } catch (error) {
+        if (error instanceof ServiceError && isCrowded(error)) place.refused(error.retryAfterMs);
+        else place.left();
+        throw error;
+      }
+    };
+    const answer = pRetry(inLane, {
       retries: retry.tries - 1,
       minTimeout: 0,
       onFailedAttempt: async ({ error, attemptNumber }) => {
         if (!(error instanceof ServiceError)) throw error;
         isInDoubt ||= error.effect === 'unknown';
         const wait = waitBeforeRetry(error, attemptNumber, retry, clock.random);
-        if (wait === undefined || clock.now() + wait - began > retry.withinMs) throw error;
+        if (wait === undefined || clock.now() + wait - (began ?? 0) > retry.withinMs) throw error;
         log.debug({ operation: operation.name, code: error.code, attempt: attemptNumber, wait }, 'trying once more');
         await clock.sleep(wait, call.signal).catch((cause: unknown) => {
-          throw new ServiceError('aborted', 'the caller gave up', {
-            operation: operation.name,
-            effect: error.effect,
-            cause,
-          });
+          throw givenUp(operation, error.effect, cause);
         });
       },
     });
@@ -198,6 +211,10 @@ export function createTransport(parts: TransportParts): Transport {
   }
 
   return { repeatable, once };
+}
+
+function givenUp({ name: operation }: Operation<unknown>, effect: Effect, cause: unknown): ServiceError {
+  return new ServiceError('aborted', 'the caller gave up', { operation, effect, cause });
 }
 
 function refuseFaulty<T>({ name, path, fault = path.fault }: Operation<T>): void {
