@@ -1,5 +1,6 @@
 import { ServiceError } from '../service/errors.ts';
 import type { Credential } from '../service/transport/authorization.ts';
+import { systemClock } from '../service/transport/clock.ts';
 import type { Database } from '../warehouse/database.ts';
 import { keyNeeded, loginNeeded, notNow } from './faults.ts';
 import type { Refresher, Worn } from './refresher.ts';
@@ -60,7 +61,7 @@ export function createLoginCredential(parts: LoginCredentialParts): LoginCredent
     if (tokens.service !== service) {
       throw loginNeeded('the log in is for another service than API_BASE_URL names');
     }
-    const now = Date.now();
+    const now = systemClock.now();
     const ahead = Math.min(aheadMs + random() * aheadSpreadMs, tokens.lifetimeMs * aheadShare);
     const endsAt = now + tokens.leftMs;
     // What failed may fail again while it is the same pair.
@@ -73,7 +74,7 @@ export function createLoginCredential(parts: LoginCredentialParts): LoginCredent
   function remember(error: unknown): never {
     const told = error instanceof ServiceError ? error : errorOfStore(error);
     const restMs = told.advice === 'retry' ? Math.min(told.retryAfterMs ?? failedMs, freshMs) : failedMs;
-    failure = { error: told, until: Date.now() + restMs };
+    failure = { error: told, until: systemClock.now() + restMs };
     throw told;
   }
 
@@ -92,8 +93,8 @@ export function createLoginCredential(parts: LoginCredentialParts): LoginCredent
   }
 
   async function current(): Promise<Held> {
-    if (held && Date.now() - held.readAt < freshMs) return held;
-    if (!held && failure && Date.now() < failure.until) throw failure.error;
+    if (held && systemClock.now() - held.readAt < freshMs) return held;
+    if (!held && failure && systemClock.now() < failure.until) throw failure.error;
     reading ??= read().finally(() => {
       reading = undefined;
     });
@@ -106,7 +107,7 @@ export function createLoginCredential(parts: LoginCredentialParts): LoginCredent
       .after(worn)
       .then(hold)
       .catch((error: unknown) => {
-        if (held) held = { ...held, readAt: Date.now() - freshMs + failedMs };
+        if (held) held = { ...held, readAt: systemClock.now() - freshMs + failedMs };
         return remember(error);
       });
     const own = { of: worn.accessToken, next };
@@ -123,15 +124,15 @@ export function createLoginCredential(parts: LoginCredentialParts): LoginCredent
       const now = await current();
       const { tokens, header, renewAt, endsAt } = now;
       const isRefused = header === refusedHeader;
-      if (!isRefused && Date.now() < renewAt) return header;
-      const isUsable = !isRefused && Date.now() < endsAt;
-      const isResting = tokens.state === 'lost' || (failure !== undefined && Date.now() < failure.until);
+      if (!isRefused && systemClock.now() < renewAt) return header;
+      const isUsable = !isRefused && systemClock.now() < endsAt;
+      const isResting = tokens.state === 'lost' || (failure !== undefined && systemClock.now() < failure.until);
       if (isResting) {
         if (isUsable) return header;
         throw failure?.error ?? loginNeeded(tokens.lastError ?? 'the log in is lost');
       }
       const next = renewal({ accessToken: tokens.accessToken, isRefused });
-      if (!isUsable || Date.now() > endsAt - enoughMs) return (await next).header;
+      if (!isUsable || systemClock.now() > endsAt - enoughMs) return (await next).header;
       next.catch(() => undefined);
       return header;
     },

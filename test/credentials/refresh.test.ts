@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forgetTokens } from '../../src/credentials/tokens.ts';
 import { afterFailure, createStage, encryptionKey } from './stage.ts';
 
@@ -36,6 +36,17 @@ describe('a token', () => {
     await expect.poll(() => client.service.lines.list().then(stage.refreshes), { timeout: 30_000 }).toEqual([200]);
     await expect.poll(async () => (await stage.row()).version, { timeout: 30_000 }).not.toBe(version);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
+  });
+
+  test('of a log in is seen within seconds, also where the clock of the machine was put back meanwhile', async () => {
+    await using client = stage.open();
+    await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
+    const now = Date.now.bind(Date);
+    const wall = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
+    onTestFinished(() => wall.mockRestore());
+    await stage.logIn();
+    const lines = () => client.service.lines.list().then(({ data }) => data.length);
+    await expect.poll(lines, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
   test('that has ended is replaced before anything is asked', async () => {

@@ -11,7 +11,8 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: Date.now,
+  // It runs on evenly while the machine's clock is set: one that is put back by an hour would make each pause an hour longer.
+  now: () => performance.timeOrigin + performance.now(),
   sleep: (milliseconds, signal) => delay(milliseconds, undefined, signal && { signal }),
   random: Math.random,
 };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Circuit, createCircuit, type Permit } from '../../../src/service/transport/circuit.ts';
 import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
 
@@ -113,6 +113,22 @@ describe('a service that throttles one operation', () => {
     }
     expect(seen).toHaveLength(3 + 5);
   });
+});
+
+test('a clock of the machine that is put back does not make it rest longer', async () => {
+  const { url } = await listen((response, _, number) =>
+    number === 1 ? refuse(response, 500, 'internal_error') : json(response, 200, { data: [] }),
+  );
+  const now = Date.now.bind(Date);
+  let putBackMs = 0;
+  const wall = vi.spyOn(Date, 'now').mockImplementation(() => now() - putBackMs);
+  onTestFinished(() => wall.mockRestore());
+  vi.resetModules();
+  const { systemClock: clock } = await import('../../../src/service/transport/clock.ts');
+  const { lines } = open(url, { clock, circuit: { failures: 1, openMs: 100 }, retry: once });
+  await refusalOf(lines.list());
+  putBackMs = 3_600_000;
+  await expect.poll(() => lines.list().then(({ data }) => data), { timeout: 5_000 }).toEqual([]);
 });
 
 test('giving up is not a failure of the service', async () => {
