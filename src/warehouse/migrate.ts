@@ -4,6 +4,7 @@ import { CompiledQuery } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database, isLockTimeout, query, retryDeadlock, waitBriefly } from './database.ts';
+import { catchUpSequences } from './sequences.ts';
 import { applyViews } from './views.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
@@ -35,6 +36,8 @@ export async function migrate(databaseUrl: string, log: Log): Promise<MigrationO
   const isAhead = async () => (await migrationsAhead(database.db)).length > 0;
   const views = await givingWay(database.db, log, () => applyViews(database.db, isAhead));
   if (views.length > 0) log.info({ views }, 'Views made');
+  const sequences = await catchUpSequences(database.db);
+  if (sequences.length > 0) log.warn({ sequences }, 'Sequences lagged behind the rows, and were set');
   return { applied, ahead };
 }
 
