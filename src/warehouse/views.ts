@@ -17,7 +17,7 @@ export interface View {
 /**
  * Makes the views of this release that are missing or whose text differs from the one they were made from, with those that
  * stand on them, and drops those that it no longer has: all in one transaction. Returns what was made. Safe to run from
- * many processes at once. A view of somebody else's that stands on one of them fails it, and says so.
+ * many processes at once. What was granted on them stays; what of somebody else's stands on one of them fails it, and is named.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = inOrder(await readViews());
@@ -28,34 +28,53 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
     const held = await heldViews(tx);
     const stale = staleViews(views, held);
     const known = new Set(views.map(({ name }) => name));
-    const dropped = [...stale.map(({ name }) => name), ...[...held.keys()].filter((name) => !known.has(name))];
+    const dropped = [...namesOf(stale), ...[...held.keys()].filter((name) => !known.has(name))];
     if (dropped.length === 0) return [];
     await refuseWhatStandsOn(tx, dropped);
+    const grants = await grantsOn(tx, namesOf(stale));
     await waitBriefly(tx);
     // One statement, so that the order among them does not matter.
     await query(tx, `drop view if exists ${dropped.map((name) => `reporting.${name}`).join(', ')}`, []);
     await query(tx, 'delete from ops.views where view_name = any($1)', [dropped]);
     for (const view of stale) await make(tx, view);
-    return stale.map(({ name }) => name);
+    for (const grant of grants) await query(tx, grant, []);
+    return namesOf(stale);
   });
 }
 
 async function refuseWhatStandsOn(tx: Transaction, names: readonly string[]): Promise<void> {
   const rows = await query<{ theirs: string }>(
     tx,
-    `select distinct n.nspname || '.' || v.relname || ', ' || d.refobjid::regclass as theirs
-     from pg_depend d
-       join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
-       join pg_class v on v.oid = r.ev_class
-       join pg_namespace n on n.oid = v.relnamespace
-     where d.refobjid in (select to_regclass('reporting.' || name) from unnest($1::text[]) name)
-       and not (n.nspname = 'reporting' and v.relname = any($1))`,
+    `select distinct coalesce(n.nspname || '.' || v.relname, pg_describe_object(d.classid, d.objid, d.objsubid))
+       || ', ' || ours.oid::regclass as theirs
+     from pg_class ours
+       join pg_depend d on d.deptype <> 'i' and (
+         d.refclassid = 'pg_class'::regclass and d.refobjid = ours.oid or d.refclassid = 'pg_type'::regclass and d.refobjid = ours.reltype)
+       left join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
+       left join pg_class v on v.oid = r.ev_class
+       left join pg_namespace n on n.oid = v.relnamespace
+     where ours.oid in (select to_regclass('reporting.' || name) from unnest($1::text[]) name)
+       and (n.nspname = 'reporting' and v.relname = any($1)) is not true`,
     [names],
   );
   if (rows.length === 0) return;
   throw new Error(
-    `Views that are no part of this release stand on some that it changes (theirs, ours): ${rows.map(({ theirs }) => theirs).join('; ')}. Drop them, migrate, and make them again.`,
+    `What is no part of this release stands on views that it changes (theirs, ours): ${rows.map(({ theirs }) => theirs).join('; ')}. Drop it, migrate, and make it again.`,
   );
+}
+
+/** What was granted on views to others than their owner, as the statements that grant it again. */
+async function grantsOn(tx: Transaction, views: readonly string[]): Promise<string[]> {
+  const rows = await query<{ statement: string }>(
+    tx,
+    `select format('grant %s on %s to %s%s', g.privilege_type, c.oid::regclass,
+       case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end,
+       case when g.is_grantable then ' with grant option' else '' end) as statement
+     from pg_class c cross join lateral aclexplode(c.relacl) g
+     where c.oid in (select to_regclass('reporting.' || name) from unnest($1::text[]) name) and g.grantee <> c.relowner`,
+    [views],
+  );
+  return rows.map(({ statement }) => statement);
 }
 
 async function make(tx: Transaction, { name, text, textHash }: View): Promise<void> {
@@ -76,6 +95,10 @@ async function readViews(): Promise<View[]> {
     const needs = names.filter((other) => other !== name && new RegExp(`\\breporting\\.${other}\\b`).test(text));
     return { name, text, textHash: hash('sha256', text, 'base64url'), needs };
   });
+}
+
+function namesOf(views: readonly View[]): string[] {
+  return views.map(({ name }) => name);
 }
 
 /** Every view after those that it stands on. Throws when two stand on each other. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
@@ -66,6 +67,40 @@ test('a view of somebody else’s that is in the way fails the migration, is nam
   expect(await database.query('select from public.mine')).toEqual([]);
   await database.query('drop view public.mine');
   await migrate(url, log);
+});
+
+test('a function that stands on a view is named as well', async () => {
+  await using database = openDatabase(url);
+  await database.query(
+    `create function public.missed() returns setof reporting.missed_calls language sql as 'select * from reporting.missed_calls'`,
+  );
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'missed_calls'`);
+  await expect(migrate(url, log)).rejects.toThrow('function missed(), reporting.missed_calls');
+  await database.query('drop function public.missed');
+  await migrate(url, log);
+});
+
+test('whoever was let read a view reads it after it was made anew', async () => {
+  await using database = openDatabase(url);
+  const role = `analyst_${randomBytes(6).toString('hex')}`;
+  const granted = () =>
+    database.query(
+      `select privilege_type, is_grantable from pg_class c, aclexplode(c.relacl)
+       where c.oid = 'reporting.call_daily'::regclass and grantee in ($1::regrole, 0) order by grantee desc, 1`,
+      role,
+    );
+  await database.query(`create role ${role}`);
+  try {
+    await database.query(`grant select on reporting.call_daily to ${role} with grant option`);
+    await database.query(`grant select on reporting.call_daily to public`);
+    const before = await granted();
+    expect(before).toHaveLength(2);
+    await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_daily'`);
+    await migrate(url, log);
+    expect(await granted()).toEqual(before);
+  } finally {
+    await database.query(`drop owned by ${role}; drop role ${role}`);
+  }
 });
 
 test('many processes may make them at once', async () => {
