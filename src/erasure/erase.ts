@@ -94,8 +94,8 @@ export async function eraseNumber(parts: ErasureParts, text: string): Promise<Er
 async function purge(tx: Transaction, number: string): Promise<Removed> {
   const calls = await callsOf(tx, number);
   return sum([
-    await eraseTexts(tx, number),
     await eraseInbox(tx, number, calls),
+    await eraseTexts(tx, number),
     await eraseParty(tx, number, calls),
     await eraseRules(tx, number),
     await eraseSends(tx, number),

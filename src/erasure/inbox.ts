@@ -1,8 +1,14 @@
+import { inbound } from '../inbox/erased.ts';
 import { query, type Transaction } from '../warehouse/database.ts';
+import { threadOf } from '../warehouse/entities/texts/conversations.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
 import { mentionPattern, roughMentionPattern } from '../warehouse/erasure/mentions.ts';
+import { withholdUnread } from '../warehouse/erasure/unread.ts';
 
-/** Empties the deliveries that tell of a number or of its calls, and removes the threads with it from what is read. */
+/**
+ * Empties the deliveries that tell of a number or of its calls, and removes the threads with it from what is read. To be
+ * called before the texts are removed: those that are not held were on their way.
+ */
 export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
   // Looked for apart from the update, so that all cores can look.
@@ -14,6 +20,11 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
       mentionPattern(number),
       callIds.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
     ],
+  );
+  await withholdUnmirrored(
+    tx,
+    number,
+    told.map(({ id }) => id),
   );
   const deliveries = await query(
     tx,
@@ -30,4 +41,22 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
     [number],
   );
   return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length };
+}
+
+/** Texts that were announced and that nobody will mirror: the service counts them as unread. */
+async function withholdUnmirrored(tx: Transaction, number: string, deliveryIds: readonly string[]): Promise<void> {
+  const named = await query<{ key: string; body: string }>(
+    tx,
+    `select distinct on (n.key, n.id) n.key, d.body from ops.deliveries d
+       cross join lateral (select split_part(name, ' ', 1) as key, split_part(name, ' ', 2) as id from unnest(d.named) name) n
+     where d.delivery_id = any($1::bigint[]) and n.key ~ $2 and not exists (
+       select from warehouse.sms_messages m where m.message_id = n.id::bigint and m.line = split_part(n.key, '/', 1))
+     order by n.key, n.id, d.delivery_id`,
+    [deliveryIds, mentionPattern(number)],
+  );
+  const unread = named.filter(({ body }) => inbound.test(body));
+  await withholdUnread(
+    tx,
+    unread.map(({ key }) => ({ line: threadOf(key).line, unread: 1 })),
+  );
 }

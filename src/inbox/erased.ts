@@ -10,7 +10,7 @@ import type { Delivery } from './deliveries.ts';
 export const erasedRefreshMs = 2_000;
 
 /** A text that came in, as the kept body of its event says it. */
-const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
+export const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
 const mostTold = 10_000;
 
 /** Who was erased, as a receiver keeps it in memory: hashes, which deliveries are held against before they are stored. */

@@ -281,6 +281,29 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   expect(JSON.stringify(bodies)).toContain('15557770314');
 });
 
+test('a text that was announced and not mirrored yet is no lost text of its line', async () => {
+  const { database, queues } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const line = '12125559911';
+  const [gone, key] = ['15557770315', `${line}/15557770315`];
+  const announced = [
+    { id: 1, direction: 'received' },
+    { id: 1, direction: 'received' },
+    { id: 2, direction: 'received' },
+    { id: 3, direction: 'sent' },
+  ];
+  for (const { id, direction } of announced) {
+    await query(
+      db,
+      `insert into ops.deliveries (body, body_hash, targets, is_recognized, named) values ($1, '', $2, true, $3)`,
+      [JSON.stringify({ id, direction, fromNumber: gone }), [`thread ${key}`], [`${key} ${id}`]],
+    );
+  }
+  await eraseNumber({ db, queues, optOutChange, knownAfterMs: 0 }, gone);
+  const [withheld] = await query(db, 'select unread_count from ops.erased_unread where line = $1', [line]);
+  expect(withheld).toEqual({ unread_count: 2 });
+});
+
 test('of two erasures at once, a receiver misses neither', async () => {
   const { database, queues, log } = (worlds.get('redis') as World).context;
   const { db } = database;
