@@ -25,6 +25,9 @@ export interface Range {
   readonly to: Date;
 }
 
+/** Calls are asked for by Unix seconds (section 4.6): whoever names an earlier day means all that there is. */
+const earliest = 0;
+
 /**
  * The range that `--from` and `--to` name. What is to come has not happened, so it ends now at the latest. Throws
  * `WrongUse` when it is empty.
@@ -38,7 +41,7 @@ export function rangeOf(
     throw new WrongUse(`--from lies in the future (${given.from.toISOString()}): nothing has happened since then.`);
   }
   const to = given.to && given.to < now ? given.to : now;
-  const from = given.from ?? new Date(to.getTime() - usualMs);
+  const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));
   if (to <= from) {
     throw new WrongUse(`--to (${to.toISOString()}) must be after --from (${from.toISOString()}).`);
   }

@@ -33,6 +33,10 @@ describe('a range', () => {
     expect(rangeOf({ to: at('2026-11-10') }, 86_400_000, now).from).toEqual(at('2026-11-09'));
   });
 
+  test('begins with Unix time at the earliest', () => {
+    expect(rangeOf({ from: at('1900-01-01') }, 0, now)).toEqual({ from: at('1970-01-01'), to: now });
+  });
+
   test('is wrong use when it is empty, turned round, or lies in the future', () => {
     for (const given of [
       { from: at('2026-11-10'), to: at('2026-11-10') },
