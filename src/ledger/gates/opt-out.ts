@@ -81,9 +81,13 @@ const signature =
 const filler =
   'me|us|my|this|that|the|these|those|any|all|your|such|of|it|more|anymore|any more|again|ever|so many|to|at|on|number|phone|cell|from|you|and|or|fucking|damn';
 const contact =
-  'text|texts|texting|txt|txts|texting|message|messages|messaging|msg|msgs|sms|mms|sending|contact|contacting|writing|bother|bothering|spamming|spam';
+  'text|texts|texting|txt|txts|message|messages|messaging|msg|msgs|sms|mms|sending|contact|contacting|writing|bother(?= )|bothering|spamming|spam';
+/** "End of message" says that it ends, and "cancel that text" takes one back. */
+const notOneText = '(?!(?: (?:of|the|this|that|my|your))+(?: (?:text|txt|message|msg))+$)';
+/** "Never any text from you" misses one. */
+const asVerb = '(?=(?: ever)? (?:text|txt|message|msg|contact|bother|send)(?: (?:me|us|my|this|any|again)|$))';
 const stopsContact = new RegExp(
-  `^(?:stop|quit|cease|end|cancel|never|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
+  `^(?:stop|quit|cease|(?:end|cancel)${notOneText}|never${asVerb}|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
 );
 /** To be taken out, of whatever sends this. */
 const leaves = new RegExp(

@@ -201,4 +201,14 @@ Take me off at five
 I'd like to opt for Tuesday
 Unsubscribe my wife, not me
 no message from you
+Don't bother
+dont bother, thanks
+End of message
+end of text
+Cancel that message
+cancel my text please
+Please cancel the text message
+Never any text from you
+never the message
+Never texts me
 `;

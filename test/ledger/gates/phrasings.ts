@@ -322,4 +322,9 @@ stop met berichten
 wypisz mnie
 Avbryt
 не пишите мне больше
+Don't bother me again
+Never bother us
+Never send me any more messages
+Cancel text
+cancel my text messages
 `;
