@@ -165,6 +165,26 @@ test('a comparison ends when the hours are through that a worker took', async ()
   expect(counts).toEqual({ compared: asked, failed: 0, unproven: 0 });
 });
 
+test('a comparison that failed in a worker is not done', async () => {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('begin');
+  await client.query(`create function ops.fail_hours() returns trigger language plpgsql as $$
+    begin
+      new.due_at = now() + interval '2 minutes';
+      new.last_error = 'the API could not be reached';
+      return new;
+    end $$`);
+  await client.query(`create trigger fail_hours before update on ops.coverage for each row
+    when (new.due_at = now()) execute function ops.fail_hours()`);
+  await client.query('commit');
+  const { code, out } = await run(['reconcile', '--json']);
+  await client.query('drop function ops.fail_hours cascade');
+  await client.end();
+  const { asked, ...counts } = JSON.parse(out);
+  expect({ code, ...counts }).toEqual({ code: 1, compared: 0, failed: asked, unproven: 0 });
+});
+
 test('coverage names the lines whose unread texts are missed, below the days', async () => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

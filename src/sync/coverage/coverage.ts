@@ -127,6 +127,18 @@ export async function countUnproven(db: Database, span: Span): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** How many hours that a span touches could not be compared when that was last tried, by whomever. */
+export async function countFailed(db: Database, span: Span): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    `select count(*)::integer as count from ops.coverage
+     where stream = 'calls' and state <> 'differs' and last_error is not null
+       and to_at > to_timestamp($1) and from_at < to_timestamp($2)`,
+    [span.from, span.to],
+  );
+  return row?.count ?? 0;
+}
+
 /** How many hours that a span touches wait for a comparison, or are in one: whoever took them, they are due until it is through. */
 export async function countDue(db: Database, span: Span): Promise<number> {
   const [row] = await query<{ count: number }>(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createContext, readySettings } from '../../../context.ts';
 import type { Service } from '../../../service/client.ts';
-import { askForHours, countDue, countUnproven } from '../../../sync/coverage/coverage.ts';
+import { askForHours, countDue, countFailed, countUnproven } from '../../../sync/coverage/coverage.ts';
 import { createReconciler } from '../../../sync/coverage/reconcile.ts';
 import { createDriftLog } from '../../../warehouse/drift.ts';
 import { commandSettings } from '../../environment.ts';
@@ -50,7 +50,8 @@ export async function run({ json, ...given }: ReconcileFlags): Promise<void> {
     if ((await countDue(db, span)) === 0) break;
     await sleep(lookAgainMs);
   }
-  // By whomever: a worker reports its failures itself, and tries again.
+  // Workers may have been through with some.
+  failed = Math.max(failed, await countFailed(db, span));
   compared = Math.max(compared, asked - failed);
   progress.end();
   await drift.flush();
