@@ -42,8 +42,8 @@ interface Lane extends Gate {
   pausesInARow: number;
 }
 
-/** Rounds of answers after which one more is let in: one that is refused for it costs little beside them. */
-const roundsUntilWider = 10;
+/** Most rounds of answers after which one more is let in: one that is refused for it costs little beside them. */
+const mostRounds = 16;
 
 /** Operations that are refused within so many milliseconds of each other share what the service takes. */
 const togetherMs = 2_000;
@@ -115,6 +115,9 @@ function createGate(): Gate {
   let most = Number.POSITIVE_INFINITY;
   let inside = 0;
   let answers = 0;
+  // Twice as many each time that one more was too many, half as many when it was not: what was refused once is soon forgotten.
+  let rounds = 1;
+  let isTrying = false;
 
   function turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -147,16 +150,20 @@ function createGate(): Gate {
       }
     },
     narrow() {
-      const isAlone = inside === 1;
-      most = Math.max(1, Math.min(most, inside - 1));
+      if (inside === 1) return false;
+      most = Math.min(most, inside - 1);
       answers = 0;
-      return !isAlone;
+      if (isTrying) rounds = Math.min(mostRounds, rounds * 2);
+      isTrying = false;
+      return true;
     },
     widen() {
       answers = waiting.size > 0 ? answers + 1 : 0;
-      if (answers < most * roundsUntilWider) return;
+      if (answers < most * rounds) return;
+      if (isTrying) rounds = Math.max(1, rounds / 2);
       most += 1;
       answers = 0;
+      isTrying = true;
     },
   };
 }

@@ -7,7 +7,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => `17833854
 const operationOf = (url: string) => url.split('/').at(-1) ?? '';
 
 /** Takes so many requests at a time, of each operation or of all, and refuses the others at once. */
-async function crowded(limits: { most: number; of: 'each' | 'all' | string; status?: number }) {
+async function crowded(limits: { most: number; of: 'each' | 'all' | string; status?: number }, tries = 9) {
   const told = { refused: 0, peak: 0, limits };
   const inside = new Map<string, number>();
   const { url } = await listen((response, request) => {
@@ -25,11 +25,11 @@ async function crowded(limits: { most: number; of: 'each' | 'all' | string; stat
     const timer = setTimeout(() => {
       inside.set(lane, (inside.get(lane) ?? 1) - 1);
       json(response, 200, { data: [] });
-    }, 10);
+    }, 30);
     onTestFinished(() => clearTimeout(timer));
   });
   // Chance decides whom a shared limit refuses; as often as this it befalls nobody.
-  return { told, ...open(url, { clock: systemClock, retry: { tries: 9 } }) };
+  return { told, ...open(url, { clock: systemClock, retry: { tries } }) };
 }
 
 function readAll({ calls }: Pick<Service, 'calls'>, count: number) {
@@ -66,7 +66,23 @@ test('a service that takes more again is asked for more', async () => {
   expect(service.told.peak).toBeGreaterThan(3);
 });
 
+test('a moment in which all was refused is soon forgotten', async () => {
+  const service = await crowded({ most: 0, of: 'all' }, 1);
+  await Promise.all(ids(20).map((id) => refusalOf(service.calls.recordings(id))));
+  service.told.limits.most = 99;
+  await Promise.all(ids(40).map((id) => service.calls.recordings(id)));
+  expect(service.told.peak).toBeGreaterThan(4);
+});
+
 describe('one request alone', () => {
+  test('that is refused narrows nothing', async () => {
+    const service = await crowded({ most: 0, of: 'all' }, 1);
+    await refusalOf(service.calls.recordings('1783385492.1'));
+    service.told.limits.most = 99;
+    await Promise.all(ids(20).map((id) => service.calls.recordings(id)));
+    expect(service.told.peak).toBeGreaterThan(10);
+  });
+
   test('pauses twice as long each time it is refused in a row, and no longer than it may', async () => {
     const { url } = await listen((response) => refuse(response, 429, 'rate_limited'));
     const { clock, slept } = unhurried(1);
