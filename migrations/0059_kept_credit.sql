@@ -47,7 +47,7 @@ with known as (
   from warehouse.user_endpoints e join warehouse.users u on u.user_id = e.user_id
   where e.kind in ('extension', 'dial_extension', 'sip_line') group by e.endpoint
 )
-insert into ops.rollup_markers (kind, bucket_at)
+insert into ops.rollup_recounts (kind, bucket_at)
 select 'calls', ops.quarter_of(c.started_at)
 from warehouse.calls c
   cross join lateral (values (c.caller_type, c.caller_number), (c.called_type, c.called_number)) as ends (kind, endpoint)

@@ -40,7 +40,7 @@ comment on function reporting.agent_totals is 'agent_daily summed over local day
 -- Days on which every call reports it have the count already.
 update reporting.call_agent_rollup set talk_count = handled_count;
 update reporting.call_agent_month_rollup set talk_count = handled_count;
-insert into ops.rollup_markers (kind, bucket_at)
+insert into ops.rollup_recounts (kind, bucket_at)
 select 'calls', ops.quarter_of(started_at) from warehouse.call_attributions
 where user_id is not null and role in ('answered', 'placed') and talk_seconds is null
 union

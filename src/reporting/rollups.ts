@@ -126,6 +126,7 @@ function changesOf(markers: readonly Marker[], due: Changes): Changes {
   };
 }
 
+/** What changed up to the horizon, and what the migrations of this release ask for. */
 async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number): Promise<Marker[]> {
   return query<Marker>(
     tx,
@@ -133,8 +134,12 @@ async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number)
        delete from ops.rollup_markers
        where marker_id in (select marker_id from ops.rollup_markers where marker_id <= $2 order by marker_id limit $1)
        returning kind, bucket_at, conversation_id
+     ), recounts as (
+       delete from ops.rollup_recounts where ctid = any(array(select ctid from ops.rollup_recounts limit $1))
+       returning kind, bucket_at, null::bigint
      )
-     select kind, bucket_at, conversation_id, count(*)::integer as count from taken group by 1, 2, 3 order by 1, 2, 3`,
+     select kind, bucket_at, conversation_id, count(*)::integer as count
+     from (select * from taken union all select * from recounts) waiting group by 1, 2, 3 order by 1, 2, 3`,
     [most, markerId],
   );
 }

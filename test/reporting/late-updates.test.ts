@@ -188,7 +188,8 @@ const update = (): Update =>
 /** A call with a measure that no random update reaches, for those may happen to leave none. */
 async function scoredCall(): Promise<void> {
   await facts.call({ call_id: '1700000999.1', started_at: moment() });
-  await facts.insert('warehouse.transcripts', { transcript_id: 999, call_id: '1700000999.1', agent_name: 'Ann' });
+  const whole = { agent_name: 'Ann', is_action_required: true };
+  await facts.insert('warehouse.transcripts', { transcript_id: 999, call_id: '1700000999.1', ...whole });
   await facts.insert('warehouse.transcript_kpis', {
     transcript_id: 999,
     ordinal: 1,
@@ -295,6 +296,25 @@ test('what is marked during a drain waits for the next one, and the drained mome
   expect(await freshness()).toEqual([{ waiting_count: 1, is_older: true }]);
   await drainRollups(db);
   expect(await freshness()).toEqual([{ waiting_count: 0, is_older: null }]);
+});
+
+test('what a migration asks for anew is counted, and the release before it leaves that alone', async () => {
+  await facts.call({ call_id: '1800000002.1', started_at: '2026-05-03T12:00:00Z' });
+  await drainRollups(db);
+  const counted = () =>
+    facts.value(`select call_count::integer from reporting.call_daily where local_date = '2026-05-03'`);
+  await query(`update reporting.call_hour_rollup set call_count = 7 where local_date = '2026-05-03'`);
+  await query(`insert into ops.rollup_recounts select 'calls', '2026-05-03T12:00:00Z' from generate_series(1, 3)`);
+  await query('delete from ops.rollup_markers');
+  expect(await counted()).toBe(7);
+  expect(
+    await facts.value(
+      `select found_count::integer from reporting.data_quality where check_name = 'rollup changes waiting'`,
+    ),
+  ).toBe(3);
+  await drainRollups(db);
+  expect(await counted()).toBe(1);
+  expect(await facts.value('select count(*)::integer from ops.rollup_recounts')).toBe(0);
 });
 
 test('a read that found nothing new marks nothing', async () => {
