@@ -56,6 +56,7 @@ const layers: readonly (readonly string[])[] = [
     'src/batch.ts',
     'src/event-types.ts',
     'src/storable.ts',
+    'src/postgres',
   ],
   ['src/service', 'src/events', 'src/queues', 'src/warehouse', 'src/sandbox'],
   ['src/migrations.ts', 'src/inbox', 'src/credentials'],

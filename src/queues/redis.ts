@@ -19,7 +19,8 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
     const redis = watch(new Redis(address, { ...options, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
     // The queue library opens the waiting connections itself; kept here, they can be cut when Redis does not answer.
-    redis.duplicate = (override) => watch(duplicate(override));
+    // They are told nothing for as long as no job comes, and the library itself looks after that.
+    redis.duplicate = (override) => watch(duplicate({ ...override, socketTimeout: undefined }));
     return redis;
   }
 
@@ -42,7 +43,8 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
     isConnected: () => producers.status === 'ready',
     openQueue: (name) => new Queue(name, { connection: producers, prefix }),
     openWorker(name, processor, tuning) {
-      workers ??= connect({ maxRetriesPerRequest: null });
+      // A firewall forgets connections without a word: an answer that does not come is asked for again before the locks end.
+      workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix, ...tuning });
     },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),

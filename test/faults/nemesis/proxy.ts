@@ -14,6 +14,8 @@ export interface Wire {
   delay(ms: number): void;
   /** Resets every connection; new ones pass. */
   cut(): void;
+  /** Forgets every connection as a firewall does: both ends stand, and nothing passes; new ones pass. */
+  forget(): void;
   /** Springs once, when the trap's bytes pass; then the connection they came by is reset. */
   set(trap: Trap, onSprung: () => void): void;
   /** Takes a trap away that has not sprung. */
@@ -23,6 +25,7 @@ export interface Wire {
 /** Opens a wire to a port of this machine. */
 export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
   const sockets = new Set<Socket>();
+  const forgotten = new WeakSet<Socket>();
   let delayMs = 0;
   let armed: { readonly trap: Trap; readonly onSprung: () => void } | undefined;
 
@@ -35,6 +38,7 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
     const pair = [near, far] as const;
     const watch = createWatch(() => armed?.trap);
     const hangUp = () => {
+      if (forgotten.has(near)) return;
       for (const socket of pair) socket.destroy();
     };
     for (const socket of pair) {
@@ -60,6 +64,7 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
         }
       };
       from.on('data', (bytes: Buffer) => {
+        if (forgotten.has(from)) return;
         const verdict = watch(bytes, isQuestion);
         const pass = () => {
           if (verdict.passes.length > 0) write(verdict.passes, verdict.springs ? spring : undefined);
@@ -76,7 +81,7 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
             pass();
           });
       });
-      from.on('end', () => void last.then(() => to.end()));
+      from.on('end', () => void last.then(() => forgotten.has(from) || to.end()));
     }
     pump(near, far, true);
     pump(far, near, false);
@@ -100,6 +105,9 @@ export async function openWire(target: number, onOpen: OnOpen): Promise<Wire> {
       delayMs = ms;
     },
     cut: reset,
+    forget() {
+      for (const socket of sockets) forgotten.add(socket);
+    },
     set(trap, onSprung) {
       armed = { trap, onSprung };
     },

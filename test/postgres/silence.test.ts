@@ -1,0 +1,50 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDatabase, query } from '../../src/warehouse/database.ts';
+import { openWire } from '../faults/nemesis/proxy.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { captureLog } from '../world/log.ts';
+import { until } from '../world.ts';
+
+const direct = await databaseForTest();
+
+async function wired() {
+  const wire = await openWire(Number(new URL(direct).port), onTestFinished);
+  const open = (url: string) => createDatabase({ url, log: captureLog().log, maxConnections: 1, name: 'silence' });
+  const database = open(wire.through(direct));
+  const beside = open(direct);
+  onTestFinished(async () => {
+    await database[Symbol.asyncDispose]();
+    await beside[Symbol.asyncDispose]();
+  });
+  return { wire, db: database.db, beside: beside.db };
+}
+
+test('a connection that a firewall forgot is given up within seconds, and what it held is free', async () => {
+  const { wire, db, beside } = await wired();
+  await query(db, 'create table held (id int primary key)', []);
+  const begun = performance.now();
+  const lost = db.transaction().execute(async (tx) => {
+    await query(tx, 'insert into held values (1)', []);
+    wire.forget();
+    await query(tx, 'select', []);
+  });
+  await expect(lost).rejects.toThrow('connection');
+  expect(performance.now() - begun).toBeLessThan(12_000);
+  await until(async () => (await query(beside, 'insert into held values (1) returning id', [])).length === 1);
+  expect(await query(db, 'select id from held', [])).toEqual([{ id: 1 }]);
+}, 30_000);
+
+test('a statement takes as long as it takes', async () => {
+  const { db } = await wired();
+  expect(await query(db, 'select 1 as one from pg_sleep(9)', [])).toEqual([{ one: 1 }]);
+}, 30_000);
+
+test('a transaction may rest as long as it likes', async () => {
+  const { db } = await wired();
+  const rested = db.transaction().execute(async (tx) => {
+    await query(tx, 'select', []);
+    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    return query(tx, 'select 1 as one', []);
+  });
+  expect(await rested).toEqual([{ one: 1 }]);
+}, 30_000);
