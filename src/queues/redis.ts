@@ -10,13 +10,24 @@ type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 /** The braces keep the keys of all queues in one slot of a cluster. */
 const prefix = '{trunkline}';
 
+/** So long after it refused a job as read-only, a connection alone does not mean that Redis takes jobs. */
+const quietMs = 5_000;
+
 /** Queues in Redis: one connection for all producers, one for all workers' commands, one per worker that waits. */
 export function createRedisStore(url: string, trouble: Trouble): QueueStore {
   const { address, options } = parse(url);
   const opened: Redis[] = [];
+  let readOnlyAt = Number.NEGATIVE_INFINITY;
+
+  // After a failover the address leads to another Redis, while connections to the one before still stand.
+  function reconnectOnError(error: Error): boolean {
+    const isReadOnly = error.message.startsWith('READONLY');
+    if (isReadOnly) readOnlyAt = performance.now();
+    return isReadOnly;
+  }
 
   function connect(extra: ConnectionOptions): Redis {
-    const redis = watch(new Redis(address, { ...options, ...extra }));
+    const redis = watch(new Redis(address, { ...options, reconnectOnError, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
     // The queue library opens the waiting connections itself; kept here, they can be cut when Redis does not answer.
     // They are told nothing for as long as no job comes, and the library itself looks after that.
@@ -26,7 +37,8 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
 
   function watch(redis: Redis): Redis {
     redis.on('error', trouble.report);
-    redis.on('ready', trouble.isOver);
+    // One that is still read-only would be told to be back with each connection: that it is, the next job tells.
+    redis.on('ready', () => performance.now() - readOnlyAt > quietMs && trouble.isOver());
     opened.push(redis);
     return redis;
   }
@@ -83,6 +95,9 @@ async function healthOf(redis: Redis): Promise<StoreHealth> {
   const most = Number(told('maxmemory'));
   if (most > 0 && Number(told('used_memory')) >= most) {
     warnings.push('Redis takes no jobs, since its memory is used up: raise maxmemory.');
+  }
+  if (told('role') === 'slave' && told('slave_read_only') !== '0') {
+    warnings.push('Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.');
   }
   const policy = told('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {

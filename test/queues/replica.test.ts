@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { Bell } from '../../src/queues/bell.ts';
+import { createQueues } from '../../src/queues/queues.ts';
+import { type RedisServer, startRedis } from '../stores/redis.ts';
+
+const settled = { timeout: 20_000, interval: 100 };
+
+async function redisServer(): Promise<RedisServer> {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+async function demote(redis: RedisServer, primary: number): Promise<void> {
+  const client = new Redis(redis.url);
+  await client.replicaof('127.0.0.1', primary);
+  client.disconnect();
+}
+
+async function queuesIn(redisUrl: string) {
+  const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log: createLog('silent') });
+  onTestFinished(() => queues.close());
+  const seen: Bell[] = [];
+  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  const hears = (key: string) =>
+    vi.waitUntil(async () => {
+      await queues.ring('calls', [{ kind: 'call', key }]).catch(() => undefined);
+      return seen.some((bell) => bell.key === key);
+    }, settled);
+  return { queues, hears };
+}
+
+test('after a failover the new primary is found, though connections to the old one stand', async () => {
+  const [old, next] = [await redisServer(), await redisServer()];
+  let target = old.port;
+  const address = createServer((near) => {
+    const far = connect(target, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => near.destroy());
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void address.close());
+  await once(address, 'listening');
+  const { hears } = await queuesIn(`redis://127.0.0.1:${(address.address() as AddressInfo).port}`);
+  await hears('before');
+  target = next.port;
+  await demote(old, next.port);
+  await hears('after');
+}, 60_000);
+
+test('a Redis that is a read-only replica is told of, since it answers and takes no job', async () => {
+  const [redis, primary] = [await redisServer(), await redisServer()];
+  const { queues, hears } = await queuesIn(redis.url);
+  await hears('before');
+  await demote(redis, primary.port);
+  await vi.waitUntil(async () => (await queues.health()).warnings.length > 0, settled);
+  expect((await queues.health()).warnings).toEqual([
+    'Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.',
+  ]);
+}, 60_000);
