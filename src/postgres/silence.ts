@@ -29,7 +29,7 @@ interface Wire {
  * Ends connections to Postgres that are dead without a word: a firewall that forgot them, or a host that is gone, sends
  * no reset, and the system would wait a quarter of an hour or more for the answer. How long a statement takes says
  * nothing. But where Postgres itself, asked by a new connection, waits for us while we wait for it, or knows no such session,
- * nothing comes any more. Returns the watch over one new connection.
+ * nothing comes any more. Returns the watch over one new connection; one that leads through a pooler is left alone.
  */
 export function breakSilence(url: string): (client: ClientBase) => Promise<void> {
   const wires = new Set<Wire>();
@@ -54,14 +54,16 @@ export function breakSilence(url: string): (client: ClientBase) => Promise<void>
   }
 
   return async (client) => {
-    const { rows } = await client.query<{ session: string }>(`select ${session} as session ${ours}`);
-    const { connection } = client as Client;
+    const { rows } = await client.query<Served>(`select pid, ${session} as session ${ours}`);
+    const { connection, processID } = client as Client & { readonly processID: number | null };
+    // A pooler gives its own number: the session behind it may serve somebody else a moment later.
+    if (rows[0]?.pid !== processID) return;
     const stream = connection.stream as Socket;
     const now = performance.now();
     const wire: Wire = {
       client,
       stream,
-      session: rows[0]?.session ?? '',
+      session: rows[0].session,
       done: stream.bytesWritten,
       read: stream.bytesRead,
       heard: now,
@@ -79,6 +81,11 @@ export function breakSilence(url: string): (client: ClientBase) => Promise<void>
       timer = undefined;
     });
   };
+}
+
+interface Served {
+  readonly pid: number;
+  readonly session: string;
 }
 
 /** An id of a process comes back; together with its beginning it does not. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDatabase, query } from '../../src/warehouse/database.ts';
 import { openWire } from '../faults/nemesis/proxy.ts';
@@ -48,3 +50,48 @@ test('a transaction may rest as long as it likes', async () => {
   });
   expect(await rested).toEqual([{ one: 1 }]);
 }, 30_000);
+
+test('a session that a pooler lends is left alone, since it may serve another by now', async () => {
+  const { url, forget } = await pooled();
+  const open = (address: string) =>
+    createDatabase({ url: address, log: captureLog().log, maxConnections: 1, name: 'pooled' });
+  const database = open(url);
+  const beside = open(direct);
+  onTestFinished(() => beside[Symbol.asyncDispose]());
+  const [lent] = await query<{ pid: number }>(database.db, 'select pg_backend_pid() as pid', []);
+  forget();
+  const unanswered = query(database.db, 'select', []).catch(() => 'ended');
+  expect(await Promise.race([unanswered, new Promise((resolve) => setTimeout(resolve, 9_000, 'waits'))])).toBe('waits');
+  expect(await query(beside.db, 'select from pg_stat_activity where pid = $1', [lent?.pid])).toHaveLength(1);
+}, 30_000);
+
+/** An address of Postgres behind what numbers its sessions itself, as poolers do, and may forget those that it has. */
+async function pooled(): Promise<{ url: string; forget(): void }> {
+  const backendKey = Buffer.from('K\0\0\0\f');
+  let lent = { isForgotten: false };
+  const server = createServer((client) => {
+    const own = lent;
+    const postgres = connect(Number(new URL(direct).port), new URL(direct).hostname);
+    for (const socket of [client, postgres]) socket.on('error', () => undefined);
+    client.on('data', (bytes) => own.isForgotten || postgres.write(bytes));
+    postgres.on('data', (bytes) => {
+      const at = bytes.indexOf(backendKey);
+      if (at >= 0) bytes.writeInt32BE(1, at + backendKey.length);
+      if (!own.isForgotten) client.write(bytes);
+    });
+    onTestFinished(() => {
+      for (const socket of [client, postgres]) socket.destroy();
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = new URL(direct);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    forget() {
+      lent.isForgotten = true;
+      lent = { isForgotten: false };
+    },
+  };
+}
