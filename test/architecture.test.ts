@@ -153,22 +153,8 @@ test('no import leads back to where it began', () => {
   expect(cycles).toEqual([]);
 });
 
-test('no file is longer than one sitting', () => {
-  const longest = sources.map((file) => [file, texts.get(file)?.trimEnd().split('\n').length ?? 0] as const);
-  expect(longest.filter(([, lines]) => lines > 350)).toEqual([]);
-});
-
-test('no folder holds more than one look takes in', () => {
-  const folders = Map.groupBy(
-    sources.filter((file) => !within('test')(file)),
-    (file) => dirname(file),
-  );
-  const full = [...folders].filter(([, held]) => held.length > 12).map(([folder, held]) => `${folder}: ${held.length}`);
-  expect(full).toEqual([]);
-});
-
 test('every file has the name of a thing of the domain', () => {
-  const nameless = /^(utils?|helpers?|misc|common|lib|shared|stuff|base|manager|index)$/;
+  const nameless = /^(utils?|helpers?|misc|common|lib|stuff|base|manager|index)$/;
   const words = (file: string) => file.replace(/\.[a-z.]+$/, '').split(/[/.-]/);
   expect(files.filter((file) => words(file).some((word) => nameless.test(word)))).toEqual([]);
 });
