@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+// Plain JavaScript in the oldest module format: a Node that is too old for the sources must still be able to load this.
+const { spawn } = require('node:child_process');
+const { existsSync } = require('node:fs');
+const { constants } = require('node:os');
+const { join } = require('node:path');
+
+const needed = 24;
+const found = process.versions.node;
+// `npm ci` installs this one with the dependencies.
+const installed = join(__dirname, '../node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+
+if (Number.parseInt(found, 10) >= needed) import('./main.ts');
+else if (existsSync(installed)) continueWith(installed);
+else {
+  console.error(
+    `Trunkline needs Node ${needed} or newer and this is Node ${found}: run \`npm ci\` in ${join(__dirname, '..')} ` +
+      `with install scripts allowed, which brings Node ${needed} along, or install Node ${needed}.`,
+  );
+  process.exitCode = 1;
+}
+
+/** Runs the same command in another Node. */
+function continueWith(node) {
+  // Only flags that stand alone: `-e` and its code would load this file again.
+  const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
+  const args = [...flags, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
+  if (process.execve) process.execve(node, [node, ...args], process.env);
+  const child = spawn(node, args, { stdio: 'inherit' });
+  const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP']) {
+    // A terminal sends its signals to the child as well, and a second Ctrl-C would force the exit.
+    const isSentToBoth = isAtTerminal && signal !== 'SIGTERM';
+    process.on(signal, () => isSentToBoth || child.kill(signal));
+  }
+  child.on('error', (error) => {
+    console.error(
+      `Node ${needed} cannot be started: ${error.message}. Run \`npm ci\` again, or install Node ${needed}.`,
+    );
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    // What a shell answers for a process that a signal ended.
+    process.exitCode = code ?? 128 + constants.signals[signal];
+  });
+}
