@@ -16,7 +16,7 @@ export interface QuietHours {
   readonly to: string;
 }
 
-/** The budgets of a day (UTC). There is no value that means "without a limit". */
+/** The budgets of a day (UTC), and whom replies may go to. There is no value that means "without a limit". */
 export interface AccountLimits {
   readonly perThread: number;
   readonly perLine: number;
@@ -25,9 +25,13 @@ export interface AccountLimits {
   readonly dailyMicros: number;
   /** Micro-dollars: no segment is counted on to cost less. What the service charges can only raise it. */
   readonly unitMicros: number;
+  /** Countries that may be texted, as {@link countryOf} names them; default: those of the account's own lines. */
+  readonly countries?: readonly string[];
 }
 
-export const defaultAccountLimits: AccountLimits = {
+type Amounts = Omit<AccountLimits, 'countries'>;
+
+export const defaultAccountLimits: Amounts = {
   perThread: 3,
   perLine: 500,
   perAccount: 2_000,
@@ -36,7 +40,7 @@ export const defaultAccountLimits: AccountLimits = {
 };
 
 /** Not beyond these, whatever was asked for. */
-export const ceilings: AccountLimits = {
+export const ceilings: Amounts = {
   perThread: 10,
   perLine: 10_000,
   perAccount: 50_000,
@@ -46,7 +50,7 @@ export const ceilings: AccountLimits = {
 
 /** The account's limits as they hold: what is no whole number from 0 is the default, what is beyond reason the ceiling. */
 export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits {
-  const limit = (name: keyof AccountLimits): number => {
+  const limit = (name: keyof Amounts): number => {
     const value = given[name];
     if (value === undefined || !Number.isInteger(value) || value < 0) return defaultAccountLimits[name];
     return Math.min(value, ceilings[name]);
@@ -57,6 +61,7 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
     perAccount: limit('perAccount'),
     dailyMicros: limit('dailyMicros'),
     unitMicros: Math.max(1, limit('unitMicros')),
+    ...(given.countries !== undefined && { countries: given.countries }),
   };
 }
 

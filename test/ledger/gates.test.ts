@@ -28,6 +28,7 @@ interface Refusal {
   readonly before?: readonly SmsEvent[];
   readonly plan?: Partial<SendPlan>;
   readonly trigger?: SmsEvent;
+  readonly countries?: readonly string[];
   readonly state: string;
 }
 
@@ -50,11 +51,35 @@ test.each<Refusal>([
   {
     name: 'a number whose zone nobody knows',
     plan: { number: '999123456789', limits: {} },
+    countries: ['999'],
     state: 'DENIED gate:unknown_zone',
   },
+  { name: 'a number abroad', plan: { number: '447700900123' }, state: 'DENIED gate:country' },
+  {
+    name: 'a number of the Caribbean that begins like one at home',
+    plan: { number: '18765550123' },
+    state: 'DENIED gate:country',
+  },
+  {
+    name: 'a number at home that the list leaves out',
+    countries: ['44'],
+    state: 'DENIED gate:country',
+  },
+  {
+    name: 'a premium-rate number, although its country is listed',
+    plan: { number: '19005550123' },
+    countries: ['1'],
+    state: 'DENIED gate:costly_number',
+  },
+  {
+    name: 'a satellite telephone, although its code is listed',
+    plan: { number: '881612345678' },
+    countries: ['881'],
+    state: 'DENIED gate:costly_number',
+  },
   { name: 'a trigger that is too old', plan: { limits: { maxAgeSeconds: -1 } }, state: 'EXPIRED gate:too_old' },
-])('refuses $name', async ({ before = [], plan = {}, trigger = {}, state }) => {
-  const ledger = await openLedger(database, sandbox);
+])('refuses $name', async ({ before = [], plan = {}, trigger = {}, countries, state }) => {
+  const ledger = await openLedger(database, sandbox, { limits: () => (countries ? { countries } : {}) });
   const users = (await (
     await fetch(`${sandbox.url}/api/public/v1/users`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } })
   ).json()) as { data: { id: number }[] };

@@ -14,6 +14,8 @@ export interface Facts {
   /** The recipient is a line or a number of the account itself. */
   readonly isOwnNumber: boolean;
   readonly isErased: boolean;
+  /** The first four digits of the account's own lines, each once: enough to tell their countries. */
+  readonly ownPrefixes: readonly string[];
   /** The trigger is a text of a group. */
   readonly isGroup: boolean;
   /** The text that triggered it, while the thread lists it; null for a call, and for a text that is gone. */
@@ -145,6 +147,7 @@ const text = `
     exists (select from warehouse.sms_lines where line = $2)
       or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = $2 and valid_to = 'infinity') as "isOwnNumber",
     exists (select from ops.erased_among(array[$2])) as "isErased",
+    (select coalesce(array_agg(distinct left(line, 4)), '{}') from warehouse.sms_lines where deleted_at is null) as "ownPrefixes",
     exists (select from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
       where m.line = $1 and m.number = $2 and m.message_id = $3::bigint
         and (c.participants_key <> '' or cardinality(m.group_participants) > 1)) as "isGroup",

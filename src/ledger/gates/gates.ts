@@ -1,6 +1,7 @@
-import { defaultRuleLimits } from '../limits.ts';
+import { type AccountLimits, defaultRuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import { zonesOfNumber } from '../zones/zones.ts';
+import { isAllowedCountry, isCostlyNumber } from './countries.ts';
 import type { Facts } from './facts.ts';
 import { loopSign } from './loop.ts';
 import { hasOptedOut } from './opt-out.ts';
@@ -25,19 +26,21 @@ type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'ex
  * Judges a send by every gate but the budgets; the gravest verdict counts. A rule's limits reach the gates of age, of
  * people and of quiet hours; nothing reaches the others.
  */
-export function judge(send: Judged, facts: Facts): Verdict {
+export function judge(send: Judged, facts: Facts, { countries }: Pick<AccountLimits, 'countries'>): Verdict {
   if (facts.now > send.expiresAt) return { kind: 'expire' };
-  const reason = refusal(send, facts);
+  const reason = refusal(send, facts, countries);
   if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
   return quietVerdict(send, facts);
 }
 
-function refusal(send: Judged, facts: Facts): string | undefined {
+function refusal(send: Judged, facts: Facts, countries: AccountLimits['countries']): string | undefined {
   const { number, line, trigger } = send;
   if (facts.ruleMode === 'off') return 'rule_off';
   if (!/^\d+$/.test(number) || number.length > longestNumber) return 'no_number';
   if (number.length < shortestNumber) return 'short_code';
   if (number === line || facts.isOwnNumber) return 'own_number';
+  if (isCostlyNumber(number)) return 'costly_number';
+  if (!isAllowedCountry(number, countries, [line, ...facts.ownPrefixes])) return 'country';
   if (facts.isErased) return 'erased';
   if (facts.isGroup) return 'group';
   if (hasOptedOut(line, facts.saidTexts, facts.skips)) return 'opted_out';

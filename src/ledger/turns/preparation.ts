@@ -28,7 +28,7 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
   const send = await lockSend(tx, sendId);
   if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
   const facts = await readFacts(tx, send);
-  const verdict = judge(send, facts);
+  const verdict = judge(send, facts, ledger.limits());
   if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
   const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
   if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';

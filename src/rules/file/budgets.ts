@@ -29,14 +29,30 @@ export const budgets = z
   })
   .partial();
 
+/** YAML reads an unquoted +44 as a number. */
+export const countries = z
+  .array(
+    z.union([z.string(), z.number()]).refine((given) => /^\+?(?:[2-9]\d{0,2}|1(?:\d{3})?)$/.test(String(given)), {
+      error:
+        'This is no calling code.\nWrite the digits that the country\u2019s numbers begin with, such as "+1" or "+44"; "+1876" for a country with an area code of +1.',
+    }),
+  )
+  .min(1, {
+    error: 'The list is empty.\nName a country, or remove the key to allow those of the account\u2019s own lines.',
+  });
+
 /** The same as the ledger takes it; what is not written is left to its defaults. */
-export function accountLimitsOf(written: z.output<typeof budgets> = {}): Partial<AccountLimits> {
+export function accountLimitsOf(
+  written: z.output<typeof budgets> = {},
+  allowed?: z.output<typeof countries>,
+): Partial<AccountLimits> {
   const limits = {
     perThread: written.per_thread,
     perLine: written.per_line,
     perAccount: written.per_account,
     dailyMicros: microsOf(written.daily_dollars),
     unitMicros: microsOf(written.segment_dollars),
+    countries: allowed?.map((code) => String(code).replace('+', '')),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }

@@ -49,7 +49,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     version: hash('sha256', text).slice(0, 12),
     rules: built,
     hours: businessHours(parsed.data.business_hours, timeZone),
-    accountLimits: accountLimitsOf(parsed.data.budgets),
+    accountLimits: accountLimitsOf(parsed.data.budgets, parsed.data.countries),
   };
 }
 

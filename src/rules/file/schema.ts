@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { weekdays } from '../facts/hours.ts';
 import { triggerKinds } from '../triggers.ts';
-import { budgets } from './budgets.ts';
+import { budgets, countries } from './budgets.ts';
 import {
   allowanceOf,
   allowancePattern,
@@ -176,6 +176,11 @@ export const rulesSchema = z.strictObject({
   budgets: budgets
     .optional()
     .describe('What automatic texts may use up in a day (UTC), whatever rules say. They hold with a default, too.'),
+  countries: countries
+    .optional()
+    .describe(
+      'Calling codes of the countries that replies may go to, such as "+44"; "+1" is the United States and Canada. Default: the countries of the account\u2019s own lines. Premium-rate and satellite numbers are never texted.',
+    ),
   rules: z.array(ruleSchema).max(500).describe('Tried in this order.'),
 });
 

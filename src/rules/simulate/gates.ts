@@ -40,7 +40,7 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, { from
     const maxAgeMs = (plan.limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds) * 1_000;
     // The hours of quiet do not make it older.
     const expiresAt = new Date(Math.max(plan.trigger.at.getTime(), now.getTime()) + maxAgeMs);
-    return judge({ ...plan, limits: plan.limits ?? {}, expiresAt, plannedAt: plan.trigger.at }, facts);
+    return judge({ ...plan, limits: plan.limits ?? {}, expiresAt, plannedAt: plan.trigger.at }, facts, limits);
   }
 
   return {
