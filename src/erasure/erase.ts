@@ -4,6 +4,7 @@ import { erasedRefreshMs } from '../inbox/erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
+import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import { eraseInbox } from './inbox.ts';
 import { eraseMentions } from './mentions.ts';
 import { callsOf, eraseParty, eraseTexts } from './mirror.ts';
@@ -76,7 +77,7 @@ export async function eraseNumber(parts: ErasureParts, text: string): Promise<Er
   await remember(db, number);
   await barrier(db);
   const purged = await inTransaction(db, async (tx) => {
-    await keepOptOuts(tx, number, optOutChange);
+    await keepOptOuts(tx, spellingsOf(number), optOutChange);
     return purge(tx, number);
   });
   await record(db, number, purged);
@@ -97,8 +98,8 @@ async function purge(tx: Transaction, number: string): Promise<Removed> {
     await eraseInbox(tx, number, calls),
     await eraseTexts(tx, number),
     await eraseParty(tx, number, calls),
-    await eraseRules(tx, number),
-    await eraseSends(tx, number),
+    await eraseRules(tx, spellingsOf(number)),
+    await eraseSends(tx, spellingsOf(number)),
     await eraseMentions(tx, number),
   ]);
 }
@@ -109,9 +110,10 @@ async function remember(db: Database, number: string): Promise<void> {
     await query(tx, 'lock table ops.erasures in share row exclusive mode', []);
     await query(
       tx,
-      `insert into ops.erasures (number_hash) values (ops.erasure_hash($1))
+      `insert into ops.erasures (number_hash, spelling_hashes)
+       values (ops.erasure_hash($1), array(select ops.erasure_hash(spelling) from unnest($2::text[]) spelling))
        on conflict (number_hash) do update set repeated_at = now()`,
-      [number],
+      [number, spellingsOf(number).filter((spelling) => spelling !== number)],
     );
   });
 }
@@ -127,9 +129,11 @@ async function deliveriesUnderWay(db: Database): Promise<void> {
 }
 
 async function forgetBells(queues: ErasureParts['queues'], number: string): Promise<number> {
+  const spellings = new Set(spellingsOf(number));
   const counts: number[] = [];
   for (const name of queueNames) {
-    counts.push(await queues.forget(name, ({ kind, key }) => kind === 'thread' && key.split(/[/,]/).includes(number)));
+    const isOfNumber = (key: string) => key.split(/[/,]/).some((each) => spellings.has(each));
+    counts.push(await queues.forget(name, ({ kind, key }) => kind === 'thread' && isOfNumber(key)));
   }
   return counts.reduce((total, count) => total + count, 0);
 }

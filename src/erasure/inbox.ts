@@ -2,7 +2,13 @@ import { inbound } from '../inbox/erased.ts';
 import { query, type Transaction } from '../warehouse/database.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
-import { mentionPattern, roughMentionPattern } from '../warehouse/erasure/mentions.ts';
+import {
+  escapedMentionPattern,
+  mayMention,
+  mentionPattern,
+  roughMentionPattern,
+  spellingsOf,
+} from '../warehouse/erasure/mentions.ts';
 import { withholdUnread } from '../warehouse/erasure/unread.ts';
 
 /**
@@ -21,26 +27,42 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
       callIds.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
     ],
   );
-  await withholdUnmirrored(
-    tx,
-    number,
-    told.map(({ id }) => id),
-  );
+  const deliveryIds = [...told.map(({ id }) => id), ...(await toldInEscapes(tx, number))];
+  await withholdUnmirrored(tx, number, deliveryIds);
   const deliveries = await query(
     tx,
     `update ops.deliveries set body = '', body_hash = '', is_erased = true,
        targets = array(select target from unnest(targets) with ordinality t (target, at) where target !~ $1 order by at),
        named = array(select name from unnest(named) with ordinality n (name, at) where name !~ $1 order by at)
      where delivery_id = any($2::bigint[]) returning 1`,
-    [mentionPattern(number), told.map(({ id }) => id)],
+    [mentionPattern(number), deliveryIds],
   );
   const targets = await query(
     tx,
     `delete from ops.sync_targets
-     where kind = 'thread' and $1 = any(regexp_split_to_array(key, '[/,]')) returning 1`,
-    [number],
+     where kind = 'thread' and $1 && regexp_split_to_array(key, '[/,]') returning 1`,
+    [spellingsOf(number)],
   );
   return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length };
+}
+
+/** Deliveries that were not understood are kept as they came, so that a number can stand there in escapes. */
+async function toldInEscapes(tx: Transaction, number: string): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `select delivery_id as id from ops.deliveries
+     where not is_erased and (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and body ~ $1`,
+    [escapedMentionPattern(number)],
+  );
+  const spellings = new Set(spellingsOf(number));
+  const told: string[] = [];
+  for (const { id } of rows) {
+    const [delivery] = await query<{ body: string }>(tx, 'select body from ops.deliveries where delivery_id = $1', [
+      id,
+    ]);
+    if (mayMention(delivery?.body ?? '', (each) => spellings.has(each))) told.push(id);
+  }
+  return told;
 }
 
 /** Texts that were announced and that nobody will mirror: the service counts them as unread. */

@@ -1,6 +1,5 @@
-import { normalizeNumber } from '../numbers.ts';
 import { type Database, query } from '../warehouse/database.ts';
-import { longestNumber, shortestNumber } from '../warehouse/erasure/mentions.ts';
+import { isNumberAlone, longestNumber, numberMeant, shortestNumber } from '../warehouse/erasure/mentions.ts';
 
 /** The number cannot be erased; the message says why, and what to do. */
 export class NotErasable extends Error {
@@ -10,7 +9,12 @@ export class NotErasable extends Error {
 
 /** The number as it is compared everywhere, in any format that people write. Throws `NotErasable`. */
 export function erasableNumber(text: string): string {
-  const number = /^[\d\s().+/-]+$/.test(text) ? normalizeNumber(text) : '';
+  const number = isNumberAlone(text) ? numberMeant(text) : '';
+  if (number === undefined) {
+    throw new NotErasable(
+      'A number that begins with 0 does not say its country: write it with its country code, such as "+44 20 7946 0958".',
+    );
+  }
   if (number.length < shortestNumber || number.length > longestNumber) {
     throw new NotErasable(
       `A phone number has ${shortestNumber} to ${longestNumber} digits: write it with its country code, such as "+1 845 555 0123".`,

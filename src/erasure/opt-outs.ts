@@ -17,15 +17,19 @@ const longestOptOut = 120;
  * Keeps who else opted out in a group in which a number takes part: the group goes whole, and with it the texts that say
  * so, while those who wrote them are still to be left alone. To be called before the texts are removed.
  */
-export async function keepOptOuts(tx: Transaction, number: string, changeOf: OptOutChange): Promise<void> {
+export async function keepOptOuts(
+  tx: Transaction,
+  spellings: readonly string[],
+  changeOf: OptOutChange,
+): Promise<void> {
   const said = await query<Said>(
     tx,
     `select m.line, m.from_number as number, m.body as text, coalesce(m.sent_at, m.first_seen_at) as at
      from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
-     where (c.number = $1 or $1 = any(c.participants) or $1 = any(m.group_participants))
-       and m.direction = 'in' and m.from_number <> $1 and length(m.body) <= ${longestOptOut}
+     where (c.number = any($1) or c.participants && $1 or m.group_participants && $1)
+       and m.direction = 'in' and m.from_number <> all($1) and length(m.body) <= ${longestOptOut}
      order by at`,
-    [number],
+    [spellings],
   );
   const out = new Map<string, Said>();
   for (const each of said) {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Log } from '../log.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
-import { numbersMentioned } from '../warehouse/erasure/mentions.ts';
+import { mayMention } from '../warehouse/erasure/mentions.ts';
 import { withholdUnread } from '../warehouse/erasure/unread.ts';
 import type { Delivery } from './deliveries.ts';
 
@@ -34,14 +34,14 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
 
   async function refresh(): Promise<void> {
     try {
-      const rows = await query<{ erasure_id: string; number_hash: string; salt: string }>(
+      const rows = await query<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>(
         db,
-        `select erasure_id, number_hash, salt from ops.erasures cross join secrets.erasure_salt
+        `select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
          where erasure_id > $1 order by erasure_id`,
         [newest],
       );
       for (const row of rows) {
-        hashes.add(row.number_hash);
+        for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
         newest = row.erasure_id;
         salt = row.salt;
       }
@@ -51,7 +51,7 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   }
 
   const isErased = (number: string) => hashes.has(hash('sha256', salt + number, 'hex'));
-  const isMentioned = (text: string) => numbersMentioned(text).some(isErased);
+  const isMentioned = (text: string) => mayMention(text, isErased);
 
   /** Calls of somebody who was erased, as far as the mirror knows them: an event can tell of one without a number. */
   async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {

@@ -281,6 +281,65 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   expect(JSON.stringify(bodies)).toContain('15557770314');
 });
 
+test('other spellings of a number go from what is held, and are kept out of what comes', async () => {
+  const { database, queues, log, pauses } = (worlds.get('redis') as World).context;
+  const { db, pool } = database;
+  const spellings = [
+    '020 7946 0958',
+    '+44 (0)20 7946 0958',
+    '0044 20 7946 0958',
+    '01144 2079460958',
+    '+44\u201120\u20117946\u20110958',
+    '０２０ ７９４６ ０９５８',
+  ];
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  const inbox = createInbox(pool, pauses, () => undefined, known);
+  const bodies = async () => {
+    const rows = await query<{ body: string }>(db, 'select body from ops.deliveries where delivery_id > $1', [before]);
+    return rows.map(({ body }) => body);
+  };
+  const [newest] = await query<{ id: string }>(
+    db,
+    'select coalesce(max(delivery_id), 0) as id from ops.deliveries',
+    [],
+  );
+  const before = newest?.id;
+  const foreign = { ...telling('x'), body: 'text=call%20020%207946%200958', fingerprint: 'form' };
+  for (const spelling of spellings) await inbox.accept(telling(spelling));
+  await inbox.accept(foreign);
+  expect(await bodies()).not.toContain('');
+  await eraseNumber({ db, queues, optOutChange, knownAfterMs: 0 }, '+44 20 7946 0958');
+  expect(await bodies()).toEqual(Array.from({ length: 7 }, () => ''));
+  for (const spelling of spellings) await inbox.accept(telling(spelling));
+  await inbox.accept(foreign);
+  await inbox.accept(telling('020 7946 0959'));
+  expect((await bodies()).filter((body) => body !== '')).toEqual(['{"from":"020 7946 0959"}']);
+});
+
+test('a delivery that cannot be judged is answered and read, and its body is not kept', async () => {
+  const { database, log, pauses } = (worlds.get('redis') as World).context;
+  const { db, pool } = database;
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  await known.refresh();
+  expect(known.hasAny).toBe(true);
+  const inbox = createInbox(pool, pauses, () => undefined, known);
+  const target = { kind: 'thread', key: '12125559911/15557770999' } as const;
+  expect(await inbox.accept({ ...telling('x'), body: '1 '.repeat(524_000), targets: [target] })).toBe(1);
+  const [stored] = await query(
+    db,
+    'select body, targets, is_erased, is_recognized from ops.deliveries order by delivery_id desc limit 1',
+    [],
+  );
+  expect(stored).toEqual({
+    body: '',
+    targets: ['thread 12125559911/15557770999'],
+    is_erased: true,
+    is_recognized: true,
+  });
+});
+
 test('a text that was announced and not mirrored yet is no lost text of its line', async () => {
   const { database, queues } = (worlds.get('redis') as World).context;
   const { db } = database;

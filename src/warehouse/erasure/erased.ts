@@ -16,6 +16,8 @@ export function hasErasures(tx: Transaction): Promise<boolean> {
 }
 
 const nobody: ReadonlySet<string> = new Set();
+/** A text of single digits has thousands of candidates. */
+const maxAsked = 10_000;
 
 /** Which of the normalised numbers that `numbers` collects were erased; it is not called while nobody was. */
 export async function erasedAmong(
@@ -24,16 +26,24 @@ export async function erasedAmong(
 ): Promise<ReadonlySet<string>> {
   if (!(await hasErasures(tx))) return nobody;
   const distinct = [...new Set(numbers())].filter((number) => number !== undefined && number !== '');
-  if (distinct.length === 0) return nobody;
-  const rows = await hotQuery<{ number: string }>(tx, 'select ops.erased_among($1::text[]) as number', [distinct]);
-  return new Set(rows.map(({ number }) => number));
+  const erased = new Set<string>();
+  for (let at = 0; at < distinct.length; at += maxAsked) {
+    const asked = distinct.slice(at, at + maxAsked);
+    const rows = await hotQuery<{ number: string }>(tx, 'select ops.erased_among($1::text[]) as number', [asked]);
+    for (const { number } of rows) erased.add(number);
+  }
+  return erased;
 }
 
 /** Values in whose texts nobody who was erased is mentioned by number; those without such a mention are the same objects. */
 export async function withoutMentions<T>(tx: Transaction, values: readonly T[]): Promise<readonly T[]> {
-  const erased = await erasedAmong(tx, () => textsIn(values).flatMap(numbersMentioned));
+  const erased = await erasedAmong(tx, () => numbersIn(textsIn(values)));
   if (erased.size === 0) return values;
   return values.map((value) => blanked(value, (number) => erased.has(number)) as T);
+}
+
+function* numbersIn(texts: readonly string[]): Generator<string> {
+  for (const text of texts) yield* numbersMentioned(text);
 }
 
 function textsIn(value: unknown): string[] {

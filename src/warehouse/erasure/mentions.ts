@@ -1,5 +1,12 @@
 import { normalizeNumber } from '../../numbers.ts';
 
+/*
+ * One definition of how people write a phone number, used in two forms: `mentionsIn` finds candidates in a text whose
+ * erased numbers are known as hashes only, and `mentionPattern` finds one known number with a regular expression of
+ * Postgres. A mention is a sequence of whole runs of digits, at most `longestGap` separators apart, whose digits are one of
+ * the spellings of the number.
+ */
+
 /** What stands in a text where an erased number stood. */
 export const erasedMark = '[erased]';
 
@@ -7,8 +14,44 @@ export const erasedMark = '[erased]';
 export const shortestNumber = 7;
 export const longestNumber = 15;
 
-/** What people put between the digits of a number. */
-const between = /^[\s().+/-]{1,3}$/;
+/** Calling abroad: most countries; North America; Australia; Japan; Russia. */
+const exitCodes = ['00', '011', '0011', '010', '810'];
+const longestExitCode = 4;
+/** With an exit code before it, and the 0 that some write behind the country code. */
+const longestSpelling = longestExitCode + longestNumber + 1;
+
+/** A national spelling with fewer digits may be anything, so it is left alone. */
+const shortestNational = 8;
+
+/** All country codes of one and two digits (ITU-T E.164); the others have three. */
+const shortCountryCodes = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/;
+const longestCountryCode = 3;
+/** Countries where nothing is dialled before the national number. */
+const withoutTrunkPrefix = new Set(
+  '1 30 34 39 45 47 48 52 56 57 65 216 221 225 237 350 351 352 354 356 357 371 372 376 377 378 420 423 500 501 502 503 504 505 506 507 590 594 596 852 853 965 968 973 974 975'.split(
+    ' ',
+  ),
+);
+/** Where something else than 0 is dialled before it. */
+const trunkPrefixes: Readonly<Record<string, string>> = { 7: '8', 36: '06', 375: '8' };
+
+/** Digits of all scripts, full-width, mathematical, superscript and circled ones. */
+const digit = String.raw`\p{Nd}⁰¹²³⁴-⁹₀-₉①-⑨⓪`;
+/**
+ * What may stand between two digits of a number: blanks, dashes, brackets and marks of all kinds, invisible characters
+ * too, but no comma, semicolon or quote, which end a value.
+ */
+const separator = String.raw`\s\p{Z}\p{Cc}\p{Cf}\p{Pd}\p{Pc}\p{Ps}\p{Pe}.\\/*~|:=#<>+¦¬¯°·\u0300-\u036f˗‖-⁞\u20d0-\u20ff−∕∗∘∙⋅│─■-◿➕➖➗。・ーｰ．／＊～｜：＝＃＜＞＋｡･￣\ufe00-\ufe0f`;
+/** A blank as JSON writes it inside a text. */
+const escapedBlank = String.raw`\\[nrtbf]`;
+/** Enough for `) – (`, and for an emoji of a digit. */
+const longestGap = 6;
+
+const prefix = String.raw`[+(\[＋（]{0,2}`;
+const run = new RegExp(`(${prefix})([${digit}]+)`, 'gu');
+const gap = new RegExp(`^(?:${escapedBlank}|[${separator}]){1,${longestGap}}$`, 'u');
+/** In UTF-16: each separator takes two at most. */
+const longestGapLength = 2 * longestGap;
 
 interface Mention {
   readonly number: string;
@@ -17,8 +60,8 @@ interface Mention {
 }
 
 /** Every phone number that a text may mention, however it is written, normalised. */
-export function numbersMentioned(text: string): string[] {
-  return mentionsIn(text).map(({ number }) => number);
+export function* numbersMentioned(text: string): Generator<string> {
+  for (const { number } of mentionsIn(text)) yield number;
 }
 
 /** The text with every mention of certain numbers replaced; the same text when it has none. */
@@ -33,52 +76,270 @@ export function withoutNumbers(text: string, isErased: (number: string) => boole
   return at === 0 ? text : kept + text.slice(at);
 }
 
+/** Beyond these a text is not judged: a mebibyte of single digits has seven million candidates, and each costs a hash. */
+const maxCandidates = 20_000;
+const maxRuns = 150_000;
+const maxEscapes = 20_000;
+
 /**
- * The mentions of a number as a regular expression of Postgres: a number that is found by one of the two is found by the
- * other.
+ * Whether a text may mention one of certain numbers, with the escapes of JSON, forms and XML. True as well for a text with
+ * more candidates than are judged, so that nothing is kept of it. Takes milliseconds for any text.
+ */
+export function mayMention(text: string, isErased: (number: string) => boolean): boolean {
+  const plain = decoded(text);
+  if (plain === undefined) return true;
+  const judged = new Set<string>();
+  const budget = { runs: maxRuns };
+  let count = 0;
+  for (const { number } of mentionsIn(plain, budget)) {
+    count += 1;
+    if (count > maxCandidates) return true;
+    if (judged.has(number)) continue;
+    judged.add(number);
+    if (isErased(number)) return true;
+  }
+  return budget.runs <= 0;
+}
+
+const escaped = /\\u([0-9a-f]{4})|((?:%[0-9a-f]{2}){1,12})|&(?:nbsp|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi;
+
+/** The text with its escapes replaced by what they stand for; undefined when it has too many. */
+function decoded(text: string): string | undefined {
+  const pieces: string[] = [];
+  let at = 0;
+  for (const { 0: whole, 1: unit, 2: percents, 3: decimal, 4: hexadecimal, index } of text.matchAll(escaped)) {
+    if (pieces.length > 2 * maxEscapes) return undefined;
+    const code = Number.parseInt(unit ?? hexadecimal ?? decimal ?? '20', unit || hexadecimal || !decimal ? 16 : 10);
+    const character = percents ? decodedPercents(percents) : code <= 0x10_ffff ? String.fromCodePoint(code) : ' ';
+    pieces.push(text.slice(at, index), character);
+    at = index + whole.length;
+  }
+  return at === 0 ? text : pieces.join('') + text.slice(at);
+}
+
+function decodedPercents(percents: string): string {
+  try {
+    return decodeURIComponent(percents);
+  } catch {
+    return ' ';
+  }
+}
+
+/**
+ * Everything that the digits of a mention of a number can be, normalised: the number itself, behind an exit code, with a 0
+ * behind the country code, and as it is dialled inside its country.
+ */
+export function spellingsOf(number: string): string[] {
+  const { prefixes, national } = partsOf(number);
+  return [...new Set([number, ...prefixes.map((prefix) => normalizeNumber(prefix + national))])];
+}
+
+interface Parts {
+  /** What can stand before the national number, the empty text for nothing. */
+  readonly prefixes: readonly string[];
+  readonly national: string;
+}
+
+function partsOf(number: string): Parts {
+  const country = shortCountryCodes.exec(number)?.[0] ?? number.slice(0, 3);
+  const national = number.slice(country.length);
+  if (number.length < shortestNational || number.startsWith('0')) return { prefixes: [''], national: number };
+  const trunk = withoutTrunkPrefix.has(country) ? '' : (trunkPrefixes[country] ?? '0');
+  const international = trunk === '0' ? [country, `${country}0`] : [country];
+  const abroad = ['', ...exitCodes].flatMap((exitCode) => international.map((code) => exitCode + code));
+  // Ten digits alone are a number of North America, as the service takes them.
+  const isNorthAmerican = country === '1' && national.length === 10;
+  const local = trunk + national;
+  const isSpelledAlone =
+    isNorthAmerican || (local.length >= shortestNational && (local.length !== 10 || /^[01]/.test(local)));
+  return { prefixes: isSpelledAlone ? [...abroad, trunk] : abroad, national };
+}
+
+/**
+ * The number that a person means by what they typed, as the service normalises it; undefined where that cannot be told: a
+ * number that begins with 0 lacks its country code.
+ */
+export function numberMeant(text: string): string | undefined {
+  const digits = plainDigits(text).replace(/^(?:0011|011|00)(?=[1-9])/, '');
+  if (digits.startsWith('0')) return undefined;
+  const country = shortCountryCodes.exec(digits)?.[0] ?? digits.slice(0, 3);
+  const hasTrunkZero = digits.charAt(country.length) === '0' && !withoutTrunkPrefix.has(country);
+  return normalizeNumber(hasTrunkZero ? country + digits.slice(country.length + 1) : digits);
+}
+
+const numberAlone = new RegExp(`^[${digit}${separator}]+$`, 'u');
+
+/** Whether a text holds digits and separators only. */
+export function isNumberAlone(text: string): boolean {
+  return numberAlone.test(text);
+}
+
+/**
+ * The mentions of a number as a regular expression of Postgres: what is found by it is found by {@link numbersMentioned}
+ * with {@link spellingsOf}, and the reverse.
  */
 export function mentionPattern(number: string): string {
-  const national = nationalOf(number);
-  const forms = national === number ? written(number) : `(?:${written(number)}|${written(national)})`;
-  return `[+(]{0,2}(?<![0-9])${forms}(?![0-9])`;
+  const { prefixes, national } = partsOf(number);
+  const { gap, digits } = postgresClasses();
+  const written = (text: string) => [...text].map((each) => digits[Number(each)]);
+  const before = prefixes.map((prefix) =>
+    written(prefix)
+      .map((each) => each + gap)
+      .join(''),
+  );
+  const anyDigit = `[${digits.map((each) => each.slice(1, -1)).join('')}]`;
+  const otherCode = `[+＋]${anyDigit}{1,${longestCountryCode}}${gap}`;
+  return `${prefix}(?<!${anyDigit})(?<!${otherCode})(?:${before.join('|')})${written(national).join(gap)}(?!${anyDigit})`;
 }
 
-/** Matches every text that {@link mentionPattern} matches and a few more, in less than half the time. */
+/** Matches every text that {@link mentionPattern} matches and a few more, twenty times as fast. */
 export function roughMentionPattern(number: string): string {
-  return written(nationalOf(number));
+  return nationalDigits(number).join(roughGap);
 }
 
-function written(digits: string): string {
-  return [...digits].join('[\\s().+/-]{0,3}');
+/** As {@link roughMentionPattern}, in texts with the escapes that {@link mayMention} decodes. */
+export function escapedMentionPattern(number: string): string {
+  const gap = String.raw`(?:${roughGap}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|&[a-z]+;|&#x?[0-9A-Fa-f]+;)*`;
+  return nationalDigits(number).join(gap);
 }
 
-function nationalOf(number: string): string {
-  return number.length === 11 && number.startsWith('1') ? number.slice(1) : number;
+/** All spellings end with these. */
+function nationalDigits(number: string): string[] {
+  const { digits } = postgresClasses();
+  return [...partsOf(number).national].map((each) => digits[Number(each)] ?? each);
+}
+
+/** Of letters only those that stand in `escapedBlank`. */
+const roughGap = '[^0-9A-Zac-eg-mo-qsu-z,;]*';
+
+interface PostgresClasses {
+  readonly gap: string;
+  /** Ten bracket expressions, one for each digit. */
+  readonly digits: readonly string[];
+}
+
+let classes: PostgresClasses | undefined;
+
+/** Postgres knows no classes of Unicode, so that they are spelled out as ranges. Only an erasure needs them. */
+function postgresClasses(): PostgresClasses {
+  if (classes) return classes;
+  const isDigit = new RegExp(`[${digit}]`, 'u');
+  const isSeparator = new RegExp(`[${separator}]`, 'u');
+  const digits = Array.from({ length: 10 }, () => [] as number[]);
+  const separators: number[] = [];
+  for (let code = 1; code <= 0xe_01ff; code += 1) {
+    if (code === 0xd800) code = 0xe000;
+    // Ideographs, and planes without characters.
+    if (code === 0x2_0000) code = 0xe_0000;
+    const character = String.fromCodePoint(code);
+    if (isSeparator.test(character)) separators.push(code);
+    else if (isDigit.test(character)) digits[Number(plainDigit(character))]?.push(code);
+  }
+  classes = {
+    gap: `(?:${escapedBlank}|[${rangesOf(separators)}]){0,${longestGap}}`,
+    digits: digits.map((codes) => `[${rangesOf(codes)}]`),
+  };
+  return classes;
+}
+
+function rangesOf(codes: readonly number[]): string {
+  const written = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`;
+  const ranges: [number, number][] = [];
+  for (const code of codes) {
+    const last = ranges.at(-1);
+    if (last && last[1] === code - 1) last[1] = code;
+    else ranges.push([code, code]);
+  }
+  return ranges
+    .map(([first, last]) => (first === last ? written(first) : `${written(first)}-${written(last)}`))
+    .join('');
 }
 
 // Runs of digits belong together in every way that their distances allow: the longest mention that begins at a place
-// comes first.
-function mentionsIn(text: string): Mention[] {
-  const runs = [...text.matchAll(/([+(]{0,2})(\d+)/g)].map(({ 1: prefix = '', 2: digits = '', index }) => {
-    const at = index + prefix.length;
-    return { digits, from: index, at, to: at + digits.length };
-  });
-  const mentions: Mention[] = [];
-  for (const [first, { from }] of runs.entries()) {
-    const here: Mention[] = [];
-    let digits = '';
-    for (let at = first; at < runs.length; at += 1) {
-      const run = runs[at];
-      const previous = runs[at - 1];
-      if (!run) break;
-      if (at > first && previous && !between.test(text.slice(previous.to, run.at))) break;
-      digits += run.digits;
-      if (digits.length > longestNumber) break;
-      if (digits.length >= shortestNumber) {
-        here.unshift({ number: normalizeNumber(digits), from, to: run.to });
-      }
+// comes first. What follows a plus and a country code belongs to that country. Runs are read only as far ahead as the longest
+// spelling reaches.
+function* mentionsIn(text: string, budget = { runs: Number.POSITIVE_INFINITY }): Generator<Mention> {
+  const runs = runsIn(text);
+  const ahead: Run[] = [];
+  let isEnded = false;
+  const runAt = (at: number): Run | undefined => {
+    while (ahead.length <= at && !isEnded) {
+      const { value, done } = runs.next();
+      budget.runs -= 1;
+      if (done || budget.runs <= 0) isEnded = true;
+      else ahead.push(value);
     }
-    mentions.push(...here);
+    return ahead[at];
+  };
+  let before: Run | undefined;
+  for (let first = runAt(0); first; first = runAt(0)) {
+    const isBehindCode = before?.isCountryCode === true && isGap(text, before.to, first.at);
+    if (!isBehindCode) yield* mentionsFrom(text, first, runAt);
+    before = ahead.shift();
   }
-  return mentions;
+}
+
+function mentionsFrom(text: string, first: Run, runAt: (at: number) => Run | undefined): Mention[] {
+  const mentions: Mention[] = [];
+  let digits = '';
+  let last = first;
+  for (let at = 0; ; at += 1) {
+    const next = runAt(at);
+    if (!next || digits.length + next.length > longestSpelling) break;
+    if (at > 0 && !isGap(text, last.to, next.at)) break;
+    digits += plainDigits(text.slice(next.at, next.to));
+    last = next;
+    if (digits.length < shortestNumber) continue;
+    mentions.push({ number: normalizeNumber(digits), from: first.from, to: last.to });
+  }
+  return mentions.reverse();
+}
+
+interface Run {
+  /** Where it begins, a plus or bracket before it included. */
+  readonly from: number;
+  readonly at: number;
+  readonly to: number;
+  /** In digits; too large for any number where it is not worth counting. */
+  readonly length: number;
+  /** Behind a plus, and too short for more. */
+  readonly isCountryCode: boolean;
+}
+
+function* runsIn(text: string): Generator<Run> {
+  for (const { 0: whole, 1: prefix = '', 2: digits = '', index } of text.matchAll(run)) {
+    const at = index + prefix.length;
+    const length = digits.length > 2 * longestSpelling ? digits.length : [...digits].length;
+    const isCountryCode = length <= longestCountryCode && /[+＋]$/.test(prefix);
+    yield { from: index, at, to: index + whole.length, length, isCountryCode };
+  }
+}
+
+function isGap(text: string, from: number, to: number): boolean {
+  return to - from <= longestGapLength && gap.test(text.slice(from, to));
+}
+
+const asciiDigits = /^[0-9]*$/;
+const anyDigit = new RegExp(`[${digit}]`, 'gu');
+
+/** The digits in a text as 0 to 9, whatever script they are written in. */
+function plainDigits(text: string): string {
+  return asciiDigits.test(text) ? text : (text.match(anyDigit) ?? []).map(plainDigit).join('');
+}
+
+const known = new Map<string, string>();
+const decimal = /\p{Nd}/u;
+
+// Unicode places the ten digits of a script in a row, from 0 to 9; those that stand for others decompose to them.
+function plainDigit(character: string): string {
+  const composed = character.normalize('NFKC');
+  if (asciiDigits.test(composed)) return composed;
+  const held = known.get(character);
+  if (held !== undefined) return held;
+  const code = character.codePointAt(0) ?? 0;
+  let zero = code;
+  while (decimal.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  const value = String((code - zero) % 10);
+  known.set(character, value);
+  return value;
 }

@@ -47,7 +47,7 @@ function legsOf(call: CallSummary | Call): readonly Leg[] {
 }
 
 function numbersOf(parties: Parties): string[] {
-  return partyFields.flatMap((field) => numbersMentioned(parties[field] ?? ''));
+  return partyFields.flatMap((field) => [...numbersMentioned(parties[field] ?? '')]);
 }
 
 function isNamed(text: string | undefined, isErased: (number: string) => boolean): boolean {

@@ -68,7 +68,7 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
 
 async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Promise<readonly RecordingsRead[]> {
   const endsOf = ({ recordings }: RecordingsRead) =>
-    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => numbersMentioned(end ?? '')));
+    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
   const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
   const named = reads.filter((each) => endsOf(each).some((number) => numbers.has(number))).map(({ callId }) => callId);
   if (named.length > 0) await eraseCalls(tx, named);
