@@ -69,6 +69,7 @@ const serviceCures: Partial<Record<Advice, string>> = {
   retry: 'See that API_BASE_URL is right and that the service runs, then try again; `trunkline doctor` examines it.',
   credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
   permission: 'Somebody has to allow it in the portal of the service.',
+  reconcile: 'It may have been carried out all the same: look at the service before you repeat it.',
 };
 
 /** Whether Postgres is away or takes no connection at present; any other refusal of it needs a person. */
@@ -113,7 +114,8 @@ function sentence(text: string): string {
 function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
   const cure = advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceCures[advice];
   const isToldAlready = cure === undefined || message.includes('auth login');
-  return `The service did not do it: ${isToldAlready ? message : `${sentence(message)} ${cure}`}`;
+  const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
+  return `${outcome}: ${isToldAlready ? message : `${sentence(message)} ${cure}`}`;
 }
 
 /** Host and port of the database, or the folder of its socket, and nothing of what else its address holds. */

@@ -1,4 +1,3 @@
-import type { Log } from '../log.ts';
 import { type Calls, createCalls } from './resources/calls.ts';
 import { type Conversations, createConversations } from './resources/conversations.ts';
 import { createDrafts, type Drafts } from './resources/drafts.ts';
@@ -20,9 +19,35 @@ import { type AnswerMoment, createTransport } from './transport/transport.ts';
 
 export type { Answer } from './answers/envelope.ts';
 export type { Drift } from './answers/reading.ts';
-export { isNotFound, ServiceError } from './errors.ts';
-export { apiKey, type Credential } from './transport/authorization.ts';
-export type { AnswerMoment } from './transport/transport.ts';
+export type { BlockedSender } from './entities/blocked-sender.ts';
+export type { Call, CallSummary, Leg } from './entities/call.ts';
+export type { ConversationState } from './entities/conversation.ts';
+export type { Line } from './entities/line.ts';
+export type { Message } from './entities/message.ts';
+export type { Recording } from './entities/recording.ts';
+export type { Draft, Template } from './entities/saved-text.ts';
+export type { Sent, SentMessage } from './entities/sent.ts';
+export type { Subscription } from './entities/subscription.ts';
+export type { Transcript } from './entities/transcript.ts';
+export type { UnreadCounts } from './entities/unread.ts';
+export type { User } from './entities/user.ts';
+export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
+export type { Attachment } from './requests/attachments.ts';
+export type { ObjectId } from './requests/identifiers.ts';
+export type { SendRequest } from './requests/sending.ts';
+export type { CallFilters, CallPage, CallSearch } from './resources/calls.ts';
+export type { Pair, ReadMarks, Resolution, Thread, ThreadPage, ThreadRead } from './resources/conversations.ts';
+export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
+export type { AnswerMoment, CallOptions } from './transport/transport.ts';
+
+/** Where the client writes its log; a pino logger is one. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /**
  * The API of one account, sections 4.1 to 4.7 of the specification. Every method rejects with `ServiceError` and nothing
@@ -48,18 +73,19 @@ export interface ServiceOptions {
   /** With or without a path and a trailing slash; `/api/public/v1` is added. */
   baseUrl: string;
   credential: Credential;
-  log: Log;
-  retry?: Partial<RetryPolicy>;
-  limits?: Partial<Limits>;
-  circuit?: Partial<CircuitPolicy>;
+  /** Default: nothing is logged. */
+  log?: Logger | undefined;
+  retry?: Partial<RetryPolicy> | undefined;
+  limits?: Partial<Limits> | undefined;
+  circuit?: Partial<CircuitPolicy> | undefined;
   /** Told of every try that ended. */
-  onAnswer?: (moment: AnswerMoment) => void;
-  clock?: Clock;
+  onAnswer?: ((moment: AnswerMoment) => void) | undefined;
+  clock?: Clock | undefined;
 }
 
 /** Opens the client of one service; nothing is sent before the first call. Throws when `baseUrl` cannot be one. */
 export function createService(options: ServiceOptions): Service {
-  const { credential, log, onAnswer, clock = systemClock } = options;
+  const { credential, log = silent, onAnswer, clock = systemClock } = options;
   const base = parseBase(options.baseUrl);
   const exchanger = createExchanger(base.origin, { ...defaultLimits, ...options.limits });
   const circuits = createCircuits({ ...defaultCircuit, ...options.circuit }, clock.now, (state, operation) =>
@@ -95,7 +121,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function tellChange(log: Log, change: CircuitState, operation: string | undefined): void {
+function tellChange(log: Logger, change: CircuitState, operation: string | undefined): void {
   if (operation !== undefined) {
     if (change.state === 'open') log.warn({ ...change, operation }, 'the service throttles this, calls of it rest');
     else if (change.state === 'closed') log.info({ ...change, operation }, 'the service takes calls of this again');

@@ -20,9 +20,10 @@ export type ErrorCode =
 
 /**
  * What the caller should do: try again later unchanged (`retry`), see to the credential, ask for a scope or a
- * permission, take the object as not there (`not_found`), or change the request (`refused`).
+ * permission, take the object as not there (`not_found`), change the request (`refused`), or find out at the service
+ * whether the call was carried out before doing anything else (`reconcile`: repeating it could do it, or pay for it, twice).
  */
-export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_found' | 'refused';
+export type Advice = 'retry' | 'credential' | 'scope' | 'permission' | 'not_found' | 'refused' | 'reconcile';
 
 /** Whether the call can have changed anything at the service: `none` is proof, `unknown` is not. */
 export type Effect = 'none' | 'unknown';
@@ -95,9 +96,9 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'not_found';
 }
 
-/** The same error at the end of a call of which an earlier try may have changed something: it proves nothing now. */
-export function inDoubt(error: ServiceError): ServiceError {
-  const { code, message, operation, advice, status, scope, retryAfterMs, isPage, cause } = error;
-  const details = { operation, effect: 'unknown', advice, status, scope, retryAfterMs, isPage, cause } as const;
+/** The same error with another effect or advice, which the call as a whole decides and not its last try. */
+export function withVerdict(error: ServiceError, verdict: { effect?: Effect; advice?: Advice }): ServiceError {
+  const { code, message, operation, effect, advice, status, scope, retryAfterMs, isPage, cause } = error;
+  const details = { operation, effect, advice, status, scope, retryAfterMs, isPage, cause, ...verdict };
   return new ServiceError(code, message.slice(operation.length + 2), details);
 }

@@ -55,6 +55,7 @@ export function outcomeOf(
         : { kind: 'retry', afterMs, countsAsAttempt: true, isMiss: true };
     }
     case 'retry':
+    case 'reconcile':
       if (error.code === 'circuit_open' || error.code === 'aborted') {
         return { kind: 'retry', afterMs: spread(error.retryAfterMs ?? 1_000, random), countsAsAttempt: false };
       }

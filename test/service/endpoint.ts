@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import type { Service, ServiceOptions } from '../../src/service/client.ts';
 import { apiKey, createService, ServiceError } from '../../src/service/client.ts';
 import { type Clock, systemClock } from '../../src/service/transport/clock.ts';
@@ -69,7 +68,6 @@ export function open(baseUrl: string, options: Partial<ServiceOptions> = {}): Se
   const service = createService({
     baseUrl,
     credential: apiKey('key-7f3a'),
-    log: createLog('silent'),
     clock: unhurried().clock,
     ...options,
   });

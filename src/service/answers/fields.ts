@@ -8,7 +8,8 @@ type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 /**
  * An entity as read: what identifies it is there, every other field is `undefined` when it was not reported. `raw` is
- * the object as parsed, secrets included: redact it before it is stored, never log it.
+ * the object as parsed, secrets included: redact it before it is stored, never log it. It is not enumerable, so that
+ * neither `JSON.stringify` nor a copy of the entity carries it along.
  */
 export type Entity<S extends Shape, Id extends keyof S = never> = {
   readonly [K in Id]: ValueOf<S[K]>;
@@ -35,7 +36,6 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
   // Copied for every row, so that all rows share one layout, whatever keys came and in whatever order.
   const blank = {
     ...Object.fromEntries(Object.keys(shape).map((key) => [key, undefined])),
-    raw: none,
     unknownKeys: none,
   };
 
@@ -64,7 +64,7 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
       return undefined;
     }
     for (const name of always) if (entity[name] === undefined) reading.lack(path, name);
-    entity.raw = value;
+    Object.defineProperty(entity, 'raw', { value });
     entity.unknownKeys = unknownKeys ?? none;
     return entity as Entity<S, Id>;
   };

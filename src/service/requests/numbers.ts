@@ -1,4 +1,3 @@
-import { normalizeNumber } from '../../numbers.ts';
 import { firstFault } from './faults.ts';
 
 // What people write between the digits: spaces, brackets, dots, slashes, hyphens and dashes, and the plus in front.
@@ -19,12 +18,4 @@ export function numberFault(field: string, value: string): string | undefined {
 export function linesFault(lines: readonly string[] | undefined): string | undefined {
   if (lines?.length === 0) return '`lines` is empty: name at least one, or leave it out for all of them (section 4.3)';
   return firstFault(lines ?? [], (line, i) => numberFault(`lines[${i}]`, line));
-}
-
-/**
- * A recipient as it is sent: normalised (section 2.4). What is no phone number goes as it was given, because the service
- * skips it with the reason `invalid` rather than refusing the send.
- */
-export function recipientOf(text: string): string {
-  return isPhoneNumber(text) ? normalizeNumber(text) : text;
 }

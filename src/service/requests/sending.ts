@@ -1,5 +1,6 @@
+import { normalizeNumber } from '../../numbers.ts';
 import { type Attachment, attachmentsFault } from './attachments.ts';
-import { numberFault, recipientOf } from './numbers.ts';
+import { isPhoneNumber, numberFault } from './numbers.ts';
 
 interface Addressed {
   /** A number of `lines.list`; never defaulted. Formatting is stripped, and no country code is added. */
@@ -21,9 +22,9 @@ const mostRecipients = 20;
 /** Bytes of a message's text in UTF-8 (section 8). */
 const mostBytes = 2_000;
 
-/** The body of a send, with its numbers in digits (section 2.4). */
+/** The body of a send. Recipients go as they were given: the service normalises them, and names those it skips so (2.3). */
 export function sendBody({ from, to, message, attachments }: SendRequest) {
-  return { from: from.replace(/\D+/g, ''), to: to.map(recipientOf), message, attachments };
+  return { from: from.replace(/\D+/g, ''), to, message, attachments };
 }
 
 /** Why the service must refuse this send (sections 2.2 and 7), or `undefined`. */
@@ -38,7 +39,7 @@ export function sendFault({ from, to, message = '', attachments = [] }: SendRequ
 
 function recipientsFault(to: readonly string[]): string | undefined {
   if (to.length === 0) return '`to` is empty: name 1 to 20 recipients (section 2.2)';
-  const { size } = new Set(to.map(recipientOf));
+  const { size } = new Set(to.map((each) => (isPhoneNumber(each) ? normalizeNumber(each) : each)));
   if (size <= mostRecipients) return undefined;
   return `\`to\` has ${size} distinct recipients and ${mostRecipients} is the most: name fewer (section 8)`;
 }

@@ -19,7 +19,13 @@ export function momentFault(field: string, moment: Moment | undefined): string |
 }
 
 /** Why the service must refuse this part of a list. The range of a thread's `limit` is not specified (section 8). */
-export function pageFault({ limit, offset }: { limit?: number; offset?: number }): string | undefined {
+export function pageFault({
+  limit,
+  offset,
+}: {
+  limit?: number | undefined;
+  offset?: number | undefined;
+}): string | undefined {
   return naturalFault('limit', limit) ?? naturalFault('offset', offset);
 }
 
@@ -27,8 +33,8 @@ export function pageFault({ limit, offset }: { limit?: number; offset?: number }
 export function searchFault(search: {
   start: number;
   end: number;
-  limit?: number;
-  offset?: number;
+  limit?: number | undefined;
+  offset?: number | undefined;
 }): string | undefined {
   const { start, end } = search;
   if (!Number.isSafeInteger(start)) return '`start` should be whole Unix seconds (section 4.6)';

@@ -14,30 +14,30 @@ type Direction = 'inbound' | 'outbound';
 
 /** Either end may be left out. */
 export interface Range {
-  start?: string;
-  end?: string;
+  start?: string | undefined;
+  end?: string | undefined;
 }
 
 /** Section 4.6: excludes apply after includes; durations are text in seconds, times of day `HH:MM`. */
 export interface CallFilters {
-  numbers?: readonly string[];
-  numbersExclude?: readonly string[];
-  extensions?: readonly string[];
-  extensionsExclude?: readonly string[];
-  queues?: readonly string[];
-  queuesExclude?: readonly string[];
-  huntgroups?: readonly string[];
-  huntgroupsExclude?: readonly string[];
-  users?: readonly string[];
-  directions?: readonly Direction[];
+  numbers?: readonly string[] | undefined;
+  numbersExclude?: readonly string[] | undefined;
+  extensions?: readonly string[] | undefined;
+  extensionsExclude?: readonly string[] | undefined;
+  queues?: readonly string[] | undefined;
+  queuesExclude?: readonly string[] | undefined;
+  huntgroups?: readonly string[] | undefined;
+  huntgroupsExclude?: readonly string[] | undefined;
+  users?: readonly string[] | undefined;
+  directions?: readonly Direction[] | undefined;
   statuses?: readonly ('answered' | 'missed' | 'voicemail')[];
-  search?: string;
-  duration?: Range;
-  talkTime?: Range;
-  waitTime?: Range;
-  timeOfDay?: Range;
-  callPurpose?: readonly string[];
-  callSentiment?: readonly string[];
+  search?: string | undefined;
+  duration?: Range | undefined;
+  talkTime?: Range | undefined;
+  waitTime?: Range | undefined;
+  timeOfDay?: Range | undefined;
+  callPurpose?: readonly string[] | undefined;
+  callSentiment?: readonly string[] | undefined;
 }
 
 export interface CallSearch {
@@ -45,12 +45,12 @@ export interface CallSearch {
   start: number;
   /** Unix seconds, after `start`, at most 366 days after it. */
   end: number;
-  timeZone?: string;
+  timeZone?: string | undefined;
   /** The service's default is 50 and its cap 500. */
-  limit?: number;
-  offset?: number;
-  direction?: Direction;
-  filters?: CallFilters;
+  limit?: number | undefined;
+  offset?: number | undefined;
+  direction?: Direction | undefined;
+  filters?: CallFilters | undefined;
   /** `field` is the name of a response field. Without it the newest come first. */
   sort?: { field: string; direction: 'asc' | 'desc' };
 }

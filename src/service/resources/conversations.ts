@@ -4,7 +4,7 @@ import { optional, requiredEntity, requiredObject, requiredRows } from '../answe
 import { flag, text } from '../answers/values.ts';
 import { type ConversationState, conversationState } from '../entities/conversation.ts';
 import { type Message, message } from '../entities/message.ts';
-import { idFault, messageIdsFault } from '../requests/identifiers.ts';
+import { idFault, idInJson, messageIdsFault, type ObjectId } from '../requests/identifiers.ts';
 import { numberFault } from '../requests/numbers.ts';
 import { commentFault } from '../requests/texts.ts';
 import { pageFault } from '../requests/windows.ts';
@@ -15,7 +15,7 @@ import type { CallOptions, Operation, Transport } from '../transport/transport.t
 export interface Thread {
   line: string;
   number: string;
-  groupParticipants?: readonly string[];
+  groupParticipants?: readonly string[] | undefined;
 }
 
 /** A conversation of two parties. Only a read can name a group: changes would meet the pair instead (section 4.2). */
@@ -27,10 +27,10 @@ export interface Pair {
 
 export interface ThreadPage {
   /** The allowed range is not specified; out of it is `invalid_request`. */
-  limit?: number;
-  offset?: number;
+  limit?: number | undefined;
+  offset?: number | undefined;
   /** Marks the returned messages read for the calling user. Nothing but true is ever sent. */
-  markRead?: true;
+  markRead?: true | undefined;
 }
 
 /** Messages as the service ordered them: their order is not specified. */
@@ -43,16 +43,16 @@ export interface ThreadRead {
 
 export interface Resolution {
   /** The user to credit, with an API key only: an OAuth token credits its owner (section 5.3). */
-  resolvedBy?: number;
+  resolvedBy?: number | undefined;
   /** An internal note, never shown to the other party. */
-  comment?: string;
+  comment?: string | undefined;
 }
 
 export interface ReadMarks {
   /** 1 to 50 messages of the thread. */
-  messageIds: readonly number[];
+  messageIds: readonly ObjectId[];
   /** False marks them unread. Default true. */
-  read?: boolean;
+  read?: boolean | undefined;
 }
 
 /**
@@ -83,7 +83,7 @@ export interface Conversations {
    * `DELETE …/messages/{id}`, scope messages:write: for good. `permission_denied` also where the account restricts
    * deleting. `not_found` unless an earlier try of this call may have deleted it.
    */
-  deleteMessage(pair: Pair, id: number, call?: CallOptions): Promise<Answer<void>>;
+  deleteMessage(pair: Pair, id: ObjectId, call?: CallOptions): Promise<Answer<void>>;
   /** `DELETE …`, scope messages:write: destroys every message of the thread, refused as `deleteMessage` is. */
   delete(pair: Pair, call?: CallOptions): Promise<Answer<void>>;
 }
@@ -125,7 +125,7 @@ export function createConversations(transport: Transport): Conversations {
     },
     reopen: (pair, call) => transport.repeatable(post('conversations.reopen', pair, path`/reopen`, readState), call),
     markMessages: (pair, { messageIds, read }, call) => {
-      const more = { body: { messageIds, read }, fault: messageIdsFault(messageIds) };
+      const more = { body: { messageIds: messageIds.map(idInJson), read }, fault: messageIdsFault(messageIds) };
       return transport.repeatable(post('conversations.markMessages', pair, path`/read`, nothing, more), call);
     },
     deleteMessage: (pair, id, call) => {

@@ -11,12 +11,12 @@ import type { CallOptions, Transport } from '../transport/transport.ts';
 export interface Block {
   number: string;
   /** Never shown to the blocked party. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 export interface ReadSpan {
   /** Left out: everything. */
-  since?: Moment;
+  since?: Moment | undefined;
 }
 
 /**

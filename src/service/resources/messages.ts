@@ -12,13 +12,13 @@ export interface Messages {
    * theirs. Bills the account: status 201 is sent and charged, 200 is every recipient skipped and nothing charged.
    *
    * Leaves at most once, whatever comes back. A `ServiceError` with effect `none` proves that nothing was sent or
-   * charged; with effect `unknown` (a timeout, a broken connection, an answer that is not the service's own) the message
-   * may have been, so never send it again for that reason. Refused without asking (`invalid_request`): what breaks a
+   * charged; with effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that is not the
+   * service's own) the message may have been: read the thread to find out, and never send it again for that reason. Refused without asking (`invalid_request`): what breaks a
    * limit of section 8. Refused by the service: `permission_denied` for a `from` that is not yours or has no SMS,
    * `invalid_request` with status 422 when no rate applies to a destination.
    *
-   * Numbers go out in digits, so `skipped[].to` holds them so. A recipient that is no phone number is not refused: the
-   * service skips it as `invalid`.
+   * `skipped[].to` holds a recipient as it was given here. One that is no phone number is not refused: the service skips it
+   * as `invalid`.
    */
   send(request: SendRequest, call?: CallOptions): Promise<Answer<Sent>>;
 }

@@ -14,7 +14,7 @@ export interface NewTemplate {
 export interface Templates {
   /** `POST /sms/templates`. Never repeated: two would stand. */
   create(template: NewTemplate, call?: CallOptions): Promise<Answer<Template>>;
-  /** `DELETE /sms/templates/{id}`. `not_found` when there is none, unless an earlier try of this call may have deleted it. */
+  /** `DELETE /sms/templates/{id}`, of the calling user's own. `not_found` when there is none, unless an earlier try of this call may have deleted it. */
   delete(id: number, call?: CallOptions): Promise<Answer<void>>;
 }
 

@@ -9,9 +9,9 @@ import type { CallOptions, Transport } from '../transport/transport.ts';
 
 export interface UnreadFilter {
   /** Left out: all lines. An empty list is refused, because the service would take it for all. */
-  lines?: readonly string[];
+  lines?: readonly string[] | undefined;
   /** Only messages after it count. */
-  since?: Moment;
+  since?: Moment | undefined;
 }
 
 /** Section 4.3: how much is unread. */

@@ -10,18 +10,18 @@ import { path } from '../transport/address.ts';
 import type { CallOptions, Operation, Transport } from '../transport/transport.ts';
 
 export interface SubscriptionFilter {
-  type?: EventType;
+  type?: EventType | undefined;
   /** Only true is supported (section 4.7). */
-  enabled?: true;
+  enabled?: true | undefined;
 }
 
 export interface SubscriptionChanges {
-  name?: string;
-  description?: string;
+  name?: string | undefined;
+  description?: string | undefined;
   /** http or https, at most 1,024 characters. */
-  url?: string;
-  type?: EventType;
-  enabled?: boolean;
+  url?: string | undefined;
+  type?: EventType | undefined;
+  enabled?: boolean | undefined;
 }
 
 export interface NewSubscription extends SubscriptionChanges {

@@ -17,11 +17,30 @@ export interface Credential {
  * when a header cannot carry it: a line break at its end would otherwise look like a service that is never reached.
  */
 export function apiKey(key: string): Credential {
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new TypeError('The API key is empty or has spaces, line breaks or letters that a header cannot carry.');
-  }
-  const value = `Bearer ${key}`;
+  const value = headerOf(key, 'API key');
   return { authorization: () => Promise.resolve(value), renew: () => Promise.resolve(false) };
+}
+
+/** Where the access token of a user comes from; `createOAuth` gets and refreshes one. */
+export interface TokenSource {
+  /** The token to use now. */
+  current(): string | Promise<string>;
+  /** Told of a token that was refused with 401: true when `current` gives another one from now on. Default: never. */
+  renew?: ((refused: string) => Promise<boolean>) | undefined;
+}
+
+/** A user's OAuth access token (section 5.3), fixed or kept fresh by its source. Rejects a token that no header can carry. */
+export function bearer(token: string | TokenSource): Credential {
+  if (typeof token === 'string') return apiKey(token);
+  return {
+    authorization: async () => headerOf(await token.current(), 'access token'),
+    renew: async (refused) => (await token.renew?.(refused.replace(/^Bearer /, ''))) ?? false,
+  };
+}
+
+function headerOf(token: string, what: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
+  throw new TypeError(`The ${what} is empty or has spaces, line breaks or letters that a header cannot carry.`);
 }
 
 export interface Authorization {

@@ -1,9 +1,8 @@
 import pRetry from 'p-retry';
 import manifest from '../../../package.json' with { type: 'json' };
-import type { Log } from '../../log.ts';
 import { type Answer, type Read, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/reading.ts';
-import { type Effect, type ErrorCode, inDoubt, ServiceError } from '../errors.ts';
+import { type Effect, type ErrorCode, ServiceError, withVerdict } from '../errors.ts';
 import { type Base, type Path, type Query, target } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { isCrowded, isHostFailure } from './circuit.ts';
@@ -17,15 +16,15 @@ import { type RetryPolicy, waitBeforeRetry } from './retry.ts';
 /** What a caller may say about one call. */
 export interface CallOptions {
   /** Gives up: the call rejects with `aborted`, and nothing is counted against the service. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds for each whole answer, from the first byte sent, instead of `headersMs` and `answerMs` of the limits. */
-  answerMs?: number;
+  answerMs?: number | undefined;
   /**
    * Asked when the connection stands, right before the first byte: on false nothing leaves, the call rejects with
    * `stalled`, and nothing is counted against the service. For what must not leave late, however long the credential and
    * the connection took.
    */
-  mayLeave?: () => boolean;
+  mayLeave?: (() => boolean) | undefined;
 }
 
 /** One operation of the API: what is sent, and how its `data` is read. */
@@ -61,7 +60,10 @@ export interface Transport {
    * found after a try that may have worked has reached its aim, and answers as a success.
    */
   repeatable<T>(operation: Operation<T>, call: CallOptions | undefined): Promise<Answer<T>>;
-  /** For what must not be done twice: one request leaves at most, whatever comes back, on a connection of its own. */
+  /**
+   * For what must not be done twice: one request leaves at most, whatever comes back, on a connection of its own. Where it
+   * may have been carried out (effect `unknown`), the error's advice is `reconcile`.
+   */
   once<T>(operation: Operation<T>, call: CallOptions | undefined): Promise<Answer<T>>;
 }
 
@@ -73,7 +75,7 @@ export interface TransportParts {
   lanes: Lanes;
   retry: RetryPolicy;
   clock: Clock;
-  log: Log;
+  log: { debug(fields: object, message: string): void };
   onAnswer: ((moment: AnswerMoment) => void) | undefined;
 }
 
@@ -119,7 +121,7 @@ export function createTransport(parts: TransportParts): Transport {
       if (!isInDoubt || !(error instanceof ServiceError)) throw error;
       if (operation.method === 'DELETE' && error.code === 'not_found')
         return read(operation, { status: 204, body: '' });
-      throw error.effect === 'none' ? inDoubt(error) : error;
+      throw withVerdict(error, { effect: 'unknown' });
     });
   }
 
@@ -141,9 +143,13 @@ export function createTransport(parts: TransportParts): Transport {
       return await tryOnce(operation, call, 1, credential, true);
     } catch (error) {
       const replacement = await replacementAfter(error, credential, operation.name);
-      if (replacement === undefined) throw error;
+      if (replacement === undefined) {
+        const mayHaveWorked = error instanceof ServiceError && error.effect === 'unknown';
+        throw mayHaveWorked ? withVerdict(error, { advice: 'reconcile' }) : error;
+      }
       const { status, scope, effect } = error as ServiceError;
-      const details = { operation: operation.name, advice: 'retry', effect, status, scope } as const;
+      const advice = effect === 'unknown' ? 'reconcile' : 'retry';
+      const details = { operation: operation.name, advice, effect, status, scope } as const;
       throw new ServiceError('unauthenticated', 'the credential was refused and has been renewed since', details);
     }
   }

@@ -82,6 +82,7 @@ function refusalOf(error: unknown, what: string, scope: string, credential: Open
     case 'refused':
       return on.warning(`${what} could not be tried (${said}).`, 'See that API_BASE_URL names the service itself.');
     case 'retry':
+    case 'reconcile':
       return on.problem(
         `The service does not answer as it should (${said}).`,
         'See that API_BASE_URL is right and reachable from here; if it is, wait or ask the service’s operator.',

@@ -186,7 +186,10 @@ async function ensureOne(
 
 /** A failure that says nothing about what the service allows. A path or a method that is not there is no passing one. */
 function isPassing({ advice, code, status }: ServiceError): boolean {
-  return advice === 'credential' || (advice === 'retry' && code !== 'unexpected_status' && status !== 501);
+  return (
+    advice === 'credential' ||
+    ((advice === 'retry' || advice === 'reconcile') && code !== 'unexpected_status' && status !== 501)
+  );
 }
 
 /** The one to keep: of the right type first, enabled before disabled. */

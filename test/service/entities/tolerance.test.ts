@@ -238,3 +238,14 @@ test('an unread line that cannot be named makes the counts incomplete', () => {
   expect(typed(row)).toEqual({ total: 3, lines: [{ line: '1', count: 2 }] });
   expect({ omitted, isComplete }).toEqual({ omitted: 1, isComplete: false });
 });
+
+test('an entity that is written down or copied leaves out the object as it came', () => {
+  const { row } = readRow(recording, {
+    uniqueId: '1783385492.1',
+    callId: '1783385492.1',
+    url: 'https://secret.test/1',
+  });
+  expect(row?.raw).toMatchObject({ url: 'https://secret.test/1' });
+  expect(JSON.stringify(row).split('secret.test')).toHaveLength(2);
+  expect(Object.keys({ ...row })).not.toContain('raw');
+});

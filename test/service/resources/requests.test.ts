@@ -38,7 +38,7 @@ const operations: Record<string, Row[]> = {
     {
       call: ({ messages }) =>
         messages.send({ from: '1 (845) 751-1133', to: ['845 500 8085', '+972-50-1234567', 'x'], message: 'é' }),
-      request: 'POST /sms/messages {"from":"18457511133","to":["18455008085","972501234567","x"],"message":"é"}',
+      request: 'POST /sms/messages {"from":"18457511133","to":["845 500 8085","+972-50-1234567","x"],"message":"é"}',
       status: 201,
       data: sent,
     },
@@ -91,6 +91,14 @@ const operations: Record<string, Row[]> = {
     {
       call: (s) => s.conversations.markMessages(pair, { messageIds: [1], read: false }),
       request: `POST ${thread}/read {"messageIds":[1],"read":false}`,
+    },
+    {
+      call: (s) => s.conversations.markMessages(pair, { messageIds: [1, '9007199254740993'] }),
+      request: `POST ${thread}/read {"messageIds":[1,9007199254740993]}`,
+    },
+    {
+      call: (s) => s.conversations.deleteMessage(pair, '9007199254740993'),
+      request: `DELETE ${thread}/messages/9007199254740993`,
     },
     { call: (s) => s.conversations.deleteMessage(formatted, 110), request: `DELETE ${thread}/messages/110` },
     { call: (s) => s.conversations.delete(formatted), request: `DELETE ${thread}` },

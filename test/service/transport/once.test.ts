@@ -47,7 +47,7 @@ describe.each(Object.entries(breaks))('after %s', (_, { answer, code, status }) 
     const { url, posts } = await countPosts(answer);
     const service = open(url, { limits: { answerMs: 300, headersMs: 300 }, retry: { tries: 5 } });
     const error = await refusalOf(call(service));
-    expect(error).toMatchObject({ code, advice: 'retry', effect: 'unknown', operation: name, status });
+    expect(error).toMatchObject({ code, advice: 'reconcile', effect: 'unknown', operation: name, status });
     expect(posts).toHaveLength(1);
   });
 });
@@ -70,13 +70,16 @@ test.each<[number, string, string | object, Record<string, string>]>([
   [201, 'unreadable', whole.slice(0, 40), {}],
   [201, 'unreadable', {}, {}],
   [204, 'unreadable', '', {}],
+  [200, 'unreadable', {}, {}],
+  [404, 'unexpected_status', notOurs, {}],
+  [409, 'unexpected_status', { error: {} }, {}],
 ])('a send that is answered %i (%s) by something else is not repeated, and may have happened', async (...row) => {
   const [status, code, body, headers] = row;
   const { url, seen } = await listen((response) =>
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body)),
   );
   const error = await refusalOf(open(url, { retry: { tries: 5 } }).messages.send(request));
-  expect(error).toMatchObject({ code, status, effect: 'unknown' });
+  expect(error).toMatchObject({ code, status, effect: 'unknown', advice: 'reconcile' });
   expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /api/public/v1/sms/messages']);
 });
 
