@@ -55,12 +55,16 @@ export const assumptions = {
   /** 4.3: `since` of a line's read mark is taken as that of the counts: what came after it is marked. A whole second is one that was shown. */
   since: 'exclusive, a whole second to its end',
 
-  /** 4.4: whose a draft is, is not stated, and its key is all there is to it: the account's, and no role is asked for (5.2). */
+  /**
+   * 4.4: whose a draft is, is not stated, and its key is all there is to it: the account's. 5.2 lists "drafts by line" among
+   * what needs Phone numbers: a user without that permission gets 403. A draft names no line, so none is checked.
+   */
   draftsBelongTo: 'the account',
 
   /**
-   * 4.4: who may delete whose saved reply is not stated. A user their own, for others it does not exist; an API key any.
-   * Empty title and body are taken: only comments are said to be non-empty.
+   * 4.4: who may delete whose saved reply is not stated. A user their own; for others it does not exist. 5.3 says that saved
+   * replies need a user credential, so an API key gets 400 for the delete too. Empty title and body are taken: only comments
+   * are said to be non-empty.
    */
   templatesBelongTo: 'the user who saved it',
 
@@ -85,8 +89,11 @@ export const assumptions = {
    */
   skipReasons: ['invalid', 'opted_out', 'duplicate'],
 
-  /** 2.4: a character that costs two is never cut across two segments, as on real networks. */
-  segmentCuts: 'between characters',
+  /**
+   * 2.4: segments are the units divided by what one holds, rounded up, as its table and rules 3 and 5 say. Real networks
+   * never cut a character that costs two, and can need one more: a client that estimates a price should expect that.
+   */
+  segmentCuts: 'anywhere',
 
   /** 2.4: how rates are laid out is not shown. By the longest prefix of the number; a group costs the highest. */
   rates: 'by prefix',
@@ -170,6 +177,25 @@ export const assumptions = {
    * wants it. Of an old refresh token only "fails" is said: it does, and takes nothing with it.
    */
   secondUse: { code: 'revokes its grant', refreshToken: 'fails alone' },
+
+  /**
+   * 5.3: whether a code survives an exchange with a wrong verifier or redirect_uri is not stated. It does not: whoever
+   * presents it so is not the program that asked for it, and may guess no further.
+   */
+  failedExchange: 'ends the code',
+
+  /**
+   * 5.3: redirect URIs are HTTPS, so that plain HTTP is refused, on the loopback address too. `trunkline sandbox
+   * --plain-redirects` and the sandbox inside `trunkline start` allow it there, so that a log in can be tried without TLS.
+   */
+  plainRedirects: 'refused unless the operator allows them on loopback',
+
+  /**
+   * 5.2: with sensitive-content re-verification on, only "call recordings" are said to be unavailable over the API. The list
+   * of recordings is 403 for everybody; transcripts stay, and links that were given out before go on working, since they
+   * "do not expire" and are no API call (2.10). Transcripts need the same role and scope as recordings (5.2).
+   */
+  reverification: 'closes the list of recordings',
 
   /**
    * 5.3, 7: the bodies of errors at the registration and token endpoints are not shown. `error` and `error_description`

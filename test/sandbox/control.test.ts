@@ -107,3 +107,8 @@ test('a reset brings back the seeded state', async () => {
   expect(await state()).toEqual(before);
   expect(await search()).toEqual(calls);
 });
+
+test('the address of the control routes says what they are', async () => {
+  const page = await fetch(new URL('/_sandbox/', sandbox.url));
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('POST /_sandbox/reset')]);
+});

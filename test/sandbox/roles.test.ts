@@ -55,6 +55,8 @@ const families = [
       ['GET', `/sms/lines/${unrestricted}/blocked/${number}`],
       ['GET', '/sms/unread'],
       ['POST', `/sms/lines/${unrestricted}/read`, {}],
+      ['PUT', '/sms/drafts/one', { message: 'later' }],
+      ['DELETE', '/sms/drafts/one'],
     ],
   ],
   [

@@ -10,18 +10,19 @@ interface SandboxFlags {
   readonly calls: number;
   readonly threads: number;
   readonly traffic: boolean;
+  readonly plainRedirects?: boolean;
   readonly json?: boolean;
 }
 
 /** Runs the sandbox alone, until it is told to stop. */
-export async function run({ port, seed, calls, threads, traffic, json }: SandboxFlags): Promise<void> {
+export async function run({ port, seed, calls, threads, traffic, plainRedirects, json }: SandboxFlags): Promise<void> {
   const log = createLog(readSettings(process.env).logLevel);
-  const sandbox = await createSandbox({ port, seed, calls, threads, traffic, plainLoopbackRedirects: true }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') throw error;
-      throw new CommandFailed(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
-    },
-  );
+  const plainLoopbackRedirects = plainRedirects === true;
+  const options = { port, seed, calls, threads, traffic, plainLoopbackRedirects };
+  const sandbox = await createSandbox(options).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new CommandFailed(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
+  });
   const { url, apiKey } = sandbox;
   console.log(
     json

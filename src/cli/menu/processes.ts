@@ -30,6 +30,7 @@ export function addProcesses(program: Command, entry: Entry): void {
     .option('--calls <count>', 'calls of the history: fourteen days, more from 14,000 calls on', wholeNumber(), 400)
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
     .option('--no-traffic', 'nothing happens by itself')
+    .option('--plain-redirects', 'take redirect addresses of OAuth clients without TLS on the loopback address')
     .option(...jsonFlag)
     .action((options) => reporting(async () => (await import('../commands/sandbox.ts')).run(options)));
 }

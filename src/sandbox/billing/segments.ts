@@ -18,8 +18,7 @@ const budgets = {
  * Counts the segments of an sms (2.4). One character outside GSM-7 moves all to the 70/67 budget, where a character
  * costs its UTF-16 code units: an emoji 2, `€` and `[` only 1. Nothing is trimmed or normalized first.
  *
- * Assumption: a character that costs 2 is never cut across two segments, as on real networks, so that a long message
- * can need more than `ceil(units / 153)`. Empty text has no segments: there is nothing to send or to charge.
+ * Empty text has no segments: there is nothing to send or to charge.
  */
 export function countSegments(text: string): SegmentCount {
   const characters = [...text];
@@ -30,19 +29,5 @@ export function countSegments(text: string): SegmentCount {
   const units = costs.reduce((sum, cost) => sum + cost, 0);
   const { single, split } = budgets[encoding];
   if (units <= single) return { encoding, units, segments: units === 0 ? 0 : 1 };
-  return { encoding, units, segments: pack(costs, split) };
-}
-
-/** Fills segment after segment, in order; whatever no longer fits opens the next. */
-function pack(costs: readonly number[], size: number): number {
-  let segments = 1;
-  let free = size;
-  for (const cost of costs) {
-    if (cost > free) {
-      segments += 1;
-      free = size;
-    }
-    free -= cost;
-  }
-  return segments;
+  return { encoding, units, segments: Math.ceil(units / split) };
 }

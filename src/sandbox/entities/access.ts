@@ -54,7 +54,7 @@ export interface AuthorizationCode extends Grant {
   redirectUri: string;
   challenge: string;
   expiresAt: number;
-  /** It is kept after its use, so that a second one is noticed. */
+  /** It was presented by its client, with whatever outcome. It is kept, so that a second use is noticed. */
   isUsed: boolean;
 }
 

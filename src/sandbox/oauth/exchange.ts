@@ -8,6 +8,7 @@ import { issueTokens, revokeGrant, type TokenAnswer } from './tokens.ts';
  * Codes and refresh tokens become access tokens (5.3).
  *
  *   approval → code ──(once, within 60 s)──→ access + refresh ──(each refresh once)──→ access + refresh → …
+ *                ├──(with a wrong verifier or redirect_uri)──→ ended
  *                └──(a second time)──→ every token of the grant is revoked
  */
 type GrantTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens' | 'users' | 'roles' | 'settings'>;
@@ -28,9 +29,9 @@ export function redeemCode(store: GrantTables, exchange: CodeExchange, now: numb
     revokeGrant(store, code.grantId);
     throw invalidGrant('the code was used before; what it gave is revoked');
   }
+  store.codes.put({ ...code, isUsed: true });
   requireFitting(code, exchange, now);
   requirePortalAccess(store, code);
-  store.codes.put({ ...code, isUsed: true });
   return issueTokens(store, code, lifetime(store), now);
 }
 

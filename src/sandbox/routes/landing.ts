@@ -1,17 +1,18 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { html } from '../oauth/page/markup.ts';
 
-/** GET /: says to whoever opens the sandbox in a browser what it is, and where to go from here. */
+/** GET / and /_sandbox/: says to whoever opens the sandbox in a browser what it is, and where to go from here. */
 export function landingRoutes(app: FastifyInstance, { store }: Pick<Context, 'store'>): void {
-  app.get('/', { schema: { hide: true } }, (request, reply): FastifyReply => {
+  const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const key = store.keys.values().find(({ name }) => name === 'default')?.key ?? '';
     const base = `${request.protocol}://${request.host}`;
     return reply
       .type('text/html; charset=utf-8')
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
       .send(landingPage(base, key));
-  });
+  };
+  for (const url of ['/', '/_sandbox/']) app.get(url, { schema: { hide: true } }, show);
 }
 
 const controls = [

@@ -20,19 +20,9 @@ export function plainSegments(text: string): { encoding: string; units: number; 
     else isGsm7 = false;
   }
   if (!isGsm7) encoded = text;
-  const isTorn = isGsm7
-    ? (at: number) => encoded[at - 1] === '\x1b'
-    : (at: number) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(encoded.slice(at - 1, at + 1));
-
   const pieces: string[] = [];
   const [single, split] = isGsm7 ? [160, 153] : [70, 67];
-  if (encoded.length <= single) pieces.push(...(encoded === '' ? [] : [encoded]));
-  else {
-    for (let at = 0; at < encoded.length; ) {
-      const end = isTorn(at + split) ? at + split - 1 : at + split;
-      pieces.push(encoded.slice(at, end));
-      at = end;
-    }
-  }
+  const size = encoded.length <= single ? single : split;
+  for (let at = 0; at < encoded.length; at += size) pieces.push(encoded.slice(at, at + size));
   return { encoding: isGsm7 ? 'gsm7' : 'ucs2', units: encoded.length, segments: pieces.length };
 }

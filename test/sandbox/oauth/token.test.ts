@@ -61,9 +61,18 @@ test('a code expires after a minute', async () => {
 });
 
 test.each([
-  ['a verifier that does not fit', { code_verifier: 'w'.repeat(43) }, 'invalid_grant'],
-  ['the challenge instead of the verifier', { code_verifier: 'too-short' }, 'invalid_grant'],
-  ['another redirect', { redirect_uri: 'https://app.example.com/other' }, 'invalid_grant'],
+  ['a verifier that does not fit', { code_verifier: 'w'.repeat(43) }],
+  ['the challenge instead of the verifier', { code_verifier: 'too-short' }],
+  ['another redirect', { redirect_uri: 'https://app.example.com/other' }],
+])('an exchange with %s is a 400, and ends the code', async (_, more) => {
+  const code = await newCode();
+  for (const tried of [more, {}]) {
+    const { status, body } = await redeem(sandbox.url, clientId, code, tried);
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  }
+});
+
+test.each([
   ['an unknown code', { code: 'made-up' }, 'invalid_grant'],
   ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
   ['an empty code', { code: '' }, 'invalid_request'],

@@ -16,7 +16,8 @@ afterAll(() => sandbox.close());
 
 const reply = { title: 'Hours', body: 'We open at nine.' };
 const save = (body: unknown, token?: string) => cast.ask('POST', '/sms/templates', body, token);
-const drop = (id: number | string, token?: string) => cast.ask('DELETE', `/sms/templates/${id}`, undefined, token);
+const drop = (id: number | string, token = cast.other.token) =>
+  cast.ask('DELETE', `/sms/templates/${id}`, undefined, token);
 
 test('a user saves a reply', async () => {
   const { status, body } = await save(reply, cast.other.token);
@@ -53,11 +54,11 @@ test('a user deletes their own once; then it is a 404', async () => {
   expect(refusal(await drop(body.data.id, cast.other.token))).toEqual([404, 'not_found']);
 });
 
-test("another user's reply does not exist for a user, and does for a key", async () => {
+test("another user's reply does not exist for a user, and a key is nobody who could have saved one", async () => {
   const { body } = await save(reply, cast.other.token);
   expect(refusal(await drop(body.data.id, cast.assigned.token))).toEqual([404, 'not_found']);
+  expect(refusal(await cast.ask('DELETE', `/sms/templates/${body.data.id}`))).toEqual([400, 'invalid_request']);
   expect((await drop(body.data.id)).status).toBe(204);
-  expect(refusal(await drop(body.data.id))).toEqual([404, 'not_found']);
 });
 
 test.each(['x', '1.5', '-1'])('the id %s is a 400', async (id) => {
@@ -80,15 +81,16 @@ test('replies and the ids that were given survive a restart', async () => {
   const { ask, other } = await castOf(first);
   const kept = await ask('POST', '/sms/templates', reply, other.token);
   const gone = await ask('POST', '/sms/templates', reply, other.token);
-  await ask('DELETE', `/sms/templates/${gone.body.data.id}`);
+  await ask('DELETE', `/sms/templates/${gone.body.data.id}`, undefined, other.token);
   await first.close();
 
   const second = await createSandbox(options);
   const { ask: again } = await castOf(second);
   const next = await again('POST', '/sms/templates', reply, other.token);
   expect(next.body.data.id).toBe(gone.body.data.id + 1);
-  expect((await again('DELETE', `/sms/templates/${kept.body.data.id}`)).status).toBe(204);
-  expect((await again('DELETE', `/sms/templates/${gone.body.data.id}`)).status).toBe(404);
+  const drop = (id: number) => again('DELETE', `/sms/templates/${id}`, undefined, other.token);
+  expect((await drop(kept.body.data.id)).status).toBe(204);
+  expect((await drop(gone.body.data.id)).status).toBe(404);
   await second.close();
   await rm(dataDir, { recursive: true });
 });

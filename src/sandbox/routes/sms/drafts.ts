@@ -18,7 +18,7 @@ const draftPath = z.object({
 /** Section 2.7. */
 const draft = z.object({ draftId: z.string(), message: z.string() }).meta({ id: 'Draft' });
 
-const config = { scope: 'sms:write' } as const;
+const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
 const described = { tags: tag('4.4'), params: draftPath };
 
 /** PUT and DELETE /sms/drafts/{draftId} (4.4). */

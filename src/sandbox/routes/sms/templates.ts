@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { requireUser } from '../../http/access.ts';
 import type { Api } from '../../http/api.ts';
-import { credentialOf } from '../../http/credentials.ts';
 import { notFound } from '../../http/errors.ts';
 import { dataOf, idPath, nothing } from '../../http/fields.ts';
 import { tag } from '../../http/openapi.ts';
@@ -46,7 +45,7 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
   api.delete(
     '/sms/templates/:id',
     {
-      config: { scope: 'sms:write' },
+      config: { scope: 'sms:write', needsUser: true },
       schema: {
         operationId: 'deleteTemplate',
         summary: 'Remove a saved reply',
@@ -57,10 +56,8 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
     },
     (request, reply) => {
       const { id } = request.params;
-      const credential = credentialOf(request);
-      const found = templates.get(id);
-      const isTheirs = credential.kind === 'key' || found?.userId === credential.user.id;
-      if (found === undefined || !isTheirs) throw notFound(`the saved reply ${id}`);
+      const { user } = requireUser(request);
+      if (templates.get(id)?.userId !== user.id) throw notFound(`the saved reply ${id}`);
       templates.delete(id);
       reply.code(204).send();
     },
