@@ -7,6 +7,7 @@ import type {
   bearer,
   Call,
   CallFilters,
+  CallOptions,
   CallPage,
   CallSearch,
   CallSummary,
@@ -69,6 +70,7 @@ test('one import names the types of everything that methods take and give', () =
   type Data<F extends (...parameters: never[]) => Promise<Answer<unknown>>> = Awaited<ReturnType<F>>['data'];
   expectTypeOf<Data<Messages['send']>>().toEqualTypeOf<Sent>();
   expectTypeOf<First<Messages['send']>>().toEqualTypeOf<SendRequest>();
+  expectTypeOf<NonNullable<Parameters<Messages['send']>[1]>>().toEqualTypeOf<CallOptions>();
   expectTypeOf<NonNullable<SendRequest['attachments']>[number]>().toEqualTypeOf<Attachment>();
   expectTypeOf<Data<Conversations['read']>>().toEqualTypeOf<ThreadRead>();
   expectTypeOf<First<Conversations['read']>>().toEqualTypeOf<Thread>();
