@@ -1,15 +1,35 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseCLI, startVitest } from 'vitest/node';
+import { debianPrograms } from './stores/debian.ts';
 
 // Every test file and every process that one starts compiles the same modules: once is enough.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
-const problem = provideRedis();
-if (problem === undefined) await runTests(process.argv.slice(2));
-else {
+const { args, servers } = chosenServers(process.argv.slice(2));
+const problem = provideRedis() ?? (servers === 'embedded' ? undefined : providePostgres());
+if (problem === undefined) {
+  process.env.TEST_POSTGRES = servers;
+  await runTests(args);
+} else {
   console.error(problem);
   process.exitCode = 1;
+}
+
+/**
+ * `--postgres=embedded|debian|both`: the servers to run on. By default the whole suite covers both, see vitest.config.ts,
+ * and a part of it runs on the embedded one.
+ */
+function chosenServers(given: readonly string[]): { args: string[]; servers: string } {
+  const option = '--postgres=';
+  const args = given.filter((arg) => !arg.startsWith(option));
+  const chosen = given.find((arg) => arg.startsWith(option))?.slice(option.length);
+  const isPart = parseCLI(['vitest', 'run', ...args]).filter.length > 0;
+  const servers = chosen ?? (isPart ? 'embedded' : 'both');
+  if (['embedded', 'debian', 'both'].includes(servers)) return { args, servers };
+  console.error(`--postgres=${servers}: say embedded, debian or both.`);
+  process.exit(2);
 }
 
 /** Runs the tests that the arguments select, as vitest would; the last line counts them. */
@@ -33,17 +53,33 @@ async function runTests(args: readonly string[]): Promise<void> {
 
 /** Makes sure that a redis-server is there, by installing it where that is ours to do; else says what is missing. */
 function provideRedis(): string | undefined {
-  if (isRunnable('redis-server', '--version')) return undefined;
-  if (process.getuid?.() === 0 && isRunnable('apt-get', '--version')) {
-    for (const args of [['update'], ['install', '-y', 'redis-server']]) {
-      spawnSync('apt-get', args, {
-        stdio: ['ignore', 'ignore', 'inherit'],
-        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      });
-    }
-    if (isRunnable('redis-server', '--version')) return undefined;
-  }
+  const isThere = () => isRunnable('redis-server', '--version');
+  if (!isThere() && mayInstall()) apt(['update'], ['install', '-y', 'redis-server']);
+  if (isThere()) return undefined;
   return 'The tests need redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis).';
+}
+
+/** The same for Debian's own Postgres, without the cluster that its package would make and start. */
+function providePostgres(): string | undefined {
+  if (debianPrograms() === undefined && mayInstall()) {
+    apt(['update'], ['install', '-y', 'postgresql-common']);
+    const file = '/etc/postgresql-common/createcluster.conf';
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    if (before !== undefined) writeFileSync(file, `${before}\ncreate_main_cluster = false\n`);
+    apt(['install', '-y', 'postgresql']);
+    if (before !== undefined) writeFileSync(file, before);
+  }
+  if (debianPrograms() !== undefined) return undefined;
+  return 'The tests need Debian’s Postgres too: install it (apt-get install postgresql), or run them without: npm test -- --postgres=embedded';
+}
+
+function mayInstall(): boolean {
+  return process.getuid?.() === 0 && isRunnable('apt-get', '--version');
+}
+
+function apt(...commands: readonly string[][]): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  for (const args of commands) spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env });
 }
 
 function isRunnable(program: string, argument: string): boolean {

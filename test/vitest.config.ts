@@ -13,13 +13,42 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** The folders whose tests ask Postgres something that its version or its settings can answer differently. */
+const sqlFolders = [
+  'config',
+  'credentials',
+  'erasure',
+  'inbox',
+  'ledger',
+  'queues',
+  'reporting',
+  'rules',
+  'status',
+  'stores',
+  'sync',
+  'warehouse',
+];
+
+/** The Postgres servers to run on, by `npm test -- --postgres=…`. Default: all files on the embedded one, the folders above on Debian's too. */
+const servers = process.env.TEST_POSTGRES ?? 'both';
+
+const projects = [
+  { name: 'embedded', include: ['test/**/*.test.ts'], isChosen: servers !== 'debian' },
+  {
+    name: 'debian',
+    include: servers === 'debian' ? ['test/**/*.test.ts'] : [`test/{${sqlFolders.join(',')}}/**/*.test.ts`],
+    isChosen: servers !== 'embedded',
+  },
+].flatMap(({ name, include, isChosen }) =>
+  isChosen ? [{ extends: true as const, test: { name, include, globalSetup: ['test/stores/setup.ts'] } }] : [],
+);
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
+    projects,
     // `npm run faults` runs those that take minutes too.
     exclude: process.env.FAULTS === 'all' ? [] : ['test/faults/long/**'],
-    globalSetup: ['test/stores/setup.ts'],
     setupFiles: ['test/draws.ts'],
     testTimeout: 90_000,
     hookTimeout: 120_000,

@@ -1,7 +1,7 @@
 import { assertSchemaCompatibility, createPostgresBackend, type PgPool, runMigrations, withBackend } from 'bullmq';
 import { Client, type ClientBase, Pool, type PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
-import { breakSilence } from '../postgres/silence.ts';
+import { prepareSession } from '../postgres/sessions.ts';
 import type { BullQueue, BullWorker, QueueStore } from './store.ts';
 import type { Trouble } from './trouble.ts';
 
@@ -19,10 +19,10 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
 export async function createPostgresStore(databaseUrl: string, trouble: Trouble): Promise<QueueStore> {
   await withClient(databaseUrl, (client) => assertSchemaCompatibility(client, schema));
   const bull = withBackend(createPostgresBackend);
-  const watch = breakSilence(databaseUrl);
+  const prepare = prepareSession(databaseUrl);
   const onConnect = async (client: ClientBase) => {
     await enterSchema(client);
-    await watch(client);
+    await prepare(client);
   };
   const open = (config: PoolConfig) =>
     new Pool({ ...config, connectionString: databaseUrl, keepAlive: true, onConnect });

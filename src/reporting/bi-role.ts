@@ -63,6 +63,8 @@ async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean>
   await query(tx, `create role ${name} login`, []);
   await query(tx, `alter role ${name} set default_transaction_read_only = on`, []);
   await query(tx, `alter role ${name} set search_path = reporting`, []);
+  // Reports read small rollups: compiling their many expressions takes longer than running them.
+  await query(tx, `alter role ${name} set jit = off`, []);
   return true;
 }
 

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely as Db, Kysely, PostgresDialect, type Transaction as Tx } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { Log } from '../log.ts';
-import { breakSilence } from '../postgres/silence.ts';
+import { prepareSession } from '../postgres/sessions.ts';
 import { storableText } from '../storable.ts';
 import type { Tables } from './tables.ts';
 
@@ -31,7 +31,7 @@ export function createDatabase(options: {
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     query_timeout: options.statementMs,
-    onConnect: breakSilence(options.url),
+    onConnect: prepareSession(options.url),
   });
   // Without a listener, a connection that Postgres closes would end the process.
   const onLost = (error: Error) => {

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { type Facts, factsDatabase } from '../reporting/facts.ts';
+import { dropRole } from '../stores/databases.ts';
 
 /** A warehouse with something of everything of the last days, and a connection of the BI role to it. */
 export interface SeededWarehouse extends AsyncDisposable {
@@ -30,8 +31,7 @@ export async function seededWarehouse(): Promise<SeededWarehouse> {
     reader,
     async [Symbol.asyncDispose]() {
       await reader.end();
-      await facts.query(`drop owned by ${role}`);
-      await facts.query(`drop role ${role}`);
+      await dropRole(facts.url, role);
       await facts[Symbol.asyncDispose]();
     },
   };

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
+import { dropRole } from '../stores/databases.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -114,8 +115,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await reader.end();
-  await query(`drop owned by ${role}`);
-  await query(`drop role ${role}`);
+  await dropRole(facts.url, role);
   await facts[Symbol.asyncDispose]();
 });
 
@@ -263,7 +263,6 @@ describe('a name is refused', () => {
     await query(`grant usage on schema warehouse to ${role}_rich`);
     await expect(grantBiRole(facts.db, `${role}_rich`)).rejects.toThrow('may look into the schema warehouse');
     expect(await facts.value(`select has_schema_privilege('${role}_rich', 'reporting', 'usage')`)).toBe(false);
-    await query(`drop owned by ${role}_rich`);
-    await query(`drop role ${role}_rich`);
+    await dropRole(facts.url, `${role}_rich`);
   });
 });

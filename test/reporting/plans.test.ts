@@ -11,6 +11,7 @@ async function planOf(text: string): Promise<string> {
     const { query } = asking(connection);
     await query('set enable_seqscan = off');
     await query('set enable_sort = off');
+    await query('set random_page_cost = 1.1');
     try {
       const rows = await query<Record<string, string>>(`explain ${text}`);
       return rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -29,39 +29,62 @@ export async function databaseForTest(prepare?: Preparation): Promise<string> {
 /** Creates a database in the Postgres of this run and resolves to its URL; `template` names one to clone. */
 export async function createDatabase(name: string, options: { readonly template?: string } = {}): Promise<string> {
   const template = escapeIdentifier(options.template ?? 'template1');
-  await asOwner((client) => client.query(`create database ${escapeIdentifier(name)} template ${template}`));
+  await asSuperuser((client) =>
+    client.query(`create database ${escapeIdentifier(name)} template ${template} ${owned()}`),
+  );
   return urlOf(name);
 }
 
 /** Drops a database and cuts off whoever is still connected to it. */
 export async function dropDatabase(name: string): Promise<void> {
-  await asOwner((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
+  await asSuperuser((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
 }
 
 async function templateOf(prepare: Preparation): Promise<string> {
   const name = `template_${prepare.name}`;
-  await asOwner(async (client) => {
+  await asSuperuser(async (client) => {
     // Test files run in processes of their own: the first one prepares, the others wait for it.
     await client.query('select pg_advisory_lock(hashtext($1))', [name]);
     const found = await client.query('select from pg_database where datname = $1', [name]);
     if (found.rowCount !== 0) return;
     const draft = `${name}_draft`;
     await client.query(`drop database if exists ${escapeIdentifier(draft)} with (force)`);
-    await client.query(`create database ${escapeIdentifier(draft)}`);
+    await client.query(`create database ${escapeIdentifier(draft)} ${owned()}`);
     await prepare(urlOf(draft));
     await client.query(`alter database ${escapeIdentifier(draft)} rename to ${escapeIdentifier(name)}`);
   });
   return name;
 }
 
-async function asOwner(work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client({ connectionString: inject('postgresUrl') });
+/** The address of a test's database for the superuser: for what the owner of a database may not do or set. */
+export function superuserUrlOf(databaseUrl: string): string {
+  const url = new URL(inject('postgresSuperuserUrl'));
+  url.pathname = new URL(databaseUrl).pathname;
+  return url.href;
+}
+
+/** Drops a role with what it was granted in a database; its owner may not everywhere. */
+export async function dropRole(databaseUrl: string, role: string): Promise<void> {
+  const name = escapeIdentifier(role);
+  await withClient(superuserUrlOf(databaseUrl), (client) => client.query(`drop owned by ${name}; drop role ${name}`));
+}
+
+async function asSuperuser(work: (client: Client) => Promise<unknown>): Promise<void> {
+  await withClient(inject('postgresSuperuserUrl'), work);
+}
+
+async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     await work(client);
   } finally {
     await client.end();
   }
+}
+
+function owned(): string {
+  return `owner ${escapeIdentifier(decodeURIComponent(new URL(inject('postgresUrl')).username))}`;
 }
 
 function urlOf(name: string): string {

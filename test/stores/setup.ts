@@ -5,11 +5,14 @@ import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
+import { startDebianPostgres } from './debian.ts';
 import { startRedis } from './redis.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
+    /** As the owner of the tests' databases. */
     postgresUrl: string;
+    postgresSuperuserUrl: string;
     redisUrl: string;
   }
 }
@@ -18,24 +21,32 @@ declare module 'vitest' {
 const settings = { fsync: 'off', full_page_writes: 'off', wal_compression: 'off' };
 
 /**
- * The stores of one test run: a Postgres, and a Redis with a database for each world; gone with it unless a failed test
- * left a database.
+ * The stores of one test run on one Postgres: the embedded or Debian's (by the name of the project), and a Redis with a
+ * database for each world; gone with it unless a failed test left a database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
-  const postgres = await startPostgres({ dataDir: folder, log: createLog('warn'), settings });
+  const isDebian = project.name === 'debian';
+  const postgres = isDebian ? await startDebianPostgres(folder, settings) : await startEmbedded(folder);
   const redis = await startRedis({ args: ['--databases', '4000'] }).catch(async (error: unknown) => {
     await postgres.stop();
     throw error;
   });
   project.provide('postgresUrl', postgres.url);
+  project.provide('postgresSuperuserUrl', postgres.superuserUrl);
   project.provide('redisUrl', redis.url);
   return async () => {
     const kept = await leftDatabases(postgres.url);
     await Promise.all([postgres.stop(), redis.stop()]);
     if (kept.length === 0) await rm(folder, { recursive: true, force: true });
+    else if (isDebian) console.error(`kept ${kept.join(' ')} in ${folder}`);
     else console.error(`kept ${kept.join(' ')}; to read: node test/stores/open.ts ${folder}`);
   };
+}
+
+async function startEmbedded(dataDir: string) {
+  const postgres = await startPostgres({ dataDir, log: createLog('warn'), settings });
+  return { ...postgres, superuserUrl: postgres.url };
 }
 
 async function leftDatabases(url: string): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { isMigrated, migrate } from '../../src/warehouse/migrate.ts';
-import { databaseForTest } from '../stores/databases.ts';
+import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
@@ -47,7 +47,7 @@ test('a migration that Postgres ends in favour of a process at work is applied a
   await database.query(`drop index warehouse.sms_conversations_groups`);
   const missing = ['0051_shown_addresses', '0052_groups_of_lines'];
   await database.query(`delete from ops.migrations where name = any($1)`, [missing]);
-  const worker = new Client({ connectionString: busy });
+  const worker = new Client({ connectionString: superuserUrlOf(busy) });
   await worker.connect();
   try {
     // Whoever looks first whether two wait for each other is ended: this one never looks.

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { inOrder, staleViews, type View } from '../../src/warehouse/views.ts';
-import { databaseForTest } from '../stores/databases.ts';
+import { databaseForTest, dropRole } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 
 const log = createLog('silent');
@@ -99,7 +99,7 @@ test('whoever was let read a view reads it after it was made anew', async () => 
     await migrate(url, log);
     expect(await granted()).toEqual(before);
   } finally {
-    await database.query(`drop owned by ${role}; drop role ${role}`);
+    await dropRole(url, role);
   }
 });
 

@@ -4,7 +4,7 @@ import { isMigrated } from '../../warehouse/migrate.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('Postgres');
-const oldestVersion = 140_000;
+const oldestVersion = 150_000;
 const mostSkewSeconds = 2;
 /** A pooler that has several servers to lend may lend the same one twice. */
 const turns = 4;
@@ -97,7 +97,7 @@ function sessionsOf(answering: Answering): Finding {
 }
 
 function versionOf({ number, version, readOnly }: Server): Finding {
-  if (number < oldestVersion) return on.problem(`Postgres ${version} is too old.`, 'Use Postgres 14 or newer.');
+  if (number < oldestVersion) return on.problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.');
   if (readOnly)
     return on.problem('Postgres takes no writes: it is a standby or read-only.', 'Name the primary in DATABASE_URL.');
   return on.ok(`Postgres ${version} answers.`);
