@@ -62,6 +62,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     timeZone: settings.timeZone,
     retentionDays: settings.eventRetentionDays,
     look,
+    actsFor: settings.api.key === undefined ? 'user' : 'account',
     onMatched: () => sends?.kick(),
     ...(options.rulesPace && { pace: options.rulesPace }),
   });

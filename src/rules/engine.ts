@@ -31,6 +31,7 @@ export interface RulesEngineOptions {
   /** Days for which it is remembered that a rule did not match; at least thirty. */
   readonly retentionDays: number;
   readonly look: ActionParts['look'];
+  readonly actsFor: ActionParts['actsFor'];
   readonly pace?: RulesPace;
   /** Told after the commit of a round in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
@@ -81,6 +82,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     service,
     log,
     look: options.look,
+    actsFor: options.actsFor,
     areKnown: () => rules.current.set !== undefined,
     isLive: (name) => {
       const rule = rules.current.set?.rules.find((each) => each.name === name);

@@ -23,6 +23,15 @@ await database.query(
   ownDid,
 );
 
+async function block(line: string, blocked: string): Promise<void> {
+  const answer = await fetch(`${sandbox.url}/api/public/v1/sms/lines/${line}/blocked`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ number: blocked }),
+  });
+  expect(answer.status).toBe(201);
+}
+
 interface Refusal {
   readonly name: string;
   readonly before?: readonly SmsEvent[];
@@ -106,13 +115,31 @@ test.each<Refusal>([
 test('refuses a sender whom the line has blocked, since that would be charged and not delivered', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line } = await ledger.answer({ number });
-  await fetch(`${sandbox.url}/api/public/v1/sms/lines/${line}/blocked`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ number }),
-  });
+  await block(line, number);
   await ledger.dispatcher.turn(sendId);
   expect(await ledger.state(sendId)).toBe('DENIED gate:blocked');
+});
+
+test('believes the service that a number is not blocked, whatever an older text says', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line } = await ledger.answer({ number });
+  await block(line, number);
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'Hi', announce: false, sentAt: ago(3_600) });
+  await ledger.mirror(line, number);
+  expect(await database.value(`select is_blocked from warehouse.sms_messages where direction = 'out'`)).toBe(true);
+  // A dry run asks nothing, and goes by the older text.
+  const trial = await ledger.answer({ number, rule: 'trial', mode: 'dry-run' });
+  await ledger.dispatcher.turn(trial.sendId);
+  expect(await ledger.state(trial.sendId)).toBe('DENIED gate:blocked');
+  await database.query('update ops.sends set trigger_id = $2 where send_id = $1', sendId, trial.triggerId);
+
+  // An answer that says neither way lets nothing out, and denies nothing.
+  sandbox.faults({ answers: [{ kind: 'error', status: 503, times: 1, operations: ['getBlockedSender'] }] });
+  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  // Somebody lifts the block in the portal.
+  const unblocked = await openLedger(database, sandbox, { isBlocked: async () => false });
+  await ledger.pass(sendId);
+  expect(await unblocked.dispatcher.turn(sendId)).toBe('sent');
 });
 
 test('refuses a line of the account itself, and somebody who was erased', async () => {

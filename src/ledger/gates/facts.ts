@@ -32,9 +32,10 @@ export interface Facts {
   readonly earlierInbound: readonly Said[];
   /** What this ledger sent to the number in the last days, by the database's clock; the newest first. */
   readonly ownSends: readonly Said[];
-  /** The last text that went to the number was blocked: charged and not delivered. */
-  readonly isBlocked: boolean;
-  /** An answer to a call of ours said so once; only the service knows whether it still holds. */
+  /**
+   * The newest text to the number was blocked, or an answer of the service once said so. A block can be lifted without a
+   * trace in the mirror, so this only stands in where the service is not asked: in a dry run and in a simulation.
+   */
   readonly wasBlocked: boolean;
   /** Short texts of the number, in all threads of the account: an opt-out counts beyond its line. */
   readonly saidTexts: readonly (Said & OnLine)[];
@@ -159,9 +160,9 @@ const text = `
     (select max(at) from texts where is_ours) as "ownMessageAt",
     (select coalesce(jsonb_agg(earlier), '[]') from earlier) as "earlierInbound",
     (select coalesce(jsonb_agg(own), '[]') from own) as "ownSends",
-    coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false) as "isBlocked",
-    exists (select from warehouse.blocked_senders
-      where line = $1 and number = $2 and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
+    coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)
+      or exists (select from warehouse.blocked_senders
+        where line = $1 and number = $2 and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
     (select coalesce(jsonb_agg(said), '[]') from said where $6::timestamptz is null or said.at <= moment.now) as "saidTexts",
     (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', opted_out_at)), '[]')
       from ops.opt_outs where number = $2 and opted_out_at <= moment.now) as "skips"

@@ -24,16 +24,26 @@ type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'ex
 
 /**
  * Judges a send by every gate but the budgets; the gravest verdict counts. A rule's limits reach the gates of age, of
- * people and of quiet hours; nothing reaches the others.
+ * people and of quiet hours; nothing reaches the others. `isBlocked` says whether the line has blocked the number.
  */
-export function judge(send: Judged, facts: Facts, { countries }: Pick<AccountLimits, 'countries'>): Verdict {
+export function judge(
+  send: Judged,
+  facts: Facts,
+  isBlocked: boolean,
+  { countries }: Pick<AccountLimits, 'countries'>,
+): Verdict {
   if (facts.now > send.expiresAt) return { kind: 'expire' };
-  const reason = refusal(send, facts, countries);
+  const reason = refusal(send, facts, isBlocked, countries);
   if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
   return quietVerdict(send, facts);
 }
 
-function refusal(send: Judged, facts: Facts, countries: AccountLimits['countries']): string | undefined {
+function refusal(
+  send: Judged,
+  facts: Facts,
+  isBlocked: boolean,
+  countries: AccountLimits['countries'],
+): string | undefined {
   const { number, line, trigger } = send;
   if (facts.ruleMode === 'off') return 'rule_off';
   if (!/^\d+$/.test(number) || number.length > longestNumber) return 'no_number';
@@ -44,7 +54,7 @@ function refusal(send: Judged, facts: Facts, countries: AccountLimits['countries
   if (facts.isErased) return 'erased';
   if (facts.isGroup) return 'group';
   if (hasOptedOut(line, facts.saidTexts, facts.skips)) return 'opted_out';
-  if (facts.isBlocked) return 'blocked';
+  if (isBlocked) return 'blocked';
   if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
   if (facts.hasNewerInbound) return 'newer_inbound';
   if (facts.isAnswered) return 'answered';

@@ -77,7 +77,7 @@ async function dispatch(
     await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason, dueInMs: 0, set });
     return 'paused';
   }
-  const judged = judge(send, { ...facts, isBlocked: facts.isBlocked || isBlocked }, ledger.limits());
+  const judged = judge(send, facts, isBlocked, ledger.limits());
   const isDry = judged.kind === 'pass' && facts.ruleMode === 'dry-run';
   const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
   if (verdict.kind !== 'pass') {

@@ -28,9 +28,10 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
   const send = await lockSend(tx, sendId);
   if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
   const facts = await readFacts(tx, send);
-  const verdict = judge(send, facts, ledger.limits());
-  if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
   const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
+  // The service is asked before the dispatch, and only its answer counts. A dry run asks nothing.
+  const verdict = judge(send, facts, isDry && facts.wasBlocked, ledger.limits());
+  if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
   if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';
   if (ledger.mode === 'off') return refuse(tx, send, { kind: 'deny', reason: 'mode_off' });
   if (verdict.kind === 'hold') return refuse(tx, send, verdict);

@@ -15,6 +15,8 @@ export interface ActionParts {
   /** Whether a rule is in force and live: what waits of one that is not is not done. */
   readonly isLive: (rule: string) => boolean;
   readonly look: Look;
+  /** Whose credential the service is shown. It credits a resolve to the user who logged in, and lets nobody name another. */
+  readonly actsFor: 'account' | 'user';
 }
 
 /** A request that is ready to leave. */
@@ -91,7 +93,7 @@ async function requestFor(parts: ActionParts, action: Pending, signal: AbortSign
       // Of a note that may stand nothing is said twice: the rest is repeated without it.
       const comment = wasBegun ? undefined : argument.comment;
       const wishes = {
-        ...(argument.userId !== undefined && { resolvedBy: argument.userId }),
+        ...(argument.userId !== undefined && parts.actsFor === 'account' && { resolvedBy: argument.userId }),
         ...(comment !== undefined && { comment }),
       };
       return {

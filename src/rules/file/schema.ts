@@ -51,7 +51,13 @@ const template = z.string().min(1, { error: 'The text is empty.\nWrite what is t
 
 const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
-  user: z.int().min(1).optional().describe('Id of the user to credit; API keys only.'),
+  user: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Id of the user to credit, with an API key. With a login the service credits whoever logged in, and this is left out.',
+    ),
 });
 const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),

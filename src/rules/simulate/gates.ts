@@ -40,7 +40,10 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, { from
     const maxAgeMs = (plan.limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds) * 1_000;
     // The hours of quiet do not make it older.
     const expiresAt = new Date(Math.max(plan.trigger.at.getTime(), now.getTime()) + maxAgeMs);
-    return judge({ ...plan, limits: plan.limits ?? {}, expiresAt, plannedAt: plan.trigger.at }, facts, limits);
+    // The service, which knows, cannot be asked about the past.
+    const isBlocked = staged.isBlocked || facts.wasBlocked;
+    const judged = { ...plan, limits: plan.limits ?? {}, expiresAt, plannedAt: plan.trigger.at };
+    return judge(judged, facts, isBlocked, limits);
   }
 
   return {
@@ -71,12 +74,7 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, { from
 }
 
 /** The gates' facts as they stood at a moment, with the simulated sends in place of the ledger's own. */
-async function gateFacts(
-  tx: Transaction,
-  plan: SendPlan,
-  { sends, isBlocked }: Staged,
-  moment: FactsMoment,
-): Promise<GateFacts> {
+async function gateFacts(tx: Transaction, plan: SendPlan, { sends }: Staged, moment: FactsMoment): Promise<GateFacts> {
   const facts = await readFacts(tx, plan, moment);
   const own = sends.filter(({ at }) => at <= moment.now).toReversed();
   return {
@@ -84,8 +82,6 @@ async function gateFacts(
     isPaused: false,
     ownMessageAt: own[0]?.at ?? facts.ownMessageAt,
     ownSends: [...own, ...facts.ownSends],
-    // The service, which knows, cannot be asked about the past.
-    isBlocked: isBlocked || facts.isBlocked || facts.wasBlocked,
   };
 }
 

@@ -1,8 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
 import { claimActions, type Pending } from '../../../src/rules/actions/pending.ts';
 import { type ActionParts, performAction } from '../../../src/rules/actions/perform.ts';
 import { createPerformer } from '../../../src/rules/actions/performer.ts';
+import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { apiKey, createService } from '../../../src/service/client.ts';
 import { type ErrorCode, ServiceError } from '../../../src/service/errors.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
@@ -65,7 +67,8 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     assign: (_: unknown, user: unknown) => answer({ user }),
   };
   const service = { conversations } as unknown as ActionParts['service'];
-  const parts: ActionParts = { db, service, log: createLog('silent'), isLive: () => true, look: async () => true };
+  const log = createLog('silent');
+  const parts: ActionParts = { db, service, log, isLive: () => true, look: async () => true, actsFor: 'account' };
   return { asked, parts };
 }
 
@@ -111,6 +114,27 @@ test.each([
   await performAction(parts, await taken(), signal);
   expect(asked).toEqual([{ comment: 'Closed.' }]);
   expect(await stateOf(runId)).toMatchObject({ state: 'done', tries: 1 });
+});
+
+test('a resolve that credits a user goes through with a login, which credits its own', async () => {
+  const manager = 4156;
+  const runId = await matched('resolve', { userId: 1, comment: 'Closed.' });
+  const sandbox = await createSandbox({ calls: 0, threads: 0 });
+  onTestFinished(() => sandbox.close());
+  await sandbox.emit.sms({ line, number: '12125550199', text: 'Thanks' });
+  const answer = await fetch(`${sandbox.url}/_sandbox/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ userId: manager }),
+  });
+  const { data } = (await answer.json()) as { data: { access_token: string } };
+  const log = createLog('silent');
+  const service = createService({ baseUrl: sandbox.url, credential: apiKey(data.access_token), log });
+  onTestFinished(() => service.close());
+  const parts: ActionParts = { db, service, log, isLive: () => true, look: async () => true, actsFor: 'user' };
+  await performAction(parts, await taken(), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done', reason: null });
+  expect(await value(`select resolved_by::integer from warehouse.sms_conversations where is_resolved`)).toBe(manager);
 });
 
 test('a note that was provably not taken is asked for again', async () => {
