@@ -251,6 +251,7 @@ test('the shipped rules are good', async () => {
     'out-of-hours-reply',
     'missed-call-text-back',
     'voicemail-acknowledgement',
+    'reopen-on-new-text',
     'resolve-after-silence',
     'urgent-call-assigns',
   ]);

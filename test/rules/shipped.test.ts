@@ -127,10 +127,35 @@ test('a missed call is texted back, and a voicemail acknowledged', async () => {
   expect(await textsTo(number.speaks)).toEqual([expect.stringContaining('We have your voicemail')]);
 });
 
-test('silence after our own last word resolves the thread', async () => {
-  await happens('sms', { number: number.silent, direction: 'out', text: 'It is ready for you.' });
+test('silence after a person’s answer resolves the thread, a new text reopens it, and the next answer begins anew', async () => {
+  const answer = { number: number.silent, direction: 'out', sentBy: 4156 };
+  const { line } = await happens<{ line: string }>('sms', { ...answer, text: 'It is ready for you.' });
   expect(await acts('resolve-after-silence', number.silent)).toEqual(['resolve done']);
   expect(await changes(number.silent)).toEqual(['resolve']);
+  await happens('sms', { line, number: number.silent, text: 'It is broken again.' });
+  expect(await acts('reopen-on-new-text', number.silent)).toEqual(['reopen done']);
+  await happens('sms', { ...answer, line, text: 'Bring it in, please.' });
+  await vi.waitUntil(async () => (await changes(number.silent)).length === 3, limit);
+  expect(await acts('resolve-after-silence', number.silent)).toEqual(['resolve done', 'resolve done']);
+  expect(await changes(number.silent)).toEqual(['resolve', 'reopen', 'resolve']);
+});
+
+test('a thread that only rules have answered stays open, however long the silence', async () => {
+  const { rows } = await vi.waitUntil(async () => {
+    const found = await database.query<{ number: string; is_matched: boolean; outbound: number }>(
+      `select r.number, bool_or(r.is_matched) as is_matched,
+         (select count(*)::integer from ops.sends s where s.number = r.number and s.state = 'SENT') as outbound
+       from ops.rule_runs r where r.rule = 'resolve-after-silence' and r.number = any($1)
+         and exists (select from ops.sends s where s.number = r.number and s.message_id::text = split_part(r.trigger_key, '/', 2))
+       group by r.number`,
+      [[number.calls, number.speaks]],
+    );
+    return found.rows.length === 2 ? found : undefined;
+  }, limit);
+  expect(rows.map(({ is_matched, outbound }) => ({ is_matched, outbound }))).toEqual(
+    Array(2).fill({ is_matched: false, outbound: 1 }),
+  );
+  expect([...(await changes(number.calls)), ...(await changes(number.speaks))]).toEqual([]);
 });
 
 test('an urgent transcript assigns the thread to whoever talked on the call, with a note, once each', async () => {
@@ -175,7 +200,7 @@ test('the commands tell of it beside the running start', async () => {
     return listed.filter(({ mode, matched }) => mode === 'live' && matched > 0).length;
   };
   // What rules did is counted every ten seconds.
-  await expect.poll(matching, { timeout: 30_000, interval: 1_000 }).toBe(6);
+  await expect.poll(matching, { timeout: 30_000, interval: 1_000 }).toBe(7);
   const sends = await command<{ rule: string; state: string }[]>('sends', 'list', '--limit', '1000');
   const sent = sends.filter(({ state }) => state === 'SENT').map(({ rule }) => rule);
   expect(sent).toEqual(
@@ -188,6 +213,6 @@ test('the commands tell of it beside the running start', async () => {
     '--from',
     hourAgo,
   );
-  expect(report.rules.filter(({ matched }) => matched > 0)).toHaveLength(6);
+  expect(report.rules.filter(({ matched }) => matched > 0)).toHaveLength(7);
   expect(report.messages).toBeGreaterThanOrEqual(3);
 });

@@ -42,8 +42,14 @@ export const declaredFacts = {
     last_inbound_at: optional('timestamp', 'Their newest text.'),
     last_outbound_at: optional('timestamp', 'Our newest text.'),
     last_human_reply_at: optional('timestamp', 'Newest text that a user of the account sent.'),
-    is_resolved: optional('bool', 'As an answer to one of our own calls last said; the API cannot be asked.'),
-    assigned_user_id: optional('int', 'Likewise; missing when it is not known, or nobody.'),
+    is_resolved: optional(
+      'bool',
+      'As an answer to one of our own calls last said; false once they have written again (for message_received: before this text). Missing when no call of ours has shown it: what people resolve in the portal is not seen.',
+    ),
+    assigned_user_id: optional(
+      'int',
+      'As an answer to one of our own calls last said; missing when it is not known, or nobody.',
+    ),
   },
   line: {
     number: fact('string', 'Our line.'),

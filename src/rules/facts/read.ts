@@ -11,6 +11,8 @@ export interface Case {
   /** Undefined where there is an obstacle. */
   readonly subject: Subject | undefined;
   readonly facts: Facts | Obstacle;
+  /** Their newest text before the one that is judged: after it, an earlier resolve says nothing any more. */
+  readonly earlierInboundAt?: Date | undefined;
 }
 
 /** What stands around a trigger. */
@@ -18,6 +20,7 @@ interface Surroundings {
   readonly thread: Omit<FactsOf<'thread'>, 'line' | 'number'>;
   readonly contact: Omit<FactsOf<'contact'>, 'number'>;
   readonly line: Omit<FactsOf<'line'>, 'number'>;
+  readonly earlierInboundAt: Date | undefined;
 }
 
 /**
@@ -37,30 +40,26 @@ export async function readCases(
   });
   const surroundings = await readSurroundings(db, pending, world);
   const known = new Map(
-    pending.map(({ trigger, subject }, at): [Trigger, Facts] => {
-      const around = surroundings[at] as Surroundings;
+    pending.map(({ trigger, subject }, at): [Trigger, Case] => {
+      const { earlierInboundAt, ...around } = surroundings[at] as Surroundings;
       const { line, number, message, call, transcript } = subject;
-      return [
-        trigger,
-        {
-          now: trigger.at,
-          ...(message && { message }),
-          ...(call && { call }),
-          ...(transcript && { transcript }),
-          thread: { line, number, ...around.thread },
-          line: { number: line, ...around.line },
-          contact: { number, ...around.contact },
-          hours: hoursAt(hours, trigger.at),
-        },
-      ];
+      const facts = {
+        now: trigger.at,
+        ...(message && { message }),
+        ...(call && { call }),
+        ...(transcript && { transcript }),
+        thread: { line, number, ...around.thread },
+        line: { number: line, ...around.line },
+        contact: { number, ...around.contact },
+        hours: hoursAt(hours, trigger.at),
+      };
+      return [trigger, { trigger, subject, facts, earlierInboundAt }];
     }),
   );
   return triggers.map((trigger, at) => {
     const subject = subjects[at] ?? 'gone';
-    const facts = known.get(trigger);
-    return typeof subject === 'string' || !facts
-      ? { trigger, subject: undefined, facts: typeof subject === 'string' ? subject : 'gone' }
-      : { trigger, subject, facts };
+    const found = known.get(trigger);
+    return found ?? { trigger, subject: undefined, facts: typeof subject === 'string' ? subject : 'gone' };
   });
 }
 
@@ -83,6 +82,7 @@ interface SurroundingsRow {
   last_inbound_at: Date | null;
   last_outbound_at: Date | null;
   last_human_reply_at: Date | null;
+  earlier_inbound_at: Date | null;
   last_direction: string | null;
   is_resolved: boolean | null;
   assigned_user_id: string | null;
@@ -112,14 +112,16 @@ async function readSurroundings(
     `select s.ordinal, thread.*, state.is_resolved, assignment.assigned_user_id, l.name, l.line is not null as is_line, users.user_ids,
        caller.contact_name, exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as is_own_line,
        texts.*, calls.*
-     from unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[])
-       with ordinality as s (conversation_id, line, number, at, last_message_id, call_id, ordinal)
+     from unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[], $8::boolean[])
+       with ordinality as s (conversation_id, line, number, at, last_message_id, call_id, is_text, ordinal)
      left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
      cross join lateral (
        select count(*) as message_count, count(*) filter (where direction = 'in') as inbound_count,
          max(sent_at) filter (where direction = 'in') as last_inbound_at,
          max(sent_at) filter (where direction = 'out') as last_outbound_at,
-         max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null) as last_human_reply_at,
+         max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null
+           and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)) as last_human_reply_at,
+         max(sent_at) filter (where direction = 'in' and (not s.is_text or m.message_id <> s.last_message_id)) as earlier_inbound_at,
          (array_agg(direction order by sent_at desc, message_id desc))[1] as last_direction
        from warehouse.sms_messages m
        where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.deleted_at is null
@@ -127,8 +129,16 @@ async function readSurroundings(
          and ($7::timestamptz is null or m.send_id is null or m.sent_at < $7)
      ) thread
      left join lateral (
-       select e.is_resolved from warehouse.sms_conversation_events e
-       where e.conversation_id = s.conversation_id and e.axis = 'resolved' and e.observed_at <= s.at and ($7::timestamptz is null or e.run_id is null or e.observed_at < $7)
+       -- A resolve is compared with texts by the service's clock, which shows whole seconds; a text that was mirrored after the
+       -- resolve was observed is compared by ours, too.
+       select e.is_resolved and not exists (
+         select from warehouse.sms_messages m
+         where m.conversation_id = s.conversation_id and m.direction = 'in' and m.is_scheduled is not true and m.deleted_at is null
+           and m.first_seen_at > e.observed_at and m.sent_at >= date_trunc('second', coalesce(e.resolved_at, '-infinity'))
+           and m.sent_at <= s.at and (not s.is_text or (m.sent_at, m.message_id) < (s.at, s.last_message_id))) as is_resolved
+       from warehouse.sms_conversation_events e
+       where e.conversation_id = s.conversation_id and e.axis = 'resolved'
+         and date_trunc('second', coalesce(e.resolved_at, e.observed_at)) <= s.at and ($7::timestamptz is null or e.run_id is null or e.observed_at < $7)
        order by e.observed_at desc limit 1
      ) state on true
      left join lateral (
@@ -169,6 +179,7 @@ async function readSurroundings(
       pending.map(({ subject }) => subject.lastMessageId),
       pending.map(({ subject }) => subject.callId),
       withoutRulesFrom ?? null,
+      pending.map(({ trigger }) => trigger.kind === 'message_received'),
     ],
   );
   return rows.map(surroundingsOf);
@@ -178,6 +189,7 @@ function surroundingsOf(row: SurroundingsRow): Surroundings {
   const messages = Number(row.message_count);
   const inbound = Number(row.inbound_count);
   return {
+    earlierInboundAt: row.earlier_inbound_at ?? undefined,
     thread: {
       exists: messages > 0,
       message_count: messages,

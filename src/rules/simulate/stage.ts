@@ -23,7 +23,7 @@ export interface Stage {
 }
 
 interface State {
-  isResolved?: boolean;
+  resolved?: { readonly is: boolean; readonly at: Date };
   assignedTo?: number | undefined;
   isAssignmentSet?: boolean;
   isBlocked?: boolean;
@@ -45,11 +45,11 @@ export function createStage(): Stage {
     send(sent) {
       sends.set(keyOf(sent), [...(sends.get(keyOf(sent)) ?? []), sent]);
     },
-    act({ subject, facts }, action) {
+    act({ subject, facts, trigger: { at } }, action) {
       if (!subject || typeof facts === 'string') return;
       const state = stateOf(subject);
-      if (action.kind === 'resolve') state.isResolved = true;
-      if (action.kind === 'reopen') state.isResolved = false;
+      if (action.kind === 'resolve') state.resolved = { is: true, at };
+      if (action.kind === 'reopen') state.resolved = { is: false, at };
       if (action.kind === 'block') state.isBlocked = true;
       // Who an agent or a name is, is looked up only when it is done.
       if (action.kind !== 'assign' || action.to.kind === 'named' || action.to.kind === 'agent') return;
@@ -64,6 +64,8 @@ export function createStage(): Stage {
       const state = states.get(keyOf(subject)) ?? {};
       const last = before.at(-1)?.at;
       const { thread, contact } = facts;
+      const { resolved } = state;
+      const isResolved = resolved && resolved.is && !(each.earlierInboundAt && each.earlierInboundAt > resolved.at);
       const isLast =
         last !== undefined && last >= (thread.last_inbound_at ?? last) && last >= (thread.last_outbound_at ?? last);
       return {
@@ -77,7 +79,7 @@ export function createStage(): Stage {
             outbound_count: thread.outbound_count + before.length,
             last_outbound_at: later(thread.last_outbound_at, last),
             last_direction: isLast ? 'out' : thread.last_direction,
-            is_resolved: state.isResolved ?? thread.is_resolved,
+            is_resolved: isResolved ?? thread.is_resolved,
             assigned_user_id: state.isAssignmentSet ? state.assignedTo : thread.assigned_user_id,
           },
           contact: {
