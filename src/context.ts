@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { openCredential } from './credentials/credentials.ts';
 import { defaultPauses, type Pauses } from './inbox/bumps.ts';
@@ -10,6 +11,8 @@ import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
 
 /** What the parts of one process share. Whoever creates it disposes of it, last. */
 export interface Context extends AsyncDisposable {
+  /** Tells this process from all others, in ops.processes. */
+  readonly processId: string;
   readonly settings: ReadySettings;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -34,13 +37,13 @@ export function readySettings(settings: Settings): ReadySettings {
 
 export async function createContext(
   settings: ReadySettings,
-  options: { log: Log; name: string; maxConnections: number; pauses?: Pauses },
+  options: { log: Log; name: string; maxConnections: number; pauses?: Pauses; isReadOnly?: boolean },
 ): Promise<Context> {
-  const { log, name, maxConnections } = options;
+  const { log, name, maxConnections, isReadOnly = false } = options;
   const metrics = createMetrics();
   const { databaseUrl, redisUrl } = settings;
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name });
-  const queues = await createQueues({ redisUrl, databaseUrl, log }).catch(async (error: unknown) => {
+  const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly }).catch(async (error: unknown) => {
     await database[Symbol.asyncDispose]();
     throw error;
   });
@@ -55,6 +58,7 @@ export async function createContext(
       onAnswer: ({ operation, outcome, milliseconds }) => metrics.apiAnswered(operation, outcome, milliseconds / 1_000),
     });
   return {
+    processId: randomUUID(),
     settings,
     log,
     metrics,

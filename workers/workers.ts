@@ -5,6 +5,7 @@ import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
+import { reportProcess } from '../src/status/processes.ts';
 import { createAttributionRounds } from '../src/sync/attribution/attribution.ts';
 import { createReconciler } from '../src/sync/coverage/reconcile.ts';
 import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
@@ -49,6 +50,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run \`trunkline reporting rebuild\``,
     );
   }
+  const reporting = reportProcess(context, 'worker');
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
   const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring });
@@ -116,6 +118,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       await sync.idle();
       await rules.stop();
       await maintenance.stop();
+      await reporting.stop();
     },
   };
 }

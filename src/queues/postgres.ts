@@ -40,7 +40,8 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
   return {
     backend: 'postgres',
     isConnected: () => true,
-    openQueue: (name) => new bull.Queue(name, { connection: producers as unknown as PgPool }) as unknown as BullQueue,
+    openQueue: (name, opening) =>
+      new bull.Queue(name, { connection: producers as unknown as PgPool, ...opening }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
       const pool = open({ max: queuePools.worker + queuePools.listen, connectionTimeoutMillis: 5_000 });
       ofWorkers.add(pool);
@@ -52,7 +53,7 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
     async health() {
       const answer = await producers.query('select').catch(() => undefined);
-      return { isReachable: answer !== undefined, warnings: [] };
+      return { isReachable: answer !== undefined, warnings: [], notices: [] };
     },
     connections: (workers) => queuePools.producers + workers * (queuePools.worker + queuePools.listen),
     async disconnect() {

@@ -12,15 +12,12 @@ import { forgetBells } from './forgetting.ts';
 import { withPatience } from './patience.ts';
 import { createPostgresStore } from './postgres.ts';
 import { createRedisStore } from './redis.ts';
-import type { BullQueue, QueueStore } from './store.ts';
+import type { BullQueue, QueueStore, StoreHealth } from './store.ts';
 import { createTrouble } from './trouble.ts';
 import { type BellHandler, createQueueWorker, type QueueWorker } from './worker.ts';
 
-export interface QueuesHealth {
+export interface QueuesHealth extends StoreHealth {
   readonly backend: 'redis' | 'postgres';
-  readonly isReachable: boolean;
-  /** One sentence, with its cure, for each setting of the store that can lose bells. */
-  readonly warnings: readonly string[];
 }
 
 /**
@@ -59,6 +56,8 @@ export interface QueuesOptions {
   readonly redisUrl: string | undefined;
   readonly databaseUrl: string;
   readonly log: Log;
+  /** Opening them changes nothing in the store: for commands that only look. */
+  readonly isReadOnly?: boolean;
   /** Milliseconds; defaults in config/queues.ts. */
   readonly timing?: { readonly lockDuration: number; readonly stalledInterval: number };
 }
@@ -80,9 +79,10 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     redisUrl === undefined
       ? await createPostgresStore(options.databaseUrl, trouble)
       : createRedisStore(redisUrl, trouble);
+  const opening = { skipMetasUpdate: options.isReadOnly ?? false };
   const queues = new Map<QueueName, BullQueue>();
   for (const name of queueNames) {
-    const queue = store.openQueue(name);
+    const queue = store.openQueue(name, opening);
     queue.on('error', trouble.report);
     queues.set(name, queue);
   }
@@ -141,8 +141,8 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     },
 
     async health() {
-      const unreachable = { isReachable: false, warnings: [] };
-      const health = await withPatience(queueTiming.patience, store.health(), () => unreachable);
+      const silent: StoreHealth = { isReachable: false, warnings: [], notices: [] };
+      const health = await withPatience(queueTiming.patience, store.health(), () => silent);
       return { backend: store.backend, ...health };
     },
 

@@ -18,6 +18,7 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
   const { address, options } = parse(url);
   const opened: Redis[] = [];
   let readOnlyAt = Number.NEGATIVE_INFINITY;
+  let lastError: Error | undefined;
 
   // After a failover the address leads to another Redis, while connections to the one before still stand.
   function reconnectOnError(error: Error): boolean {
@@ -36,7 +37,10 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
   }
 
   function watch(redis: Redis): Redis {
-    redis.on('error', trouble.report);
+    redis.on('error', (error: Error) => {
+      lastError = error;
+      trouble.report(error);
+    });
     // One that is still read-only would be told to be back with each connection: that it is, the next job tells.
     redis.on('ready', () => performance.now() - readOnlyAt > quietMs && trouble.isOver());
     opened.push(redis);
@@ -53,14 +57,14 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
   return {
     backend: 'redis',
     isConnected: () => producers.status === 'ready',
-    openQueue: (name) => new Queue(name, { connection: producers, prefix }),
+    openQueue: (name, opening) => new Queue(name, { connection: producers, prefix, ...opening }),
     openWorker(name, processor, tuning) {
       // A firewall forgets connections without a word: an answer that does not come is asked for again before the locks end.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix, ...tuning });
     },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),
-    health: () => healthOf(producers),
+    health: () => healthOf(producers, () => lastError),
     connections: () => 0,
     async disconnect() {
       for (const redis of opened) redis.disconnect();
@@ -85,12 +89,24 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
   };
 }
 
+/** Why Redis cannot be used, as a sentence. An error of its own never holds a password. */
+function reasonOf(error: Error | undefined): string | undefined {
+  if (error === undefined) return undefined;
+  const { message } = error;
+  if (/^(?:WRONGPASS|NOAUTH)\b|invalid password|without any password configured/i.test(message)) {
+    return `Redis refuses the user or the password of REDIS_URL (${message}).`;
+  }
+  return `The last error was: ${message || ('code' in error ? String(error.code) : error.name)}.`;
+}
+
 /** Reads INFO, not CONFIG: managed servers forbid the latter. */
-async function healthOf(redis: Redis): Promise<StoreHealth> {
-  if (redis.status !== 'ready') return { isReachable: false, warnings: [] };
+async function healthOf(redis: Redis, lastError: () => Error | undefined): Promise<StoreHealth> {
+  const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), warnings: [], notices: [] });
+  if (redis.status !== 'ready') return unreachable();
   const info = await redis.info().catch(() => undefined);
-  if (info === undefined) return { isReachable: false, warnings: [] };
+  if (info === undefined) return unreachable();
   const warnings: string[] = [];
+  const notices: string[] = [];
   const told = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const most = Number(told('maxmemory'));
   if (most > 0 && Number(told('used_memory')) >= most) {
@@ -104,7 +120,9 @@ async function healthOf(redis: Redis): Promise<StoreHealth> {
     warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);
   }
   if (told('aof_enabled') === '0') {
-    warnings.push('Redis forgets queued jobs when it is killed (no append-only file): set appendonly to yes.');
+    notices.push(
+      'Redis forgets queued jobs when it is killed (no append-only file), and they are queued again from Postgres within seconds: set appendonly to yes to spare that.',
+    );
   }
-  return { isReachable: true, warnings };
+  return { isReachable: true, warnings, notices };
 }

@@ -1,4 +1,4 @@
-import type { Processor, Queue, Worker } from 'bullmq';
+import type { Processor, Queue, QueueOptions, Worker } from 'bullmq';
 import type { BellData } from './bell.ts';
 
 export type BullQueue = Queue<BellData, void, string>;
@@ -15,8 +15,12 @@ export interface WorkerTuning {
 
 export interface StoreHealth {
   readonly isReachable: boolean;
-  /** One sentence for each setting of the store that can lose bells. */
+  /** Why it is not, as one sentence, where the store said it. */
+  readonly reason?: string | undefined;
+  /** One sentence, with its remedy after a colon, for each setting of the store that keeps jobs from being taken or may evict them. */
   readonly warnings: readonly string[];
+  /** The same for what costs nothing but time. */
+  readonly notices: readonly string[];
 }
 
 /** Where the queues live. Everything that differs between the two kinds of store is behind this. */
@@ -24,7 +28,7 @@ export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
   /** False while a command would only wait. */
   isConnected(): boolean;
-  openQueue(name: string): BullQueue;
+  openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate'>): BullQueue;
   openWorker(name: string, processor: BellProcessor, tuning: WorkerTuning): BullWorker;
   /** Removes what the store remembers of past jobs of a queue: it names their targets, and nobody reads it. */
   forgetEvents(queue: BullQueue): Promise<void>;

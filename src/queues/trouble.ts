@@ -11,12 +11,30 @@ export interface Trouble {
 export function createTrouble(log: Log, backend: string): Trouble {
   let isInTrouble = false;
   let isEnded = false;
+  const reported = new Set<string>();
+
+  function report(err: unknown): void {
+    if (isEnded) return;
+    if (isLostLock(err)) {
+      log.debug({ err, backend }, 'A job took longer than its lock; another worker may take it, which does no harm');
+      return;
+    }
+    const isAway = isConnectionError(err);
+    if (!isAway && !isRefusal(err)) {
+      // Job ids and counts differ from error to error of one kind.
+      const kind = String(err).replace(/\d+/g, '#');
+      if (!reported.has(kind)) log.warn({ err, backend }, 'The queue library reported an error; the worker goes on');
+      reported.add(kind);
+      return;
+    }
+    if (isInTrouble) return;
+    isInTrouble = true;
+    const what = isAway ? 'the queues cannot be reached' : 'the store of the queues refuses what is asked';
+    log.warn({ err, backend }, `${what}; targets wait in Postgres`);
+  }
+
   return {
-    report(err) {
-      if (isInTrouble || isEnded) return;
-      isInTrouble = true;
-      log.warn({ err, backend }, 'the queues cannot be reached; targets wait in Postgres');
-    },
+    report,
     isOver() {
       if (!isInTrouble || isEnded) return;
       isInTrouble = false;
@@ -26,4 +44,31 @@ export function createTrouble(log: Log, backend: string): Trouble {
       isEnded = true;
     },
   };
+}
+
+/** Codes of the queue library for a job that is gone, whose lock is gone, that was finished, or that another worker has. */
+const lostLockCodes: readonly unknown[] = [-1, -2, -3, -6];
+
+function isLostLock(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && lostLockCodes.includes(error.code)) || error.message.startsWith('could not renew lock');
+}
+
+const connectionCodes =
+  /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|PIPE|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOENT|queue_unavailable|08\d{3}|57P0[1-5]|53300|28\d{3}|3D000)$/;
+const connectionWords =
+  /^(?:Connection (?:is closed|terminated|ended)|timeout e|Socket timeout|Command timed out|connect E|Stream isn't writeable|Reached the max retries|Client has encountered|WRONGPASS|NOAUTH|Query read timeout)/i;
+
+/** Whether no connection stands, or none that may be used. */
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return connectionCodes.test(code) || connectionWords.test(error.message) || isConnectionError(error.cause);
+}
+
+/** An answer of Redis or of Postgres that says no: a replica takes no writes, memory is used up. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const hasState = 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));
+  return hasState || /^[A-Z]{3,} /.test(error.message) || isRefusal(error.cause);
 }

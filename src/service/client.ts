@@ -16,6 +16,7 @@ import { createExchanger, defaultLimits, type Limits } from './transport/exchang
 import { createLanes } from './transport/lanes.ts';
 import { defaultRetry, type RetryPolicy } from './transport/retry.ts';
 import { type AnswerMoment, createTransport } from './transport/transport.ts';
+import { createWaitingRequests, type Waiting } from './transport/waiting.ts';
 
 export type { Answer } from './answers/envelope.ts';
 export type { Drift } from './answers/reading.ts';
@@ -65,6 +66,8 @@ export interface Service {
   readonly webhooks: Webhooks;
   /** Whether calls are let through at present. */
   readonly circuit: { state(): CircuitState };
+  /** Whether requests wait for an answer, and for how long. */
+  waiting(): Waiting;
   /** Waits for the answers under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -92,8 +95,10 @@ export function createService(options: ServiceOptions): Service {
     tellChange(log, state, operation),
   );
   const retry = { ...defaultRetry, ...options.retry };
+  const waiting = createWaitingRequests(clock.now);
   const transport = createTransport({
     base,
+    waiting,
     exchanger,
     authorization: createAuthorization(credential, clock.now),
     circuits,
@@ -117,6 +122,7 @@ export function createService(options: ServiceOptions): Service {
     calls: createCalls(transport),
     webhooks: createWebhooks(transport),
     circuit: { state: circuits.state },
+    waiting: waiting.state,
     close: exchanger.close,
   };
 }

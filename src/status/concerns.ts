@@ -1,10 +1,17 @@
 import type { Backlog, ParkedStream } from './facts/backlog.ts';
+import type { ActionFailure } from './facts/rules.ts';
+import type { SendFacts, SendTrouble } from './facts/sends.ts';
+import { dollars } from './page/sends.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 import { ago, countOf, quantity, span, streamNames } from './words.ts';
 
 /** Something that an operator should know, and what to do about it. */
 export interface Concern {
-  readonly level: 'problem' | 'warning';
+  /**
+   * problem: data is missing or at risk, or nothing is sent that should be. warning: something is to be seen to. notice:
+   * nothing is wrong, but the operator should know; it never decides the verdict nor an exit code.
+   */
+  readonly level: 'problem' | 'warning' | 'notice';
   readonly sentence: string;
   readonly cure: string;
 }
@@ -21,7 +28,7 @@ const veryLateSeconds = 600;
 
 export function verdictOf(snapshot: Snapshot): Verdict {
   const [gravest] = concernsOf(snapshot);
-  if (gravest) return { level: gravest.level, sentence: gravest.sentence };
+  if (gravest && gravest.level !== 'notice') return { level: gravest.level, sentence: gravest.sentence };
   return { level: 'ok', sentence: calmSentence(snapshot) };
 }
 
@@ -30,42 +37,54 @@ export function statusOf(snapshot: Snapshot): object {
   return { verdict: verdictOf(snapshot), concerns: concernsOf(snapshot), ...snapshot };
 }
 
-/** Every concern, problems before warnings. */
+/** Every concern, the gravest level first; of one level what concerns the data, then sends and rules, then settings. */
 export function concernsOf(snapshot: Snapshot): Concern[] {
   const concerns = [
     ...schemaConcerns(snapshot),
     ...loginConcerns(snapshot),
     ...known(snapshot.parked, []).map((parked) => parkedConcern(parked, isLogin(snapshot))),
+    ...answerConcerns(snapshot),
     ...circuitConcerns(snapshot),
-    ...lateConcerns(known(snapshot.backlog, []), known(snapshot.parked, [])),
+    ...lateConcerns(snapshot),
+    ...completenessConcerns(snapshot),
     ...putOffConcerns(known(snapshot.backlog, [])),
-    ...queueConcerns(snapshot),
-    ...subscriptionConcerns(snapshot),
     ...failingConcerns(known(snapshot.backlog, [])),
     ...forbiddenConcerns(snapshot),
-    ...inboxConcerns(snapshot),
-    ...completenessConcerns(snapshot),
+    ...partialConcerns(snapshot),
+    ...modeConcerns(snapshot),
     ...sendConcerns(snapshot),
     ...rulesConcerns(snapshot),
-    ...partialConcerns(snapshot),
+    ...queueConcerns(snapshot),
+    ...subscriptionConcerns(snapshot),
     ...unknownConcerns(snapshot),
+    ...inboxConcerns(snapshot),
   ];
-  return concerns.sort((a, b) => rank(a) - rank(b));
+  return concerns.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
 
-function rank({ level }: Concern): number {
-  return level === 'problem' ? 0 : 1;
-}
+const levels: readonly Concern['level'][] = ['problem', 'warning', 'notice'];
 
+/** Says no more than what is proven: webhooks announce what is new, and only a comparison proves what was before. */
 function calmSentence(snapshot: Snapshot): string {
   const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
-  const begin = due === 0 ? 'Everything is mirrored' : `Everything is mirrored but ${countOf(due, 'read')} under way`;
+  const { days, of } = known(snapshot.completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
+  const what = days === 0 ? 'Everything' : 'Everything that was announced';
+  const begin = due === 0 ? `${what} is mirrored` : `${what} is mirrored but ${countOf(due, 'read')} under way`;
   const newest = known(snapshot.freshness, [])
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
     .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
-  if (!newest?.newestAt) return 'Everything is ready; nothing has arrived yet.';
-  const what = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
-  return `${begin}; ${what} ${ago(newest.newestAt, snapshot.takenAt)}.`;
+  const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
+  if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
+  const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
+  return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${end}`;
+}
+
+/** Undefined when every one of the last days was compared. */
+function uncomparedWords({ completeness }: Snapshot): string | undefined {
+  const { days, of } = known(completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
+  if (days === 0) return undefined;
+  const which = days === of ? `The last ${of} days` : `${days} of the last ${of} days`;
+  return `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`;
 }
 
 function schemaConcerns({ schema, isRefusing }: Snapshot): Concern[] {
@@ -119,6 +138,41 @@ function parkedConcern({ kind, missingScope, reason }: ParkedStream, isLoggedIn:
   };
 }
 
+/** Seconds without any answer to a request, and seconds without one of a single operation while others are answered. */
+const unansweredSeconds = 5;
+const unansweredOperationSeconds = 15;
+
+/** Every process reports whether the service answers it: its requests are seen before one of them is given up. */
+function answerConcerns({ processes }: Snapshot): Concern[] {
+  const waiting = known(processes, []).filter(({ waitingSeconds, answeredSeconds }) => {
+    if (waitingSeconds === null) return false;
+    const isSilent = answeredSeconds === null || answeredSeconds >= waitingSeconds;
+    return waitingSeconds > (isSilent ? unansweredSeconds : unansweredOperationSeconds);
+  });
+  const [longest] = waiting.sort((a, b) => (b.waitingSeconds ?? 0) - (a.waitingSeconds ?? 0));
+  if (longest === undefined) return [];
+  const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
+  const since = span(waitingSeconds ?? 0);
+  if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
+    return [
+      {
+        level: 'warning',
+        sentence: `The service has not answered ${waitingOperation} for ${since}; other requests are answered.`,
+        cure: 'What is due is kept and read when it answers. If it lasts, ask the service’s operator.',
+      },
+    ];
+  }
+  const last =
+    answeredSeconds === null ? 'It has not answered yet' : `Its last answer came ${span(answeredSeconds)} ago`;
+  return [
+    {
+      level: 'problem',
+      sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${since}.`,
+      cure: `${last}. What is due is kept and read when it answers; see that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
+    },
+  ];
+}
+
 function circuitConcerns({ circuit }: Snapshot): Concern[] {
   if (!circuit || circuit.state === 'closed') return [];
   const pause = circuit.retryAfterMs === undefined ? '' : ` The next try is in ${span(circuit.retryAfterMs / 1_000)}.`;
@@ -131,16 +185,20 @@ function circuitConcerns({ circuit }: Snapshot): Concern[] {
   ];
 }
 
-function lateConcerns(backlog: readonly Backlog[], parked: readonly ParkedStream[]): Concern[] {
-  const waiting = backlog.filter(({ kind }) => !parked.some((each) => each.kind === kind));
+function lateConcerns(snapshot: Snapshot): Concern[] {
+  const parked = known(snapshot.parked, []);
+  const waiting = known(snapshot.backlog, []).filter(({ kind }) => !parked.some((each) => each.kind === kind));
   const oldest = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
   if (oldest <= lateSeconds) return [];
   const due = waiting.reduce((sum, each) => sum + each.due, 0);
+  const workers = known(snapshot.processes, undefined)?.filter(({ role }) => role === 'worker').length;
   return [
     {
-      level: oldest > veryLateSeconds ? 'problem' : 'warning',
-      sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue.`,
-      cure: 'See that a worker runs (`trunkline worker`); if one does, start another beside it.',
+      level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
+      sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
+      cure: workers
+        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}; see what the log of the worker says, or start another beside it (\`trunkline worker\`).`
+        : 'Start a worker (`trunkline worker`); if one runs, see that it reaches this database.',
     },
   ];
 }
@@ -161,21 +219,24 @@ function putOffConcerns(backlog: readonly Backlog[]): Concern[] {
 
 function queueConcerns({ queues }: Snapshot): Concern[] {
   if (queues.state === 'unknown') return [];
-  const { backend, isReachable, warnings } = queues.value;
+  const { backend, isReachable, reason, warnings, notices } = queues.value;
   if (!isReachable) {
     const name = backend === 'redis' ? 'Redis' : 'the queue’s schema in Postgres';
     return [
       {
         level: 'problem',
-        sentence: `The queue cannot be reached, so nothing new is read.`,
-        cure: `See that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}; deliveries are kept meanwhile.`,
+        sentence: 'The queue cannot be reached, so nothing new is read.',
+        cure: `${reason === undefined ? '' : `${reason} `}See that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}; deliveries are kept meanwhile.`,
       },
     ];
   }
-  return warnings.map((warning) => {
-    const [sentence = warning, cure = ''] = warning.split(/: (?=\w+ )/, 2);
-    return { level: 'warning', sentence: `${sentence}.`, cure: `${cure.charAt(0).toUpperCase()}${cure.slice(1)}` };
-  });
+  return [...warnings.map((each) => ofStore(each, 'warning')), ...notices.map((each) => ofStore(each, 'notice'))];
+}
+
+/** What the store says of itself: a sentence, and after a colon its remedy. */
+function ofStore(text: string, level: Concern['level']): Concern {
+  const [sentence = text, cure = ''] = text.split(/: (?=\w+ )/, 2);
+  return { level, sentence: `${sentence}.`, cure: `${cure.charAt(0).toUpperCase()}${cure.slice(1)}` };
 }
 
 function subscriptionConcerns({ subscriptions, inbox }: Snapshot): Concern[] {
@@ -241,14 +302,15 @@ function inboxConcerns({ inbox }: Snapshot): Concern[] {
   if (count === 0) return [];
   return [
     {
-      level: 'warning',
+      level: 'notice',
       sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be understood.`,
-      cure: 'They are kept: `trunkline events list --unrecognized` and `events show` show them; report the shape.',
+      cure: 'They are kept: `trunkline events list --unrecognized` shows them; `events discard --before DATE --unrecognized` removes them.',
     },
   ];
 }
 
-function completenessConcerns({ completeness }: Snapshot): Concern[] {
+function completenessConcerns(snapshot: Snapshot): Concern[] {
+  const { completeness } = snapshot;
   if (completeness.state === 'unknown') return [];
   const { unprovenCount, difference, lines } = completeness.value;
   const concerns: Concern[] = [];
@@ -265,6 +327,14 @@ function completenessConcerns({ completeness }: Snapshot): Concern[] {
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
       cure: 'If you know who may have written, put the numbers into a file: `trunkline backfill threads --numbers FILE`.',
+    });
+  }
+  const uncompared = uncomparedWords(snapshot);
+  if (uncompared !== undefined) {
+    concerns.push({
+      level: 'notice',
+      sentence: uncompared,
+      cure: '`trunkline backfill calls` fills history in and proves it, `trunkline backfill threads` looks for older texts, and `trunkline coverage` shows what is proven of each day.',
     });
   }
   return concerns;
@@ -284,43 +354,161 @@ function partialConcerns({ drift, takenAt }: Snapshot): Concern[] {
   ];
 }
 
-function rulesConcerns({ rules }: Snapshot): Concern[] {
-  const { problem, version, mode, failedCount } = known(rules, undefined) ?? { problem: null, failedCount: 0 };
+/** Whichever worker takes a reply decides by its own RULES_MODE whether that is sent. */
+function modeConcerns({ processes }: Snapshot): Concern[] {
+  const workers = known(processes, []).filter(({ role, rulesMode }) => role === 'worker' && rulesMode !== null);
+  const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
+  if (byMode.size < 2) return [];
+  const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
+  return [
+    {
+      level: 'problem',
+      sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some of what rules decide is done.`,
+      cure: 'Set RULES_MODE alike for all workers, and restart those that have another.',
+    },
+  ];
+}
+
+function rulesConcerns({ rules, credential }: Snapshot): Concern[] {
+  const facts = known(rules, undefined);
+  if (facts === undefined) return [];
+  const { problem, version, mode, lastDay, failures } = facts;
   const concerns: Concern[] = [];
   if (problem && mode !== 'off') {
     const sentence = version ? 'The rules file has a mistake, so the rules before it stay.' : 'No rules are in force.';
-    concerns.push({ level: 'warning', sentence, cure: problem.split('\n')[0] ?? problem });
+    concerns.push({ level: version ? 'warning' : 'problem', sentence, cure: problem.split('\n')[0] ?? problem });
   }
-  if (failedCount > 0) {
+  const use = known(credential, undefined)?.use ?? 'none';
+  for (const failure of failures) concerns.push(actionConcern(failure, use));
+  const failed = lastDay.filter((each) => each.failed > 0);
+  if (failed.length > 0) {
+    const count = failed.reduce((sum, each) => sum + each.failed, 0);
     concerns.push({
       level: 'warning',
-      sentence: `${countOf(failedCount, 'action')} of rules failed in the last day, or may have.`,
-      cure: "See ops.rule_actions (state in ('failed', 'unclear')): reason says why.",
+      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
+      cure: 'Nothing was done then. See ops.rule_runs: reason begins with "error:" and says why; `trunkline rules check` examines the file.',
     });
   }
   return concerns;
 }
 
-function sendConcerns({ sends }: Snapshot): Concern[] {
-  if (sends.state === 'unknown') return [];
-  const { control, counts } = sends.value;
-  const concerns: Concern[] = [];
-  const open = counts.NEEDS_HUMAN ?? 0;
-  if (open > 0) {
-    concerns.push({
+function actionConcern({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): Concern {
+  const times = count === 1 ? '' : ` ${quantity(count)} times`;
+  if (state === 'unclear') {
+    return {
       level: 'warning',
-      sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
-      cure: 'See `trunkline sends list --state NEEDS_HUMAN`, look into the thread, and `trunkline sends settle`. Nothing is sent again by itself.',
-    });
+      sentence: `The rule ${rule} may have done ${kind}${times}, or not: ${reason}.`,
+      cure: 'Look into the thread; it is not done again by itself. See ops.rule_actions, state unclear.',
+    };
   }
+  return {
+    level: 'warning',
+    sentence: `The rule ${rule} failed to ${kind}${times} in the last day: ${reason}.`,
+    // Every action but a reply, which is a send, asks for this scope (section 4.2).
+    cure: remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
+  };
+}
+
+type Bearer = keyof typeof bearers;
+
+/** What helps against a refusal of the service (section 7), by the type of its error, which its reason begins with. */
+function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string): string {
+  const code = /^[a-z_]+/.exec(reason)?.[0] ?? '';
+  const status = /\((\d{3})\)/.exec(reason)?.[1];
+  switch (code) {
+    case 'unauthenticated':
+      return use === 'login' ? 'Run `trunkline auth login`.' : 'Set API_KEY to a key that is valid and not revoked.';
+    case 'insufficient_scope':
+      return use === 'login'
+        ? `Run \`trunkline auth login\` and grant the scope ${scope}.`
+        : `Grant the scope ${scope} to the credential.`;
+    case 'permission_denied':
+      return `The line is not the account’s, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it: allow it in the portal.`;
+    case 'invalid_request':
+      return status === '422'
+        ? 'No rate of the account applies to the destination: have it enabled at the service, or keep the rule from such numbers.'
+        : `The service does not take the request: ${otherwise}.`;
+    case 'network':
+    case 'timeout':
+    case 'server':
+    case 'rate_limited':
+    case 'circuit_open':
+      return 'The service was away or overloaded: see that API_BASE_URL is reachable; if it lasts, ask the service’s operator.';
+    default:
+      return `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`;
+  }
+}
+
+function sendConcerns({ sends, credential, takenAt }: Snapshot): Concern[] {
+  if (sends.state === 'unknown') return [];
+  const { control, counts, troubles } = sends.value;
+  const use = known(credential, undefined)?.use ?? 'none';
+  const concerns: Concern[] = [];
   if (control.isPaused) {
     concerns.push({
       level: control.by === 'ledger' ? 'problem' : 'warning',
       sentence: 'All automatic texts are paused.',
-      cure: `The reason: ${control.reason}. \`trunkline sends resume\` lets them out again.`,
+      cure: `For ${span((takenAt.getTime() - control.since.getTime()) / 1_000)} now, ${control.by === 'ledger' ? 'by the daemon itself' : 'by the operator'}; the reason: ${control.reason}. \`trunkline sends resume\` lets them out again; what has become too old by then is not sent.`,
     });
   }
-  return concerns;
+  const open = counts.NEEDS_HUMAN ?? 0;
+  if (open > 0) {
+    concerns.push({
+      level: 'problem',
+      sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
+      cure: 'Somebody has to decide: see `trunkline sends list --state NEEDS_HUMAN`, look into the thread, and `trunkline sends settle`. Nothing is sent again by itself.',
+    });
+  }
+  const unknown = counts.UNKNOWN ?? 0;
+  if (unknown > 0) {
+    concerns.push({
+      level: 'warning',
+      sentence: `The answer to ${countOf(unknown, 'automatic text')} was lost: whether ${unknown === 1 ? 'it' : 'they'} went out is not known yet.`,
+      cure: 'The thread is read for it, for a day at most; nothing is sent again by itself. `trunkline sends list --state UNKNOWN` shows them.',
+    });
+  }
+  return [...concerns, ...troubles.map((trouble) => troubleConcern(trouble, sends.value, use, takenAt))];
+}
+
+function troubleConcern(trouble: SendTrouble, sends: SendFacts, use: Bearer, takenAt: Date): Concern {
+  const { kind, reason, count, lastAt, lines, isTotal, isOver } = trouble;
+  const texts = countOf(count, 'automatic text');
+  const was = count === 1 ? 'was' : 'were';
+  const when = `the last ${ago(lastAt, takenAt)}`;
+  switch (kind) {
+    case 'refused':
+      return {
+        level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
+        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${reason}, ${when}${isOver ? '; since then others went out' : isTotal ? ', and none has gone out since' : ''}.`,
+        cure: remedyOf(reason, use, 'sms:send', '`trunkline sends show ID` shows the history of each of them'),
+      };
+    case 'budget': {
+      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
+      return {
+        level: 'warning',
+        sentence: `${texts} ${was} kept back today: the day’s budget ${budgetWords(which, sends)} is used up.`,
+        cure: 'It begins anew at midnight UTC. To let more out, raise it under `limits` in the rules file.',
+      };
+    }
+    case 'held_up':
+      return {
+        level: 'warning',
+        sentence: `${texts} ${count === 1 ? 'waits' : 'wait'} longer than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
+        cure: 'See that a worker runs that works the queue sends, and that the service answers it.',
+      };
+    case 'too_old':
+      return {
+        level: 'notice',
+        sentence: `${texts} of the last day ${was} not sent, since what ${count === 1 ? 'it was' : 'they were'} to answer had become too old, ${when}.`,
+        cure: 'A text that comes so late only confuses. `trunkline sends list --state EXPIRED` shows them.',
+      };
+  }
+}
+
+function budgetWords(which: string, { today, dailyMicros }: SendFacts): string {
+  const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} set aside` : '';
+  if (which === 'money') return `of money (${dollars(today.spent)} spent${set}, of ${dollars(dailyMicros)})`;
+  return which === 'line' ? 'of texts of a line' : 'of texts of the account';
 }
 
 function unknownConcerns(snapshot: Snapshot): Concern[] {

@@ -51,7 +51,9 @@ export function renderOutage(sentence: string): string {
 
 function verdict(snapshot: Snapshot): Html {
   const { level, sentence } = verdictOf(snapshot);
-  const [gravest, ...others] = concernsOf(snapshot);
+  const concerns = concernsOf(snapshot);
+  const gravest = level === 'ok' ? undefined : concerns[0];
+  const others = gravest ? concerns.slice(1) : concerns;
   return html`<section class="verdict" aria-live="polite">
   <span class="dot ${level}"></span>
   <div><h1>${sentence}</h1>${gravest && html`<p class="cure">${gravest.cure}</p>`}</div>

@@ -18,8 +18,8 @@ const sharedMs = 1_000;
 /** The pages of the daemon: status, its JSON, reports, metrics and the queue board. */
 export function registerPages(app: FastifyInstance, context: Context): void {
   const { metrics, settings, queues } = context;
-  const gauges = createGauges(metrics.registry, context);
   const snapshot = recent(() => takeSnapshot(context), sharedMs);
+  const gauges = createGauges(metrics.registry, snapshot);
 
   registerBoard(app, queues);
   registerReports(app, context);

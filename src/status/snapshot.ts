@@ -1,6 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
-import { type LedgerSummary, summarizeSends } from '../ledger/operations.ts';
 import type { CircuitState } from '../service/transport/circuit.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import {
@@ -26,6 +25,8 @@ import { type Holding, readHoldings } from './facts/holdings.ts';
 import { type InboxFacts, readInbox } from './facts/inbox.ts';
 import { type QueueFacts, readQueues } from './facts/queue.ts';
 import { type RulesFacts, readRules } from './facts/rules.ts';
+import { readSends, type SendFacts } from './facts/sends.ts';
+import { type RunningProcess, readProcesses } from './processes.ts';
 
 /** One part of the picture: what could not be asked shows in its own place, and the rest is told. */
 export type Part<T> =
@@ -51,9 +52,10 @@ export interface Snapshot {
   readonly holdings: Part<readonly Holding[]>;
   readonly drift: Part<DriftFacts>;
   readonly subscriptions: Part<SubscriptionFacts>;
-  readonly sends: Part<LedgerSummary>;
+  readonly sends: Part<SendFacts>;
   readonly queues: Part<QueueFacts>;
   readonly rules: Part<RulesFacts | undefined>;
+  readonly processes: Part<readonly RunningProcess[]>;
   /** Of this process; undefined where it does not talk to the service. */
   readonly circuit: CircuitState | undefined;
   /** Of this process: it could not store the last delivery, a moment ago. */
@@ -100,7 +102,8 @@ export async function takeSnapshot({ database, queues, service, settings, metric
         drift: await ask(readDrift),
         subscriptions: await ask(readSubscriptions),
         rules: await ask(readRules),
-        sends: await ask(summarizeSends),
+        sends: await ask(readSends),
+        processes: await ask(readProcesses),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
         isRefusing: metrics?.isRefusing() ?? false,

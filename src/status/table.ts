@@ -1,9 +1,10 @@
 import Table from 'cli-table3';
 import { queueNames } from '../../config/queues.ts';
 import { targetKinds } from '../inbox/target.ts';
+import { states } from '../ledger/states.ts';
 import { concernsOf, verdictOf } from './concerns.ts';
 import { credentialWords } from './facts/credential.ts';
-import { dollars } from './page/sends.ts';
+import { dollars, simulatedWords } from './page/sends.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 import { ago, quantity, span, streamNames } from './words.ts';
 
@@ -17,8 +18,8 @@ export function renderTable(snapshot: Snapshot): string {
     const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
     streams.push([
       `${streamNames[kind]}${parked ? ' (parked)' : ''}`,
-      fresh?.newestAt ? ago(fresh.newestAt, takenAt) : '',
-      fresh?.readAt ? ago(fresh.readAt, takenAt) : '',
+      fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
+      fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
       owed ? quantity(owed.due) : '?',
       owed?.oldestDueSeconds ? span(owed.oldestDueSeconds) : '',
       owed ? quantity(owed.later) : '?',
@@ -45,9 +46,10 @@ export function renderTable(snapshot: Snapshot): string {
         `${quantity(unrecognized.count)} not understood`,
       ].join(', '),
     ),
-    line('compared', snapshot.completeness, ({ hours, unprovenCount, lastDay, openGapCount }) =>
+    line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
       [
         `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+        ...(uncompared.days > 0 ? [`${uncompared.days} of the last ${uncompared.of} days never compared`] : []),
         ...(unprovenCount > 0 ? [`${quantity(unprovenCount)} hours differ`] : []),
         ...(lastDay.reported > 0
           ? [`${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`]
@@ -55,10 +57,18 @@ export function renderTable(snapshot: Snapshot): string {
         ...(openGapCount > 0 ? [`${quantity(openGapCount)} gaps under way`] : []),
       ].join(', '),
     ),
-    line('sends', snapshot.sends, ({ control, counts, today, dailyMicros }) =>
+    line('processes', snapshot.processes, (processes) =>
+      processes.length === 0
+        ? 'none reports itself'
+        : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
+    ),
+    line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros }) =>
       [
         ...(control.isPaused ? [`paused (${control.reason})`] : []),
-        ...Object.entries(counts).map(([state, count]) => `${state} ${quantity(count)}`),
+        ...states.flatMap((state) => {
+          const count = counts[state] ?? 0;
+          return count === 0 ? [] : [`${state} ${quantity(count)}${simulatedWords(simulated[state], count)}`];
+        }),
         `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
       ].join(', '),
     ),

@@ -129,8 +129,9 @@ test('warns of a Redis that forgets or evicts jobs', async () => {
   const redis = await usingRedis({ args: ['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru'] });
   const queues = await usingQueues(redis.url);
   await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
-  const { warnings } = await queues.health();
-  expect(warnings).toEqual([expect.stringContaining('noeviction'), expect.stringContaining('appendonly')]);
+  const { warnings, notices } = await queues.health();
+  expect(warnings).toEqual([expect.stringContaining('noeviction')]);
+  expect(notices).toEqual([expect.stringContaining('appendonly')]);
 });
 
 test('warns of a Redis whose memory is used up', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { targetKinds } from '../../src/inbox/target.ts';
-import type { LedgerSummary } from '../../src/ledger/operations.ts';
 import type { Completeness } from '../../src/status/facts/completeness.ts';
+import type { SendFacts } from '../../src/status/facts/sends.ts';
 import { renderOutage, renderPage } from '../../src/status/page.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
 
@@ -11,14 +11,17 @@ const known = <T>(value: T) => ({ state: 'known', value }) as const;
 
 const complete: Completeness = {
   ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, difference: null },
+  uncompared: { days: 0, of: 14 },
   ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
 };
 
-const quietLedger: LedgerSummary = {
+const quietLedger: SendFacts = {
   control: { isPaused: false, reason: null, by: null, since: before(3_600), highestUnitMicros: 0 },
   counts: { SENT: 4 },
   today: { spent: 40_000, reserved: 0, sends: 4 },
   dailyMicros: 5_000_000,
+  simulated: {},
+  troubles: [],
 };
 
 const nothingOwed = {
@@ -27,6 +30,11 @@ const nothingOwed = {
 };
 
 const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'thread', later: 3, forbidden: 3 }]);
+
+const runningWorker = {
+  ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', answeredSeconds: 1 } as const),
+  ...{ waitingSeconds: null, waitingOperation: null },
+};
 
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
@@ -54,10 +62,11 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     drift: known({ kinds: 0, latest: [], partial: [] }),
     subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
     queues: known({
-      ...{ backend: 'postgres', isReachable: true, warnings: [] },
+      ...{ backend: 'postgres', isReachable: true, warnings: [], notices: [] },
       waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
     }),
     rules: known(undefined),
+    processes: known([runningWorker]),
     circuit: undefined,
     isRefusing: false,
     ...changes,
@@ -69,6 +78,37 @@ const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
 
 test('says in one sentence that all is well', () => {
   expect(headline(render())).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+});
+
+test('names what was never compared beside what is mirrored, and takes no stream for in step that was never read', () => {
+  const { freshness } = snapshotWith();
+  const streams = freshness.state === 'known' ? freshness.value : [];
+  const page = render({
+    completeness: known({ ...complete, uncompared: { days: 12, of: 14 } }),
+    freshness: known(streams.map((each) => (each.kind === 'call' ? { ...each, newestAt: null, readAt: null } : each))),
+  });
+  expect(headline(page)).toBe(
+    'Everything that was announced is mirrored; the newest text arrived 2 min ago. Not proven: the calls of 12 of the last 14 days.',
+  );
+  expect(page).toContain('<span class="dot notice"></span>');
+  expect(page).toContain('trunkline backfill calls');
+  expect(page.split('title="in step"').length - 1).toBe(targetKinds.length - 1);
+  expect(page).toContain('title="nothing read yet"');
+});
+
+test('puts what may be missing above odd posts, which are no headline', () => {
+  const odd = {
+    types: [],
+    isAtLeast: false,
+    perMinute: [],
+    latest: [],
+    unrecognized: { count: 6, lastDay: 6, isAtLeast: false },
+  };
+  expect(headline(render({ inbox: known(odd) }))).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+  const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained' } as const;
+  const page = render({ inbox: known(odd), completeness: known({ ...complete, lines: [missing] }) });
+  expect(headline(page)).toBe('Unread texts of …0100 cannot be found: a possible gap.');
+  expect(page).toContain('6 deliveries of the last day could not be understood.');
 });
 
 test('does not call mirrored what was put off for a moment', () => {

@@ -88,7 +88,7 @@ describe.each(backends)('the pages with queues on %s', (backend) => {
   });
 });
 
-test('without Postgres the page is one clear sentence, and metrics tell what the process counts', async () => {
+test('without Postgres the page is one clear sentence, and metrics keep what they last told beside database_up 0', async () => {
   const url = new URL(databaseUrl);
   const name = `test_outage_${process.pid}`;
   const gone = await createDatabase(name, {});
@@ -96,6 +96,9 @@ test('without Postgres the page is one clear sentence, and metrics tell what the
   await using world = await openWorld(settingsFor(gone));
   expect(url.host).toBe(new URL(gone).host);
   expect((await world.get('/')).status).toBe(200);
+  const before = await (await world.get('/metrics')).text();
+  expect(before).toContain('trunkline_database_up 1');
+  expect(before).toContain('trunkline_targets{kind="call",state="due"} 0');
   await dropDatabase(name);
   // The page is shared for a second; the outage shows as soon as it is asked for anew.
   await expect.poll(async () => (await world.get('/api/status')).status, { timeout: 60_000 }).toBe(503);
@@ -108,5 +111,6 @@ test('without Postgres the page is one clear sentence, and metrics tell what the
   expect(metrics.status).toBe(200);
   const text = await metrics.text();
   expect(text).toContain('process_cpu_user_seconds_total');
-  expect(text).not.toContain('trunkline_targets{');
+  expect(text).toContain('trunkline_database_up 0');
+  expect(text).toContain('trunkline_targets{kind="call",state="due"} 0');
 });

@@ -3,14 +3,14 @@ import { SettingsError } from '../../../config/settings.ts';
 import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { examine } from '../../status/doctor/examine.ts';
-import { type Finding, findingsOn } from '../../status/doctor/finding.ts';
+import { type Finding, findingsOn, isFault } from '../../status/doctor/finding.ts';
 import { commandSettings } from '../environment.ts';
 import { exitCodes } from '../exit.ts';
 
-/** Prints what is wrong and its cure; exit code 0 when nothing is. */
+/** Prints what is wrong and its remedy; exit code 0 when nothing is, whatever notices there are. */
 export async function run(options: { json?: boolean }): Promise<void> {
   const findings = await examination();
-  const faults = findings.filter(({ level }) => level !== 'ok');
+  const faults = findings.filter(isFault);
   console.log(options.json ? JSON.stringify(findings) : report(findings, faults.length));
   process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
 }
@@ -28,7 +28,12 @@ async function examination(): Promise<Finding[]> {
   }
 }
 
-const marks = { ok: styled('green', '✓'), warning: styled('yellow', '!'), problem: styled('red', '✗') } as const;
+const marks = {
+  ok: styled('green', '✓'),
+  notice: styled('cyan', 'i'),
+  warning: styled('yellow', '!'),
+  problem: styled('red', '✗'),
+} as const;
 
 function report(findings: readonly Finding[], faults: number): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
@@ -36,10 +41,16 @@ function report(findings: readonly Finding[], faults: number): string {
     `${marks[finding.level]} ${finding.subject.padEnd(width)}  ${finding.sentence}`,
     ...(finding.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${finding.cure}`]),
   ]);
-  const verdict = faults === 0 ? 'Nothing is wrong.' : `${faults} of ${findings.length} findings need you.`;
-  return [...lines, '', verdict].join('\n');
+  return [...lines, '', verdictOf(findings, faults)].join('\n');
 }
 
-function styled(color: 'green' | 'yellow' | 'red', mark: string): string {
+/** What is only noticed is said again: nothing was found wrong in what was examined, which may not be all. */
+function verdictOf(findings: readonly Finding[], faults: number): string {
+  if (faults > 0) return `${faults} of ${findings.length} findings need you.`;
+  const notices = findings.filter(({ level }) => level === 'notice').map(({ sentence }) => sentence);
+  return notices.length === 0 ? 'Nothing is wrong.' : `No fault was found. Keep in mind: ${notices.join(' ')}`;
+}
+
+function styled(color: 'cyan' | 'green' | 'yellow' | 'red', mark: string): string {
   return styleText(color, mark, { stream: process.stdout });
 }

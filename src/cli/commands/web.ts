@@ -4,6 +4,7 @@ import { createLog } from '../../log.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
+import { reportProcess } from '../../status/processes.ts';
 import { untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
@@ -22,9 +23,11 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const { publicUrl, secret } = settings.receiver;
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
+  const reporting = reportProcess(context, 'web');
   runUntilStopped(log, async () => {
     await receiver.close();
     await registration?.stop();
+    await reporting.stop();
     await context[Symbol.asyncDispose]();
   });
   // Only now: whoever reads it may tell it to stop.

@@ -12,6 +12,7 @@ import type { Exchanger, Received, Sent } from './exchange.ts';
 import type { Lanes } from './lanes.ts';
 import { refusal } from './refusal.ts';
 import { type RetryPolicy, waitBeforeRetry } from './retry.ts';
+import type { WaitingRequests } from './waiting.ts';
 
 /** What a caller may say about one call. */
 export interface CallOptions {
@@ -73,6 +74,7 @@ export interface TransportParts {
   authorization: Authorization;
   circuits: Circuits;
   lanes: Lanes;
+  waiting: WaitingRequests;
   retry: RetryPolicy;
   clock: Clock;
   log: { debug(fields: object, message: string): void };
@@ -82,7 +84,7 @@ export interface TransportParts {
 const userAgent = `trunkline/${manifest.version}`;
 
 export function createTransport(parts: TransportParts): Transport {
-  const { base, exchanger, authorization, circuits, lanes, retry, clock, log, onAnswer } = parts;
+  const { base, exchanger, authorization, circuits, lanes, waiting, retry, clock, log, onAnswer } = parts;
 
   async function repeatable<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
     refuseFaulty(operation);
@@ -173,6 +175,7 @@ export function createTransport(parts: TransportParts): Transport {
       throw new ServiceError('circuit_open', 'the service has failed repeatedly and is given a rest', details);
     }
     const began = performance.now();
+    const wait = waiting.begin(operation.name);
     let status: number | undefined;
     const tell = (outcome: AnswerMoment['outcome']): void =>
       onAnswer?.({
@@ -185,6 +188,7 @@ export function createTransport(parts: TransportParts): Transport {
     try {
       const received = await exchanger.exchange(request, signal);
       status = received.status;
+      wait.answered();
       if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
       const answer = read(operation, received);
       permit.succeeded();
@@ -193,10 +197,15 @@ export function createTransport(parts: TransportParts): Transport {
     } catch (error) {
       if (!(error instanceof ServiceError)) {
         permit.abandoned();
+        wait.abandoned();
         throw error;
       }
+      const isGivenUp = error.code === 'aborted' || error.code === 'stalled';
+      if (isGivenUp) wait.abandoned();
+      else if (status === undefined && error.status === undefined) wait.unanswered();
+      else wait.answered();
       status ??= error.status;
-      if (error.code === 'aborted' || error.code === 'stalled') permit.abandoned();
+      if (isGivenUp) permit.abandoned();
       else if (isHostFailure(error)) permit.failed(error);
       else permit.succeeded();
       tell(error.code);

@@ -11,7 +11,7 @@ import { known, takeSnapshot } from '../snapshot.ts';
 import { quantity } from '../words.ts';
 import { examineApi } from './api.ts';
 import { examineCredential } from './credential.ts';
-import { type Finding, findingsOn, messageOf } from './finding.ts';
+import { type Finding, findingsOn, isFault, messageOf } from './finding.ts';
 import { examinePostgres } from './postgres.ts';
 import { examineReceiver } from './receiver.ts';
 
@@ -62,7 +62,8 @@ async function examineMirror(
   const on = findingsOn('Queue');
   let queues: Queues;
   try {
-    queues = await createQueues({ redisUrl: settings.redisUrl, databaseUrl: settings.databaseUrl, log });
+    const { redisUrl, databaseUrl } = settings;
+    queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
   } catch (error) {
     return [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, 'Run `trunkline migrate`.')];
   }
@@ -84,8 +85,8 @@ async function examineMirror(
     }
     const concerns = concernsOf(snapshot).map((concern) => ({ ...concern, subject: 'Mirror' }));
     findings.push(...concerns);
-    if (concerns.length === 0)
-      findings.push(findingsOn('Mirror').ok('Nothing is overdue, parked, failing or not understood.'));
+    if (!concerns.some(isFault))
+      findings.push(findingsOn('Mirror').ok('Nothing is overdue, parked, failing or refused.'));
     return findings;
   } catch (error) {
     return [on.problem(messageOf(error), 'Run `trunkline doctor` again when Postgres answers.')];

@@ -1,8 +1,8 @@
-/** What an examination found: one sentence, and for what is not well one cure. */
+/** What an examination found: one sentence, and unless all is well one remedy. A notice is no fault. */
 export type Finding =
   | { readonly level: 'ok'; readonly subject: string; readonly sentence: string }
   | {
-      readonly level: 'warning' | 'problem';
+      readonly level: 'notice' | 'warning' | 'problem';
       readonly subject: string;
       readonly sentence: string;
       readonly cure: string;
@@ -15,6 +15,11 @@ export function findingsOn(subject: string) {
     warning: (sentence: string, cure: string): Finding => ({ level: 'warning', subject, sentence, cure }),
     problem: (sentence: string, cure: string): Finding => ({ level: 'problem', subject, sentence, cure }),
   };
+}
+
+/** Whether somebody has to do something. */
+export function isFault({ level }: Pick<Finding, 'level'>): boolean {
+  return level === 'warning' || level === 'problem';
 }
 
 export function messageOf(error: unknown): string {

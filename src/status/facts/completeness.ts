@@ -12,6 +12,8 @@ export interface ComparedHour {
 export interface Completeness {
   /** The last hours that are over, oldest first; none before the first comparison. */
   readonly hours: readonly ComparedHour[];
+  /** Of the last days, those of which no hour was ever compared with the service; history that nobody filled in. */
+  readonly uncompared: { readonly days: number; readonly of: number };
   /** Hours, however old, that were compared and are not proven. */
   readonly unprovenCount: number;
   /** The newest reason. */
@@ -26,6 +28,7 @@ export interface Completeness {
 }
 
 const shownHours = 48;
+const judgedDays = 14;
 
 export async function readCompleteness(db: Database): Promise<Completeness> {
   const hours = await query<ComparedHour>(
@@ -42,6 +45,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
     unannounced: number;
     gaps: number;
     share: number | null;
+    uncompared: number;
   }>(
     db,
     `select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
@@ -50,13 +54,19 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
        (select count(*) from ops.gaps where filled_at is null)::int as gaps,
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
-        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share
+        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share,
+       (select count(*)::int
+        from generate_series(0, ${judgedDays - 1}) n, lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
+        where day + interval '1 hour' <= now() and not exists (
+          select from ops.coverage o
+          where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)) as uncompared
      from ops.coverage where stream = 'calls'`,
     [],
   );
   const lines = await missingTexts(db);
   return {
     hours,
+    uncompared: { days: sums?.uncompared ?? judgedDays, of: judgedDays },
     unprovenCount: sums?.unproven ?? 0,
     difference: sums?.difference ?? null,
     lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },

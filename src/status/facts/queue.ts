@@ -1,10 +1,7 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
-import type { Queues } from '../../queues/queues.ts';
+import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 
-export interface QueueFacts {
-  readonly backend: 'redis' | 'postgres';
-  readonly isReachable: boolean;
-  readonly warnings: readonly string[];
+export interface QueueFacts extends QueuesHealth {
   /** Bells that wait in each queue; null where it did not say. */
   readonly waiting: Readonly<Record<QueueName, number | null>>;
 }

@@ -28,7 +28,7 @@ function stream(snapshot: Snapshot, kind: TargetKind, timeZone: string): Html {
   const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
   const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
-  const { level, word } = stateOf(snapshot, kind, backlog);
+  const { level, word } = stateOf(snapshot, kind, backlog, fresh?.readAt ?? null);
   const isDirectory = kind === 'users' || kind === 'lines';
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   return html`<article class="card stream">
@@ -43,13 +43,15 @@ function stateOf(
   { parked }: Snapshot,
   kind: TargetKind,
   backlog: Backlog | undefined,
+  readAt: Date | null,
 ): { level: string; word: string } {
   const wait = known(parked, []).find((each) => each.kind === kind);
   if (wait) return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused' };
   if (!backlog) return { level: 'quiet', word: 'not known' };
   if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing` };
   if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind' };
-  return { level: 'ok', word: backlog.due > 0 ? 'reading' : 'in step' };
+  if (backlog.due > 0) return { level: 'ok', word: 'reading' };
+  return readAt === null ? { level: 'quiet', word: 'nothing read yet' } : { level: 'ok', word: 'in step' };
 }
 
 function owed(backlog: Backlog | undefined): Html {

@@ -30,7 +30,7 @@ h3 { font-size: 14px; font-weight: 600; }
 .concerns li { display: grid; grid-template-columns: auto 1fr; column-gap: 10px; }
 .concerns .cure { display: block; }
 .dot { display: inline-block; width: 8px; height: 8px; margin-top: 7px; border-radius: 50%; background: currentColor; flex: none; }
-.ok { color: var(--ok); } .warning { color: var(--warning); } .problem { color: var(--problem); } .quiet { color: var(--quiet); }
+.ok { color: var(--ok); } .warning { color: var(--warning); } .problem { color: var(--problem); } .quiet { color: var(--quiet); } .notice { color: var(--accent); }
 .streams { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 12px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px; min-width: 0; }
 .stream header { flex-wrap: nowrap; align-items: center; gap: 8px; }

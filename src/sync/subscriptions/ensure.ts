@@ -44,6 +44,8 @@ export interface SubscriptionParts {
   readonly previousSecret?: string | undefined;
   /** A person asks for it: another receiver that has them gives way. */
   readonly isAsked?: boolean;
+  /** The process of the receiver, as ops.processes knows it; left out by commands. */
+  readonly processId?: string;
 }
 
 /**
@@ -101,7 +103,7 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   const written = ensured.filter(({ outcome, isCreated }) => isCreated || outcome === 'repaired');
   if (written.length > 0) await noteShown(parts, written);
   // A look that was cut short leaves a newcomer one: it has yet to take over what it could not.
-  if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl);
+  if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl, parts.processId);
   if (failures.length > 0) throw failures[0];
   // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {

@@ -30,7 +30,8 @@ export class ReceiversDiffer extends Error {
 export async function readHolders(db: Database, ownUrl: string): Promise<(receiver: string | undefined) => boolean> {
   const rows = await query<{ address_hash: string }>(
     db,
-    `select address_hash from ops.receivers where looked_at > now() - $1::integer * interval '1 second'`,
+    `select distinct address_hash from ops.processes
+     where address_hash is not null and looked_at > now() - $1::integer * interval '1 second'`,
     [unwatchedSeconds],
   );
   const living = new Set(rows.map((row) => row.address_hash));
@@ -40,16 +41,19 @@ export async function readHolders(db: Database, ownUrl: string): Promise<(receiv
 }
 
 /** Notes that the receiver that wants `ownUrl` has looked; from then on it is no newcomer. */
-export async function noteLook(db: Database, ownUrl: string): Promise<void> {
+export async function noteLook(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
   await query(
     db,
-    `insert into ops.receivers (address_hash) values ($1) on conflict (address_hash) do update set looked_at = now()`,
-    [receiverOf(ownUrl)],
+    `insert into ops.processes (process_id, address_hash, looked_at) values ($1, $2, now())
+     on conflict (process_id) do update set address_hash = excluded.address_hash, looked_at = excluded.looked_at`,
+    [processId, receiverOf(ownUrl)],
   );
-  await query(db, `delete from ops.receivers where looked_at < now() - interval '1 day'`, []);
+  await query(db, `delete from ops.processes where greatest(looked_at, seen_at) < now() - interval '1 day'`, []);
 }
 
 /** Notes that the receiver that wants `ownUrl` looks no more: one that is started anew, or another one, is no rival of it. */
 export async function forgetLook(db: Database, ownUrl: string): Promise<void> {
-  await query(db, 'delete from ops.receivers where address_hash = $1', [receiverOf(ownUrl)]);
+  await query(db, 'update ops.processes set address_hash = null, looked_at = null where address_hash = $1', [
+    receiverOf(ownUrl),
+  ]);
 }

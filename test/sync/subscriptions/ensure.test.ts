@@ -71,7 +71,7 @@ describe('two receivers with different secrets', () => {
   ];
   const gaps = () => database.query('select reason from ops.gaps');
   beforeEach(async () => {
-    await database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers');
+    await database.query('truncate ops.gaps, ops.subscription_watch, ops.processes');
     await as(secret);
   });
 
@@ -122,7 +122,7 @@ describe('two receivers with different secrets', () => {
   test('of which the younger is gone: the elder takes its address back', async () => {
     await as(younger, secret);
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
-    await database.query(`update ops.receivers set looked_at = looked_at - interval '1 hour'`);
+    await database.query(`update ops.processes set looked_at = looked_at - interval '1 hour'`);
     expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
     expect(await secrets()).toEqual([secret]);
   });
@@ -147,7 +147,7 @@ describe('two receivers with different secrets', () => {
 
   test('are kept without their secrets', async () => {
     await as(younger, secret);
-    expect(JSON.stringify(await database.query('select * from ops.receivers'))).not.toContain('secret');
+    expect(JSON.stringify(await database.query('select * from ops.processes'))).not.toContain('secret');
   });
 });
 

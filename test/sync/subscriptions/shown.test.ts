@@ -6,7 +6,7 @@ import { openAccount } from './account.ts';
 import { type Change, openDoor } from './door.ts';
 
 const { database, sandbox, service, behind } = await openAccount();
-beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers'));
+beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.processes'));
 
 const publicUrl = 'http://127.0.0.1:9/in';
 const secret = 'A-Secret-Of-Hooks';

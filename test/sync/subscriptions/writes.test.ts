@@ -4,7 +4,7 @@ import { openAccount } from './account.ts';
 import type { Change } from './door.ts';
 
 const { database, service, log, logged, behind: clientBehind } = await openAccount();
-beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.receivers'));
+beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.processes'));
 
 const stored = async () => (await service.webhooks.list()).data;
 const enabled = async () => (await stored()).map((each) => each.enabled);

@@ -1,0 +1,76 @@
+import type { Context } from '../context.ts';
+import { type Database, query } from '../warehouse/database.ts';
+
+/** A process that runs, as it last reported itself. */
+export interface RunningProcess {
+  readonly role: 'web' | 'worker';
+  readonly startedAt: Date;
+  /** Null where it evaluates no rules. */
+  readonly rulesMode: 'off' | 'dry-run' | 'live' | null;
+  /** Seconds since the service last answered it; null before the first answer. */
+  readonly answeredSeconds: number | null;
+  /** For how long the oldest request waits that the service has not answered; null while none does. */
+  readonly waitingSeconds: number | null;
+  readonly waitingOperation: string | null;
+}
+
+const reportEveryMs = 2_000;
+/** A process that has not reported itself for so long is taken for dead, or for cut off from Postgres. */
+const goneAfterSeconds = 15;
+
+/** The processes that run, the oldest first. */
+export function readProcesses(db: Database): Promise<RunningProcess[]> {
+  return query<RunningProcess>(
+    db,
+    `select role, started_at as "startedAt", rules_mode as "rulesMode",
+       extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
+       extract(epoch from now() - api_waiting_since)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
+     from ops.processes where seen_at > now() - interval '${goneAfterSeconds} seconds' order by started_at, process_id`,
+    [],
+  );
+}
+
+/**
+ * Reports this process to the others, until `stop`: that it runs, its RULES_MODE where it is a worker, and whether the
+ * service answers it. While Postgres is away nothing is reported, and nothing else stops.
+ */
+export function reportProcess(
+  { database: { db }, processId, service, settings }: Pick<Context, 'database' | 'processId' | 'service' | 'settings'>,
+  role: RunningProcess['role'],
+): { stop(): Promise<void> } {
+  async function report(): Promise<void> {
+    const waiting = service?.waiting();
+    await query(
+      db,
+      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_since, api_waiting_operation)
+       values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6)
+       on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
+         seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
+         api_waiting_since = excluded.api_waiting_since, api_waiting_operation = excluded.api_waiting_operation`,
+      [
+        processId,
+        role,
+        role === 'worker' ? settings.rulesMode : null,
+        waiting?.answeredMs ?? null,
+        waiting?.oldest?.ms ?? null,
+        waiting?.oldest?.operation ?? null,
+      ],
+    ).catch(() => undefined);
+  }
+
+  let current: Promise<void> | undefined;
+  const begin = () => {
+    current ??= report().finally(() => {
+      current = undefined;
+    });
+  };
+  begin();
+  const timer = setInterval(begin, reportEveryMs);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await current;
+      await query(db, 'delete from ops.processes where process_id = $1', [processId]).catch(() => undefined);
+    },
+  };
+}
