@@ -10,9 +10,6 @@ interface Said {
   readonly at: Date;
 }
 
-/** Longer texts are no opt-outs. */
-const longestOptOut = 120;
-
 /**
  * Keeps who else opted out in a group in which a number takes part: the group goes whole, and with it the texts that say
  * so, while those who wrote them are still to be left alone. To be called before the texts are removed.
@@ -27,7 +24,7 @@ export async function keepOptOuts(
     `select m.line, m.from_number as number, m.body as text, coalesce(m.sent_at, m.first_seen_at) as at
      from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
      where (c.number = any($1) or c.participants && $1 or m.group_participants && $1)
-       and m.direction = 'in' and m.from_number <> all($1) and length(m.body) <= ${longestOptOut}
+       and m.direction = 'in' and m.from_number <> all($1) and m.body <> ''
      order by at`,
     [spellings],
   );

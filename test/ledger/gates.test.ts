@@ -43,6 +43,16 @@ interface Refusal {
 
 test.each<Refusal>([
   { name: 'a number that wrote STOP', before: [{ text: 'STOP', sentAt: ago(600) }], state: 'DENIED gate:opted_out' },
+  {
+    name: 'a number that opted out within a longer text',
+    before: [{ text: `Who is this? ${'We have lived here for years. '.repeat(8)}Stop texting me`, sentAt: ago(600) }],
+    state: 'DENIED gate:opted_out',
+  },
+  {
+    name: 'a text that may be an opt-out',
+    trigger: { text: 'Please don’t text me after 9pm' },
+    state: 'DENIED gate:opt_out_unsure',
+  },
   { name: 'a number of one of our users', plan: { number: ownDid }, state: 'DENIED gate:own_number' },
   { name: 'a short code', plan: { number: '72345' }, state: 'DENIED gate:short_code' },
   {
@@ -110,6 +120,14 @@ test.each<Refusal>([
   await ledger.dispatcher.turn(sendId);
   expect(await ledger.state(sendId)).toBe(state);
   expect(posts()).toBe(0);
+});
+
+test('answers the next text of somebody whose last one was unsure', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { line } = await ledger.answer({ number }, { text: 'not interested', sentAt: ago(60) });
+  const { sendId } = await ledger.answer({ number, line, rule: 'next' }, { text: 'When do you open?', line });
+  await ledger.dispatcher.turn(sendId);
+  expect(await ledger.state(sendId)).toBe('SENT');
 });
 
 test('refuses a sender whom the line has blocked, since that would be charged and not delivered', async () => {

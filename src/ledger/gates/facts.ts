@@ -37,7 +37,7 @@ export interface Facts {
    * trace in the mirror, so this only stands in where the service is not asked: in a dry run and in a simulation.
    */
   readonly wasBlocked: boolean;
-  /** Short texts of the number, in all threads of the account: an opt-out counts beyond its line. */
+  /** Texts of the number, in all threads of the account: an opt-out counts beyond its line. */
   readonly saidTexts: readonly (Said & OnLine)[];
   /** When the service last said of a line that the number had opted out of it. */
   readonly skips: readonly (OnLine & Pick<Said, 'at'>)[];
@@ -96,8 +96,8 @@ interface FactsRow extends Omit<Facts, 'saidTexts' | 'skips' | 'trigger' | 'earl
   readonly skips: readonly Raw<Facts['skips'][number]>[];
 }
 
-/** Longer texts are no opt-outs. */
-const longestOptOut = 120;
+/** Characters of a person's texts that are searched for an opt-out, the newest first, so that nobody can make it slow. */
+const searchedCharacters = 100_000;
 
 /** What this ledger sent counts for so many days, in which a machine may answer it. */
 const ownDays = 7;
@@ -129,15 +129,18 @@ const text = `
     select coalesce(t.body, '') as text, t.at from texts t, since
     where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
     order by t.at desc limit 50
-  ), said as (
-    (select body as text, line, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages m
-     where number = $2 and direction = 'in' and length(body) <= ${longestOptOut} and (from_number = $2 or not exists (
+  ), known as (
+    (select left(body, 2000) as text, line, coalesce(sent_at, first_seen_at) as at from warehouse.sms_messages m
+     where number = $2 and direction = 'in' and body <> '' and (from_number = $2 or not exists (
        select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
      order by sent_at desc nulls last limit 500)
     union all
-    (select body, line, coalesce(sent_at, first_seen_at) from warehouse.sms_messages
-     where from_number = $2 and direction = 'in' and group_participants is not null and length(body) <= ${longestOptOut}
+    (select left(body, 2000), line, coalesce(sent_at, first_seen_at) from warehouse.sms_messages
+     where from_number = $2 and direction = 'in' and group_participants is not null and body <> ''
      order by sent_at desc nulls last limit 500)
+  ), said as (
+    select text, line, at from (select *, sum(length(text)) over (order by at desc rows unbounded preceding) as searched from known) k
+    where searched <= ${searchedCharacters}
   )
   select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
     coalesce((

@@ -4,7 +4,7 @@ import { zonesOfNumber } from '../zones/zones.ts';
 import { isAllowedCountry, isCostlyNumber } from './countries.ts';
 import type { Facts } from './facts.ts';
 import { loopSign } from './loop.ts';
-import { hasOptedOut } from './opt-out.ts';
+import { hasOptedOut, optOutVerdict } from './opt-out.ts';
 import { openFrom } from './quiet-hours.ts';
 
 /** What the gates say of a send at one moment. */
@@ -54,6 +54,7 @@ function refusal(
   if (facts.isErased) return 'erased';
   if (facts.isGroup) return 'group';
   if (hasOptedOut(line, facts.saidTexts, facts.skips)) return 'opted_out';
+  if (facts.trigger?.direction === 'in' && optOutVerdict(facts.trigger.text) === 'unsure') return 'opt_out_unsure';
   if (isBlocked) return 'blocked';
   if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
   if (facts.hasNewerInbound) return 'newer_inbound';

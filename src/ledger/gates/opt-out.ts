@@ -1,6 +1,8 @@
+import { type ClauseSense, conjunctions, laughter, senseOf } from './opt-out-grammar.ts';
+
 /*
- * Only a whole message opts out, but for courtesy around it and what a phone adds: "stop by at five" must not, "please
- * stop" must. What is not certain counts as an opt-out, since the cost of that is a person who answers instead of a rule.
+ * A text is judged clause by clause: "Who is this? Stop texting me" takes out, "stop by at five" does not. What is certain
+ * counts for good. What is not certain is answered by nobody, and forgotten.
  */
 
 /** The words that carriers honour, and what people of other languages write in their place; accents are gone. */
@@ -18,7 +20,7 @@ const outWords = words(`
   hinto tigil itigil dung huy berhenti batal sisepann sispann rete acha
   стоп отписаться отписка отпишите отмена хватит прекратить прекратите скасувати відписатися досить спри
   σταματα τελος διαγραφη ακυρωση
-  הסר הסירו להסיר הסירני עצור עצרו די מחק ביטול
+  הסר הסירו להסיר הסירני הסרה עצור עצרו די מספיק מחק ביטול תפסיק תפסיקו תפסיקי הפסיקו סטופ
   توقف ايقاف اوقف الغاء قف كفى
   बंद रोकें रोको बन्द বন্ধ நிறுத்து
   停 停止 停止发送 退订 取消 取消订阅 退訂 取消訂閱 拒收
@@ -66,13 +68,10 @@ const courtesy = phrases(`
   faz favor / obrigado / obrigada / alstublieft / aub / bedankt / dank u / tack / takk / tak / kiitos / prosze / dziekuje
   lutfen / tesekkurler / salamat / po / terima kasih / tolong / cam on / xin
   пожалуйста / спасибо / будь ласка / дякую / παρακαλω / ευχαριστω
-  בבקשה / נא / תודה / من فضلك / لو سمحت / رجاء / شكرا / कृपया / प्लीज / धन्यवाद
+  בבקשה / נא / אנא / תודה / כבר / من فضلك / لو سمحت / رجاء / شكرا / कृपया / प्लीज / धन्यवाद
   请 / 谢谢 / 請 / 謝謝
 `);
 const longestCourtesy = Math.max(...[...courtesy].map((phrase) => phrase.split(' ').length));
-/** Characters of the longest text that is looked at for phrases. */
-const longestOptOut = 80;
-
 /** What a phone writes under a text. */
 const signature =
   / (?:sent from|sent via|get outlook for|envoye de mon|enviado desde mi|enviado do meu|inviato da|gesendet von|von meinem|verstuurd vanaf) .*$/;
@@ -101,14 +100,138 @@ const inPhrases = phrases(
   `opt in / opt me in / start again / start texting / please start / resubscribe me / start please`,
 );
 
+/**
+ * What an inbound text says about automatic texts. `opt_out`: none may go to its sender any more, from any line of the
+ * account, until an `opt_in`. `unsure`: it may mean that, so this text is not answered. Pure; linear in the text's length.
+ */
+export type OptOutVerdict = 'opt_out' | 'opt_in' | 'unsure' | 'none';
+
+/** A text of the service has 2,000 bytes at most. */
+const longestText = 2_000;
+
+export function optOutVerdict(text: string): OptOutVerdict {
+  const known = verdicts.get(text);
+  if (known !== undefined) return known;
+  const verdict = judged(text.slice(0, longestText));
+  if (verdicts.size >= mostKept) verdicts.clear();
+  verdicts.set(text, verdict);
+  return verdict;
+}
+
+// The same texts are judged at every send to their writer.
+const verdicts = new Map<string, OptOutVerdict>();
+const mostKept = 2_000;
+
 /** Whether an inbound text takes its sender out of all texts, or in again. */
 export function optOutChange(text: string): 'out' | 'in' | undefined {
+  const verdict = optOutVerdict(text);
+  return verdict === 'opt_out' ? 'out' : verdict === 'opt_in' ? 'in' : undefined;
+}
+
+function judged(text: string): OptOutVerdict {
   const plain = ` ${plainOf(text)}`.replace(signature, '').trim();
-  if (plain === '') return undefined;
+  if (plain === '') return 'none';
   const parts = plain.split(' ');
-  if (inPhrases.has(plain) || parts.every((part) => inWords.has(part))) return 'in';
-  if (parts.every(isOutWord)) return 'out';
-  return plain.length <= longestOptOut && withoutCourtesy(parts).some(isOut) ? 'out' : undefined;
+  if (inPhrases.has(plain) || parts.every((part) => inWords.has(part))) return 'opt_in';
+  if (parts.every(isOutWord) || isWhole(parts)) return 'opt_out';
+  const senses = clausesOf(text).map(senseOfClause);
+  const has = (...wanted: readonly Sense[]) => senses.some((each) => wanted.includes(each));
+  const isAmong = (...wanted: readonly Sense[]) => senses.every((each) => wanted.includes(each));
+  if (has('certain')) return has('elsewhere') ? 'unsure' : 'opt_out';
+  // One word is enough, if nothing else in the text speaks of another matter.
+  if (has('keyword', 'weak keyword')) {
+    const isAlone = isAmong('keyword', 'weak keyword', 'courtesy', 'distant', 'doubtful');
+    const isReasoned = has('keyword') && isAmong('keyword', 'courtesy', 'distant', 'doubtful', 'reason');
+    return (isAlone || isReasoned) && !laughter.test(text.toLowerCase()) ? 'opt_out' : 'unsure';
+  }
+  return has('doubtful') ? 'unsure' : 'none';
+}
+
+/**
+ * A clause's sense. `keyword`: it is a word such as "stop" alone. `weak keyword`: one that is said of other things as often,
+ * such as "cancel". `reason`: somebody speaks of themselves.
+ */
+type Sense = ClauseSense | 'keyword' | 'weak keyword' | 'courtesy' | 'reason';
+
+/** Words that take out alone or in a clause of their own, whatever the other clauses say of the writer. */
+const keywords = words(`
+  stop stopall unsub unsubscribe unsuscribe unsubcribe optout stopp stahp alto basta parar paren pare
+  arret arreter arretez arrete stopper desabonner desabonnement desinscrire desinscription abmelden abbestellen aufhoren
+  מספיק חדל הסר הסירו להסיר הסרה סטופ תפסיקו תפסיק תפסיקי הפסיקו עצרו стоп отписаться
+`);
+
+function senseOfClause(clause: string): Sense {
+  const parts = clause.split(' ');
+  const rests = parts.length <= longestWholeClause ? withoutCourtesy(parts) : [parts];
+  if (rests.length === 0) return 'courtesy';
+  if (rests.some((rest) => rest.every((part) => keywords.has(part) || isMisspeltKeyword(part)))) return 'keyword';
+  if (rests.some((rest) => rest.every(isOutWord))) return 'weak keyword';
+  if (rests.some(isOut)) return 'certain';
+  const sense = senseOf(clause);
+  if (sense === 'certain') return sense;
+  return (
+    rests.map(ledByKeyword).find((each) => each) ??
+    joinedSense(clause) ??
+    (sense === 'other' && isReason(clause) ? 'reason' : sense)
+  );
+}
+
+const longestWholeClause = 14;
+
+/** "STOP i dont want these", "who is this stop": a keyword with a clause before or behind it, and no point between. */
+function ledByKeyword(parts: readonly string[]): Sense | undefined {
+  const [first = ''] = parts;
+  const last = parts.at(-1) ?? '';
+  const isKeyword = (word: string) => keywords.has(word) || isMisspeltKeyword(word);
+  const rest = isKeyword(first) ? parts.slice(1) : isKeyword(last) ? parts.slice(0, -1) : undefined;
+  if (rest === undefined || rest.length === 0) return undefined;
+  const clause = rest.join(' ');
+  const sense = senseOf(clause);
+  if (sense === 'certain' || sense === 'distant' || sense === 'doubtful') return 'keyword';
+  return isKeyword(first) && isReason(clause) ? 'doubtful' : undefined;
+}
+
+/** "Thanks but please stop": thoughts that a conjunction joins, each of which has a sense here. */
+function joinedSense(clause: string): Sense | undefined {
+  const parts = ` ${clause} `.split(conjunctions).map((part) => part.trim());
+  if (parts.length < 2) return undefined;
+  const senses = parts.filter((part) => part !== '').map(senseOfClause);
+  const isKnown = senses.every((sense) => sense !== 'other' && sense !== 'reason');
+  return isKnown ? senses.find((sense) => sense === 'certain' || sense === 'keyword') : undefined;
+}
+
+const reason =
+  /^(?:(?:i|im|ive|we|my|this|who|why|wrong|not|no|never|u|you have|you keep|enough|ya|yo|no|je|j|ya|אני|לא|זה) |enough$)/;
+
+function isReason(clause: string): boolean {
+  return reason.test(`${clause} `);
+}
+
+/** "Stop" with letters that changed places, and "unsubscribe" as people misspell it. */
+function isMisspeltKeyword(word: string): boolean {
+  return /^(?:stpo|sotp|tsop|stopt|stopo|st0p|stopit|sto+p+|un?s[ub]{1,3}s?[cri]{1,4}[bv]+e?)$/.test(word);
+}
+
+/** The clauses of a text, as plain words. */
+function clausesOf(text: string): string[] {
+  return text
+    .normalize('NFKC')
+    .split(/[.!?;,:\n\r…。！？，、؛،؟¿¡()"«»“”|•–—]|\p{Extended_Pictographic}/u)
+    .map((clause) => joinContractions(` ${plainOf(clause)} `.replace(signature, '').trim()))
+    .filter((clause) => clause !== '');
+}
+
+/** "don t" becomes "dont" again, where an apostrophe was. */
+function joinContractions(clause: string): string {
+  return clause
+    .replace(/\b(don|doesn|didn|can|won|isn|wouldn|shouldn|couldn|haven|wasn|aren) t\b/g, '$1t')
+    .replace(/\bi (m|ve)\b/g, 'i$1')
+    .replace(/\b(who|it|that) s\b/g, '$1s')
+    .replace(/\byou re\b/g, 'youre');
+}
+
+function isWhole(parts: readonly string[]): boolean {
+  return parts.length <= longestWholeClause && withoutCourtesy(parts).some(isOut);
 }
 
 function isOut(parts: readonly string[]): boolean {

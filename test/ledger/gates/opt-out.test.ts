@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { hasOptedOut, optOutChange } from '../../../src/ledger/gates/opt-out.ts';
+import { hasOptedOut, optOutChange, optOutVerdict } from '../../../src/ledger/gates/opt-out.ts';
 import { lookAlikes } from './look-alikes.ts';
+import { certainOptOuts, doubtfulTexts, ordinaryTexts } from './opt-out-corpus.ts';
 import { optOuts } from './phrasings.ts';
 
 const [ours, another] = ['15550000001', '15550000002'];
@@ -16,6 +17,32 @@ test.each(listed(optOuts))('takes out: %s', (text) => {
 
 test.each(listed(lookAlikes))('changes nothing: %s', (text) => {
   expect(optOutChange(text)).toBeUndefined();
+});
+
+test.each(listed(certainOptOuts))('takes out, with other words around: %s', (text) => {
+  expect(optOutVerdict(text)).toBe('opt_out');
+});
+
+test.each(listed(doubtfulTexts))('is answered by nobody, and not kept: %s', (text) => {
+  expect(optOutVerdict(text)).toBe('unsure');
+});
+
+test.each(listed(ordinaryTexts))('is answered: %s', (text) => {
+  expect(optOutVerdict(text)).toBe('none');
+});
+
+test('a text of any length is judged by its begin, in bounded time', () => {
+  for (const words of [
+    'stop me ',
+    'stop my the this of and ',
+    'no quiero ya mas me nos ',
+    'please ',
+    'stop. ',
+    '🛑 ',
+  ]) {
+    optOutVerdict(words.repeat(100_000));
+  }
+  expect(optOutVerdict(`${'How are you? '.repeat(100)}Stop texting me`)).toBe('opt_out');
 });
 
 test.each([
