@@ -7,6 +7,8 @@ const toldInFull = new Set([
   'wrong_use',
   'folder_in_use',
   'folder_of_another',
+  'folder_closed',
+  'folder_of_older_version',
   'receivers_differ',
   'not_erasable',
   'no_bi_role',

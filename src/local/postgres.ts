@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, escapeLiteral } from 'pg';
 import type { Log } from '../log.ts';
-import { type Cluster, openCluster, superuser } from './cluster.ts';
+import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
 import { claimFolder, type Ownership } from './ownership.ts';
 import { endLeftover, isReady } from './postmaster.ts';
 
@@ -42,8 +42,12 @@ export interface PostgresOptions {
 }
 
 export interface LocalPostgres {
-  /** Connection string of the database `trunkline`; the same for as long as this object lives. */
+  /** Connection string of the database `trunkline` as its owner; the same for as long as this object lives. */
   readonly url: string;
+  /** The same without a password, for psql and what else uses libpq: they read it from a file. */
+  readonly passfileUrl: string;
+  /** The same as superuser: for what only an administrator may do. */
+  readonly superuserUrl: string;
   readonly port: number;
   /** Process id of the server; another one after it had to be restarted. */
   readonly pid: number;
@@ -58,17 +62,18 @@ export interface LocalPostgres {
  *
  * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
  *
- * Throws `FolderInUse` when another process uses the folder, `FolderOfAnother` when we are root and it is not; else an error that quotes the server's last words.
+ * Throws `FolderInUse` when another process uses the folder, what `makeFolder` and `openCluster` throw, and else an error that
+ * quotes the server's last words.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
-  await mkdir(options.dataDir, { recursive: true });
+  await makeFolder(options.dataDir);
   const ownership = await claimFolder(options.dataDir);
   try {
     const cluster = await openCluster(options.dataDir);
     await endLeftover(cluster.directory, stopPatience, options.log);
     const settings = { ...defaults, ...options.settings };
     const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);
-    await createDatabase(cluster, server.port);
+    await prepareDatabase(cluster, server.port);
     return keepServing(cluster, server, settings, ownership, options.log);
   } catch (error) {
     await ownership.release();
@@ -192,7 +197,9 @@ function keepServing(
     return ending;
   };
   return {
-    url: urlOf(cluster, port, databaseName),
+    url: urlOf(cluster, port, owner, databaseName),
+    passfileUrl: `postgres://${owner}@127.0.0.1:${port}/${databaseName}?passfile=${pathInUrl(cluster.passfile)}`,
+    superuserUrl: urlOf(cluster, port, superuser, databaseName),
     port,
     get pid() {
       return server.pid;
@@ -202,19 +209,31 @@ function keepServing(
   };
 }
 
-async function createDatabase(cluster: Cluster, port: number): Promise<void> {
-  const client = new Client({ connectionString: urlOf(cluster, port, 'postgres') });
+/** Makes the role that the daemon works as, which is no superuser, and its database. */
+async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
+  const client = new Client({ connectionString: urlOf(cluster, port, superuser, 'postgres') });
   await client.connect();
   try {
+    const role = await client.query('select from pg_roles where rolname = $1', [owner]);
+    if (role.rowCount === 0) await client.query(`create role ${owner}`);
+    // CREATEROLE for `migrate --bi-role`.
+    await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
+    // Shows it whose query delays a migration.
+    await client.query(`grant pg_read_all_stats to ${owner}`);
     const found = await client.query('select from pg_database where datname = $1', [databaseName]);
-    if (found.rowCount === 0) await client.query(`create database ${databaseName}`);
+    if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
   } finally {
     await client.end();
   }
 }
 
-function urlOf(cluster: Cluster, port: number, database: string): string {
-  return `postgres://${superuser}:${cluster.password}@127.0.0.1:${port}/${database}`;
+function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'], database: string): string {
+  return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
+}
+
+/** Stands in an address between single quotes on a command line. */
+function pathInUrl(path: string): string {
+  return encodeURIComponent(path).replaceAll('%2F', '/').replaceAll("'", '%27');
 }
 
 async function freePort(preferred: number): Promise<number> {

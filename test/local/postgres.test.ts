@@ -1,17 +1,21 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const log = createLog('silent');
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const settled = { timeout: 60_000, interval: 20 };
 
 test('data, password and port stay between runs', async () => {
@@ -32,6 +36,54 @@ test('serves UTF-8 on the loopback only, with a password that only its owner can
   const stranger = new URL(postgres.url);
   stranger.password = 'wrong';
   await expect(ask({ url: stranger.href }, 'select')).rejects.toThrow(/password/);
+});
+
+test('the daemon works as a role that reads no file of the machine and runs no program, and may create roles', async () => {
+  await using postgres = await startPostgres({ dataDir, log });
+  const roles = 'select rolname, rolsuper, rolcreaterole from pg_roles where rolname = current_user';
+  expect(await ask(postgres, roles)).toEqual([{ rolname: 'trunkline', rolsuper: false, rolcreaterole: true }]);
+  for (const sql of [
+    `select pg_read_file('/etc/hostname')`,
+    `copy (select 1) to program 'true'`,
+    `alter role trunkline superuser`,
+    `grant pg_execute_server_program to trunkline`,
+  ]) {
+    await expect(ask(postgres, sql), sql).rejects.toMatchObject({ code: '42501' });
+  }
+  const url = postgres.superuserUrl;
+  expect(await ask({ url }, roles)).toEqual([{ rolname: 'postgres', rolsuper: true, rolcreaterole: true }]);
+  const { mode } = await stat(join(dataDir, 'superuser-password'));
+  expect(mode & 0o777).toBe(0o600);
+});
+
+test('its role sees since when others have been in a transaction, which is what delays a migration', async () => {
+  await using postgres = await startPostgres({ dataDir, log });
+  const since = `select count(*)::int as n from pg_stat_activity where usename = 'postgres' and xact_start is not null`;
+  const other = new Client({ connectionString: postgres.superuserUrl });
+  await other.connect();
+  await other.query('begin');
+  expect(await ask(postgres, since)).toEqual([{ n: 1 }]);
+  await other.end();
+});
+
+test('the password of its role is found in a file by what uses libpq, and stands in no address', async () => {
+  await using postgres = await startPostgres({ dataDir, log });
+  const { password, username, port, pathname } = new URL(postgres.url);
+  const passfile = new URL(postgres.passfileUrl).searchParams.get('passfile') ?? '';
+  expect(postgres.passfileUrl).toBe(`postgres://${username}@127.0.0.1:${port}${pathname}?passfile=${passfile}`);
+  expect(await readFile(passfile, 'utf8')).toBe(`127.0.0.1:*:*:${username}:${password}\n`);
+  expect((await stat(passfile)).mode & 0o777).toBe(0o600);
+});
+
+test('a database of an earlier version, whose only role is its superuser, is refused', async () => {
+  const old = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+  onTestFinished(() => rm(old, { recursive: true, force: true }));
+  await mkdir(join(old, 'cluster'), { mode: 0o700 });
+  await expect(startPostgres({ dataDir: old, log })).rejects.toMatchObject({
+    code: 'folder_of_older_version',
+    message: expect.stringContaining(`${join(old, 'superuser-password')} is missing`),
+  });
+  expect(await readdir(old)).toEqual(['cluster']);
 });
 
 test('settings replace the defaults', async () => {
@@ -69,6 +121,60 @@ test.runIf(process.getuid?.() === 0)(
     expect(await readdir(theirs)).toEqual(['cluster']);
   },
 );
+
+describe.runIf(process.getuid?.() === 0)('as root', () => {
+  test('a folder that Postgres cannot reach is refused, and the sentence names one that it can', async () => {
+    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+    onTestFinished(() => rm(closed, { recursive: true, force: true }));
+    await chmod(closed, 0o700);
+    await expect(startPostgres({ dataDir: join(closed, 'app/.data/postgres'), log })).rejects.toMatchObject({
+      code: 'folder_closed',
+      message: expect.stringMatching(
+        `may not enter ${closed}: set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or`,
+      ),
+    });
+    expect(await readdir(join(closed, 'app/.data/postgres'))).toEqual([]);
+    await mkdir(join(closed, 'postgres'), { mode: 0o755 });
+    await expect(startPostgres({ dataDir: join(closed, 'postgres'), log })).rejects.toThrow(
+      `let other users pass through it with \`chmod o+x ${closed}\`, or`,
+    );
+    await chmod(closed, 0o701);
+    await using postgres = await startPostgres({ dataDir: join(closed, 'postgres'), log });
+    expect(await ask(postgres, 'select 1 as n')).toEqual([{ n: 1 }]);
+  });
+
+  test('the server has none of the rights of root', async () => {
+    await using postgres = await startPostgres({ dataDir, log });
+    const status = await readFile(`/proc/${postgres.pid}/status`, 'utf8');
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+    expect(status).toMatch(/^CapAmb:\t0+$/m);
+  });
+
+  test('a checkout in a closed folder works with a DATA_DIR that Postgres can reach, also under a strict umask', async () => {
+    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+    const reachable = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+    onTestFinished(() => rm(closed, { recursive: true, force: true }));
+    onTestFinished(() => rm(reachable, { recursive: true, force: true }));
+    await chmod(reachable, 0o755);
+    for (const name of ['src', 'test', 'config', 'node_modules', 'package.json']) {
+      await symlink(join(root, name), join(closed, name));
+    }
+    const folder = join(reachable, 'data/postgres');
+    const script = 'umask 077; exec "$0" --preserve-symlinks --preserve-symlinks-main test/local/owner-process.ts "$1"';
+    const owner = spawn('sh', ['-c', script, process.execPath, folder], { cwd: closed });
+    const exited = once(owner, 'exit');
+    const [said] = await once(owner.stdout, 'data');
+    const { url, pid } = JSON.parse(String(said)) as { url: string; pid: number };
+    const { stdout } = await run('readlink', [`/proc/${pid}/exe`]);
+    owner.kill('SIGKILL');
+    await exited;
+    process.kill(pid, 'SIGQUIT');
+    await vi.waitUntil(() => !isAlive(pid), settled);
+    expect(stdout.trim()).toBe(join(folder, 'programs/bin/postgres'));
+    expect(new URL(url).username).toBe('trunkline');
+    for (const path of [folder, join(reachable, 'data')]) expect((await stat(path)).mode & 0o777).toBe(0o711);
+  });
+});
 
 test('a killed server is started again on its port, with what was committed', async () => {
   await using postgres = await startPostgres({ dataDir, log });
@@ -110,6 +216,14 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     expect(await ask(postgres, 'select 1 as n')).toEqual([{ n: 1 }]);
   },
 );
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 async function ask({ url }: Pick<LocalPostgres, 'url'>, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });

@@ -26,6 +26,11 @@ export async function openStores(kept?: string): Promise<Stores> {
   const log = createLog('warn');
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'trunkline-bench-')));
   const postgres = await startPostgres({ dataDir: folder, log });
+  const owner = new URL(postgres.url).username;
+  await run(postgres.superuserUrl, [
+    `grant pg_checkpoint to ${owner}`,
+    `grant set on parameter session_replication_role to ${owner}`,
+  ]);
   const redis = await startRedis().catch(async (error: unknown) => {
     await postgres.stop();
     throw error;
@@ -47,8 +52,8 @@ export async function openStores(kept?: string): Promise<Stores> {
     },
     async database(name, settings = {}) {
       const url = at(postgres.url, name);
-      await run(postgres.url, [
-        `create database ${name}`,
+      await run(postgres.superuserUrl, [
+        `create database ${name} owner ${owner}`,
         ...Object.entries(settings).map(([setting, value]) => `alter database ${name} set ${setting} = ${value}`),
       ]);
       await migrateAll(url, log);

@@ -33,7 +33,7 @@ type OnOpen = (end: () => Promise<void>) => void;
 export async function openPostgres(folder: string, onOpen: OnOpen): Promise<PostgresStore> {
   const options = { dataDir: join(folder, 'postgres'), log: createLog('silent'), settings: { shared_buffers: '48MB' } };
   let server = await startPostgres(options);
-  const { port, url } = server;
+  const { port, url, superuserUrl } = server;
   onOpen(() => server.stop('immediate'));
   return {
     url,
@@ -42,7 +42,7 @@ export async function openPostgres(folder: string, onOpen: OnOpen): Promise<Post
       server = await startPostgres({ ...options, port });
     },
     async run(...statements) {
-      const client = new Client({ connectionString: url });
+      const client = new Client({ connectionString: superuserUrl });
       await client.connect();
       try {
         for (const statement of statements) await client.query(statement);
