@@ -27,7 +27,9 @@ const settings = { fsync: 'off', full_page_writes: 'off', wal_compression: 'off'
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
   const isDebian = project.name === 'debian';
-  const postgres = isDebian ? await startDebianPostgres(folder, settings) : await startEmbedded(folder);
+  const postgres = isDebian
+    ? await startDebianPostgres(folder, settings)
+    : await startPostgres({ dataDir: folder, log: createLog('warn'), settings });
   const redis = await startRedis({ args: ['--databases', '4000'] }).catch(async (error: unknown) => {
     await postgres.stop();
     throw error;
@@ -42,11 +44,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     else if (isDebian) console.error(`kept ${kept.join(' ')} in ${folder}`);
     else console.error(`kept ${kept.join(' ')}; to read: node test/stores/open.ts ${folder}`);
   };
-}
-
-async function startEmbedded(dataDir: string) {
-  const postgres = await startPostgres({ dataDir, log: createLog('warn'), settings });
-  return { ...postgres, superuserUrl: postgres.url };
 }
 
 async function leftDatabases(url: string): Promise<readonly string[]> {
