@@ -5,8 +5,8 @@ select
   a.call_started_at,
   a.local_date,
   a.is_urgent,
-  coalesce(nullif(t.urgent_action_required_note, ''), t.action_required_note) as note,
-  t.short_summary,
+  case when (select is_text_shown from reporting.params) then coalesce(nullif(t.urgent_action_required_note, ''), t.action_required_note) end as note,
+  case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
   t.agent_name,
   c.external_number,
   c.account_number,
@@ -41,8 +41,8 @@ comment on column reporting.action_backlog.call_id is 'Its call.';
 comment on column reporting.action_backlog.call_started_at is 'Start of the call.';
 comment on column reporting.action_backlog.local_date is 'Its local day.';
 comment on column reporting.action_backlog.is_urgent is 'Whether it says: at once.';
-comment on column reporting.action_backlog.note is 'What to do, the urgent note first.';
-comment on column reporting.action_backlog.short_summary is 'What the call was about; NULL when summarisation did not run.';
+comment on column reporting.action_backlog.note is 'What to do, the urgent note first; only while params.is_text_shown.';
+comment on column reporting.action_backlog.short_summary is 'What the call was about, only while params.is_text_shown; NULL, too, when summarisation did not run.';
 comment on column reporting.action_backlog.agent_name is 'The agent''s name as the analysis heard it.';
 comment on column reporting.action_backlog.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';
 comment on column reporting.action_backlog.account_number is 'The account''s number.';

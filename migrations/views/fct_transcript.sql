@@ -9,15 +9,15 @@ select
   t.call_purpose,
   t.call_sentiment,
   t.csat_score,
-  t.csat_note,
+  case when p.is_text_shown then t.csat_note end as csat_note,
   t.agent_performance_score,
-  t.agent_performance_note,
+  case when p.is_text_shown then t.agent_performance_note end as agent_performance_note,
   t.is_action_required,
-  t.action_required_note,
+  case when p.is_text_shown then t.action_required_note end as action_required_note,
   t.is_urgent_action_required,
-  t.urgent_action_required_note,
-  t.short_summary,
-  t.bullet_points,
+  case when p.is_text_shown then t.urgent_action_required_note end as urgent_action_required_note,
+  case when p.is_text_shown then t.short_summary end as short_summary,
+  case when p.is_text_shown then t.bullet_points end as bullet_points,
   a.agent_user_id,
   coalesce(u.user_name, nullif(t.agent_name, '')) as agent_name,
   t.agent_talk_seconds,
@@ -39,15 +39,15 @@ comment on column reporting.fct_transcript.leg_pairing is 'How the leg was found
 comment on column reporting.fct_transcript.call_purpose is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.fct_transcript.call_sentiment is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.fct_transcript.csat_score is 'Customer satisfaction as the analysis judges it, not as the customer was asked; NULL = not analysed, which is not zero.';
-comment on column reporting.fct_transcript.csat_note is 'Why that score.';
+comment on column reporting.fct_transcript.csat_note is 'Why that score, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.agent_performance_score is 'Agent performance as the analysis judges it; NULL = not analysed, which is not zero.';
-comment on column reporting.fct_transcript.agent_performance_note is 'Why that score.';
+comment on column reporting.fct_transcript.agent_performance_note is 'Why that score, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.is_action_required is 'Somebody should act; NULL = not analysed.';
-comment on column reporting.fct_transcript.action_required_note is 'What to do.';
+comment on column reporting.fct_transcript.action_required_note is 'What to do, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.is_urgent_action_required is 'Somebody should act at once; NULL = not analysed.';
-comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do.';
-comment on column reporting.fct_transcript.short_summary is 'Summary; NULL when summarisation did not run.';
-comment on column reporting.fct_transcript.bullet_points is 'Main points.';
+comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do, only while params.is_text_shown.';
+comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run.';
+comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
 comment on column reporting.fct_transcript.agent_name is 'That user''s name, else the name that the analysis heard; NULL = neither.';
 comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';

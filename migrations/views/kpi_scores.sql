@@ -9,7 +9,7 @@ select
   t.call_purpose,
   k.kpi_name,
   k.kpi_value,
-  k.kpi_note
+  case when p.is_text_shown then k.kpi_note end as kpi_note
 from reporting.transcript_agents a
   cross join reporting.params p
   join warehouse.transcript_kpis k on k.transcript_id = a.transcript_id
@@ -27,4 +27,4 @@ comment on column reporting.kpi_scores.agent_name is 'That user''s name, else th
 comment on column reporting.kpi_scores.call_purpose is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.kpi_scores.kpi_name is 'Name of the measure.';
 comment on column reporting.kpi_scores.kpi_value is 'Its value; NULL = not scored, which is not zero.';
-comment on column reporting.kpi_scores.kpi_note is 'Why that value.';
+comment on column reporting.kpi_scores.kpi_note is 'Why that value, only while params.is_text_shown.';

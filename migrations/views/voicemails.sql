@@ -11,7 +11,7 @@ select
   m.minutes_to_return,
   m.is_unreturned,
   t.transcript_id,
-  t.short_summary,
+  case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
   t.call_sentiment,
   t.is_action_required
 from reporting.missed_calls m
@@ -34,6 +34,6 @@ comment on column reporting.voicemails.returned_at is 'When it was returned.';
 comment on column reporting.voicemails.minutes_to_return is 'From the start of the call.';
 comment on column reporting.voicemails.is_unreturned is 'Not returned within the window, or not yet.';
 comment on column reporting.voicemails.transcript_id is 'Its first transcript; NULL = none held.';
-comment on column reporting.voicemails.short_summary is 'Summary of the message; NULL = not analysed.';
+comment on column reporting.voicemails.short_summary is 'Summary of the message, only while params.is_text_shown; NULL, too, when it was not analysed.';
 comment on column reporting.voicemails.call_sentiment is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.voicemails.is_action_required is 'Somebody should act; NULL = not analysed.';

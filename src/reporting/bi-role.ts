@@ -10,10 +10,28 @@ export interface BiRole {
   readonly name: string;
   /** It was created here, without a password: nobody can log in with it before one is set. */
   readonly isCreated: boolean;
+  /** Statements that Postgres did not allow us: what they limit is not limited. */
+  readonly forAdministrator?: readonly string[];
+  /** Others use the database, so everybody keeps the right to make temporary tables, this role too. */
+  readonly isDatabaseShared?: boolean;
 }
 
 /** Schemas that hold secrets, personal data or the daemon's own state. */
 const hidden = ['warehouse', 'secrets', 'ops', 'bullmq'];
+
+/**
+ * What a report may use, in this database alone. The role can change each of these for its session: its grants are what
+ * keeps it from writing. Whoever wants other values sets them with ALTER ROLE; they are kept.
+ */
+const settings: Readonly<Record<string, string>> = {
+  statement_timeout: '1min',
+  idle_in_transaction_session_timeout: '1min',
+  default_transaction_read_only: 'on',
+  search_path: 'reporting',
+  // Reports read small rollups: compiling their many expressions takes longer than running them.
+  jit: 'off',
+};
+const connectionLimit = 10;
 
 /** Why a name cannot be that of a role, in a sentence that says what could; undefined when it can. */
 export function faultOfRoleName(name: string): string | undefined {
@@ -43,7 +61,18 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
       await query(tx, statement, []);
     }
     await refuseWhoSeesMore(tx, name);
-    return { name, isCreated };
+    const isDatabaseShared = await hasOthersRelations(tx);
+    const statements = [
+      ...(await limitsOf(tx, name, place?.database ?? '')),
+      ...(isDatabaseShared ? [] : await revokesOfPublic(tx, name, place?.database ?? '')),
+    ];
+    const forAdministrator: string[] = [];
+    for (const statement of statements) if (!(await isAllowed(tx, statement))) forAdministrator.push(statement);
+    return {
+      ...{ name, isCreated },
+      ...(forAdministrator.length > 0 && { forAdministrator }),
+      ...(isDatabaseShared && { isDatabaseShared }),
+    };
   });
 }
 
@@ -61,11 +90,75 @@ async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean>
     );
   }
   await query(tx, `create role ${name} login`, []);
-  await query(tx, `alter role ${name} set default_transaction_read_only = on`, []);
-  await query(tx, `alter role ${name} set search_path = reporting`, []);
-  // Reports read small rollups: compiling their many expressions takes longer than running them.
-  await query(tx, `alter role ${name} set jit = off`, []);
   return true;
+}
+
+/** The statements that limit a role where nobody has set other limits. */
+async function limitsOf(tx: Transaction, name: string, database: string): Promise<string[]> {
+  const [role] = await query<{ limit: number; given: string[] }>(
+    tx,
+    `select rolconnlimit as limit, array(
+       select split_part(setting, '=', 1) from pg_db_role_setting s cross join lateral unnest(s.setconfig) setting
+       where s.setrole = r.oid and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))) as given
+     from pg_roles r where rolname = $1`,
+    [name],
+  );
+  const missing = Object.entries(settings).filter(([setting]) => !role?.given.includes(setting));
+  return [
+    ...missing.map(([setting, value]) => `alter role ${name} in database ${database} set ${setting} = '${value}'`),
+    ...(role?.limit === -1 ? [`alter role ${name} connection limit ${connectionLimit}`] : []),
+  ];
+}
+
+/** Whether anything stands in the database that is neither ours nor of an extension. */
+async function hasOthersRelations(tx: Transaction): Promise<boolean> {
+  const rows = await query(
+    tx,
+    `select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname <> all($1) and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+       and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+     limit 1`,
+    [[...hidden, 'reporting']],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * The statements that take from everybody what Postgres grants to everybody: temporary tables, which fill the disk, and until
+ * Postgres 15 tables in `public`. Who may use our schemas runs the daemon, which makes temporary tables, and keeps the right.
+ */
+async function revokesOfPublic(tx: Transaction, name: string, database: string): Promise<string[]> {
+  const [right] = await query<{ temporary: boolean; create: boolean; daemons: string[] }>(
+    tx,
+    `select has_database_privilege($1, current_database(), 'temporary') as temporary,
+       coalesce(has_schema_privilege($1, to_regnamespace('public'), 'create'), false) as create,
+       array(select quote_ident(rolname) from pg_roles
+             where rolcanlogin and has_schema_privilege(oid, 'warehouse', 'usage') order by 1) as daemons`,
+    [name],
+  );
+  const daemons = right?.daemons.join(', ');
+  return [
+    ...(right?.temporary
+      ? [
+          `grant temporary on database ${database} to ${daemons}`,
+          `revoke temporary on database ${database} from public, ${name}`,
+        ]
+      : []),
+    ...(right?.create ? [`revoke create on schema public from public, ${name}`] : []),
+  ];
+}
+
+/** Runs a statement, unless Postgres lets an administrator alone do it. */
+async function isAllowed(tx: Transaction, statement: string): Promise<boolean> {
+  await query(tx, 'savepoint limits', []);
+  try {
+    await query(tx, statement, []);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error;
+    await query(tx, 'rollback to savepoint limits', []);
+    return false;
+  }
 }
 
 async function refuseWhoSeesMore(tx: Transaction, name: string): Promise<void> {

@@ -39,6 +39,7 @@ export async function seededWarehouse(): Promise<SeededWarehouse> {
 
 async function seed(facts: Facts): Promise<void> {
   const { call, insert, user, thread, query } = facts;
+  await facts.params({ is_text_shown: true });
   await user(1, ['201']);
   await user(2, ['202']);
   // Answered by 201 out of a queue, passed on to 202, analysed, and to be acted on.

@@ -2,7 +2,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
-import { dropRole } from '../stores/databases.ts';
+import { dropRole, superuserUrlOf } from '../stores/databases.ts';
+import { migrated, openDatabase } from '../world/database.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -38,6 +39,7 @@ beforeAll(async () => {
     is_action_required: true,
     csat_score: 4,
     call_sentiment: 'calm',
+    ...(await planted('warehouse.transcripts')),
   });
   await insert('warehouse.transcript_bodies', {
     transcript_id: 1,
@@ -45,7 +47,13 @@ beforeAll(async () => {
     full_text: written,
     fetch_seq: 1,
   });
-  await insert('warehouse.transcript_kpis', { transcript_id: 1, ordinal: 1, kpi_name: 'Greeting', kpi_value: 5 });
+  await insert('warehouse.transcript_kpis', {
+    transcript_id: 1,
+    ordinal: 1,
+    kpi_name: 'Greeting',
+    kpi_value: 5,
+    ...(await planted('warehouse.transcript_kpis')),
+  });
   await insert('warehouse.recordings', { call_id: '1700000001.1', unique_id: '1700000001.1' });
   await insert('secrets.recording_urls', { call_id: '1700000001.1', unique_id: '1700000001.1', url: secret });
   await insert('secrets.message_media', { conversation_id: 1, message_id: 1000, ordinal: 1, url: secret });
@@ -132,6 +140,25 @@ async function relations(where: string): Promise<string[]> {
      where c.relkind in ('r', 'v', 'm', 'p', 'f', 'S') and ${where} order by 1`,
   );
   return rows.map(({ name }) => name);
+}
+
+/** Columns of text that say who, what kind and in which state, in the account's own vocabulary; all others hold words. */
+const notWords = new Set([
+  ...['call_id', 'leg_unique_id', 'leg_pairing', 'agent_name', 'call_purpose', 'call_sentiment', 'kpi_name'],
+  ...['content_hash', 'source', 'deleted_reason'],
+]);
+
+/** Words in each column of a table that can hold some. */
+async function planted(table: string): Promise<Record<string, unknown>> {
+  const columns = await query<{ name: string; type: string }>(
+    `select attname as name, atttypid::regtype::text as type from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+       and atttypid in ('text'::regtype, 'text[]'::regtype)`,
+    table,
+  );
+  const words = columns.filter(({ name }) => !notWords.has(name));
+  expect(words.length).toBeGreaterThan(0);
+  return Object.fromEntries(words.map(({ name, type }) => [name, type === 'text' ? written : [written]]));
 }
 
 const ofOurs = `n.nspname not in ('pg_catalog', 'information_schema', 'reporting') and n.nspname not like 'pg_toast%'`;
@@ -223,21 +250,56 @@ describe('what nobody was told to show', () => {
     expect(await namesThatShow(secret)).toEqual([]);
   });
 
-  test('what people wrote and said stands in none, and is found all the same', async () => {
+  test('what people wrote and said, and what was made of it, stands in no column and is not found', async () => {
     expect(await namesThatShow(written)).toEqual([]);
-    const { rows } = await reader.query('select kind, excerpt from reporting.search($1) order by kind', [written]);
-    expect(rows).toEqual([
-      { kind: 'call', excerpt: null },
-      { kind: 'text', excerpt: null },
-      { kind: 'text', excerpt: null },
+    for (const words of [written, `"${written} again"`, `nothing OR ${written}`, '-nothing', '']) {
+      expect((await reader.query('select from reporting.search($1)', [words])).rowCount, words).toBe(0);
+    }
+  });
+
+  test('no function of the reader is given a hidden word', async () => {
+    const { rows: columns } = await reader.query<{ relation: string; column: string; type: string }>(
+      `select c.oid::regclass::text as relation, quote_ident(a.attname) as column, a.atttypid::regtype::text as type
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'reporting'::regnamespace and c.relkind in ('r', 'v') and a.attnum > 0 and not a.attisdropped
+         and a.atttypid in ('text'::regtype, 'text[]'::regtype, 'jsonb'::regtype)`,
+    );
+    expect(columns.length).toBeGreaterThan(100);
+    for (const { relation, column, type } of columns) {
+      const text = type === 'text' ? column : `${column}::text`;
+      // A cast fails with the value that it was given.
+      const error = await reader
+        .query(`select from ${relation} where ${text}::xid8 = '1'`)
+        .catch(({ message }) => message);
+      expect(String(error), `${relation}.${column}`).not.toContain(written);
+      const found = await reader.query(`select from ${relation} where ${text} ~ $1 order by ${text} limit 1`, [
+        written,
+      ]);
+      expect(found.rowCount, `${relation}.${column}`).toBe(0);
+    }
+  });
+
+  test('nothing of the texts stands in the statistics that the reader sees', async () => {
+    await query('analyze');
+    const { rows } = await reader.query(
+      `select tablename from pg_stats where schemaname not in ('pg_catalog', 'information_schema', 'reporting')`,
+    );
+    expect(rows).toEqual([]);
+    const { rows: shown } = await reader.query(`select tablename from pg_stats s where s::text like $1`, [
+      `%${written}%`,
     ]);
+    expect(shown).toEqual([]);
   });
 
   test('once told, what people wrote and said is shown, and no secret', async () => {
     await facts.params({ is_text_shown: true });
     expect(await namesThatShow(written)).toEqual([
+      'reporting.action_backlog',
       'reporting.customer_timeline',
       'reporting.fct_sms_message',
+      'reporting.fct_transcript',
+      'reporting.kpi_scores',
+      'reporting.voicemails',
       'search',
     ]);
     expect(await namesThatShow(secret)).toEqual([]);
@@ -249,6 +311,71 @@ test('reads what a later release adds', async () => {
   await query('create view reporting.of_tomorrow as select 1 as one');
   await expect(reader.query('select * from reporting.of_tomorrow')).resolves.toMatchObject({ rowCount: 1 });
   await query('drop view reporting.of_tomorrow');
+});
+
+describe('what it may use is limited', () => {
+  const shown = async (setting: string) => (await reader.query(`show ${setting}`)).rows[0]?.[setting];
+  const limit = () => facts.value('select rolconnlimit from pg_roles where rolname = $1', role);
+
+  test('in time and connections', async () => {
+    expect(await shown('statement_timeout')).toBe('1min');
+    expect(await shown('idle_in_transaction_session_timeout')).toBe('1min');
+    expect(await limit()).toBe(10);
+  });
+
+  test('to what is there: it makes no temporary table, and the daemon does', async () => {
+    await reader.query('set default_transaction_read_only = off');
+    for (const statement of ['create temp table mine (x text)', 'create table public.mine (x text)']) {
+      await expect(reader.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+    await query('create temporary table ours (x integer)');
+    await query('drop table ours');
+  });
+
+  test('and what somebody set otherwise stays', async () => {
+    const database = String(await facts.value('select quote_ident(current_database())'));
+    await query(`alter role ${role} in database ${database} set statement_timeout = '5min'`);
+    await query(`alter role ${role} connection limit 3`);
+    expect(await grantBiRole(facts.db, role)).toEqual({ name: role, isCreated: false });
+    const again = new Client({ connectionString: urlOf(role) });
+    await again.connect();
+    expect((await again.query('show statement_timeout')).rows).toEqual([{ statement_timeout: '5min' }]);
+    await again.end();
+    expect(await limit()).toBe(3);
+  });
+
+  test('unless Postgres leaves that to an administrator, who is told what to run', async () => {
+    const [owner, other] = [`${role}_owner`, `${role}_made`];
+    await using admin = openDatabase(superuserUrlOf(facts.url));
+    await admin.query(`create role ${owner} login password 'reader'`);
+    await admin.query(`create role ${other} login`);
+    const name = `shared_${role}`;
+    await admin.query(`create database ${name} owner ${owner}`);
+    const url = new URL(urlOf(owner));
+    url.pathname = `/${name}`;
+    await migrated(url.href);
+    await using database = openDatabase(url.href);
+    await database.query('create schema theirs');
+    await database.query('create table theirs.things (x integer)');
+    const before = await grantBiRole(database.db, other);
+    expect(before).toMatchObject({
+      isDatabaseShared: true,
+      forAdministrator: expect.arrayContaining([`alter role ${other} connection limit 10`]),
+    });
+    const mayMake = () => database.value(`select has_database_privilege($1, current_database(), 'temporary')`, other);
+    expect(await mayMake(), 'others use the database').toBe(true);
+    await database.query('drop schema theirs cascade');
+    expect(await grantBiRole(database.db, other)).toEqual({
+      name: other,
+      isCreated: false,
+      forAdministrator: before.forAdministrator,
+    });
+    expect(await mayMake()).toBe(false);
+    await database.query('create temporary table ours (x integer)');
+    await database[Symbol.asyncDispose]();
+    await admin.query(`drop database ${name}`);
+    await admin.query(`drop role ${owner}, ${other}`);
+  });
 });
 
 describe('a name is refused', () => {

@@ -7,6 +7,7 @@ const { query, insert, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 beforeAll(async () => {
+  await facts.params({ is_text_shown: true });
   await facts.user(1, ['201']);
   for (const at of [1, 2]) {
     const call_id = `170000000${at}.1`;

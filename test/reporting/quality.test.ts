@@ -146,12 +146,15 @@ describe('action_backlog', () => {
       'select transcript_id::integer as id, is_urgent, note, external_number as number, followed_up_at, followed_up_by from reporting.action_backlog order by 1',
     );
 
-  test('lists what somebody should do', async () => {
+  test('lists what somebody should do, in words while these are shown', async () => {
+    expect((await backlog()).map(({ note }) => note)).toEqual([null, null]);
+    await facts.params({ is_text_shown: true });
     const open = { number: '15553000002', followed_up_at: null, followed_up_by: null };
     expect(await backlog()).toEqual([
       { id: 2, is_urgent: false, note: 'Call back', ...open },
       { id: 3, is_urgent: true, note: 'Now', ...open },
     ]);
+    await facts.params({ is_text_shown: false });
   });
 
   test('shows the first call or text since', async () => {
@@ -235,7 +238,7 @@ test('customer_timeline has calls, texts and states of one number in one list', 
   ]);
 });
 
-test('search finds what was said and written, newest first, and shows words only when told', async () => {
+test('search finds what was said and written, newest first, and only while words are shown', async () => {
   await insert('warehouse.transcript_bodies', {
     transcript_id: 1,
     segments: '[]',
@@ -245,12 +248,13 @@ test('search finds what was said and written, newest first, and shows words only
   await query(`update warehouse.sms_messages set body = 'The refund is on its way' where conversation_id = 1`);
   const hits = (words: string) =>
     query('select kind, call_id, conversation_id::integer as thread, excerpt from reporting.search($1)', words);
+  expect(await hits('refund')).toEqual([]);
+  await facts.params({ is_text_shown: true });
   expect(await hits('refund')).toEqual([
-    { kind: 'text', call_id: null, thread: 1, excerpt: null },
-    { kind: 'call', call_id: first, thread: null, excerpt: null },
+    { kind: 'text', call_id: null, thread: 1, excerpt: 'The **refund** is on its way' },
+    { kind: 'call', call_id: first, thread: null, excerpt: 'I want a **refund** for the boiler' },
   ]);
   expect(await hits('refund -boiler')).toHaveLength(1);
-  await facts.params({ is_text_shown: true });
   expect(await hits('"refund for"')).toEqual([
     { kind: 'call', call_id: first, thread: null, excerpt: expect.stringContaining('**refund**') },
   ]);

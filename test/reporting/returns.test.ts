@@ -140,6 +140,7 @@ test('callbacks sums them up by day and number, the median beside its n', async 
 });
 
 test('voicemails are the missed calls that ended in a mailbox, with what was understood of them', async () => {
+  await facts.params({ is_text_shown: true });
   await facts.insert('warehouse.transcripts', {
     transcript_id: 1,
     call_id: '1700000001.1',

@@ -14,6 +14,7 @@ const found = (words: string, most: number | null = 100) =>
 
 /** More texts and transcripts than are looked at one by one, none with a word that is looked for, and older ones with. */
 beforeAll(async () => {
+  await facts.params({ is_text_shown: true });
   await facts.thread(1, []);
   await query(`
     insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, sent_at, body, content_hash, source, fetch_seq, fetched_at)

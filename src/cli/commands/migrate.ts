@@ -34,7 +34,17 @@ function explainFailed(error: unknown): never {
   throw new CommandFailed(`${error.message}. ${cure}`, { cause: error });
 }
 
-function sentenceOf({ name, isCreated }: BiRole): string {
-  const granted = `The role ${name} reads the schema reporting, and nothing else.`;
-  return isCreated ? `${granted} It has no password yet: set one with \`alter role ${name} password '…'\`.` : granted;
+function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }: BiRole): string {
+  return [
+    `The role ${name} reads the schema reporting, and nothing else.`,
+    ...(isCreated ? [`It has no password yet: set one with \`alter role ${name} password '…'\`.`] : []),
+    ...(isDatabaseShared
+      ? [
+          'It may make temporary tables, as everybody may: other programs keep tables in this database and may need that. If none does, run `revoke temporary on database … from public` after granting it to the role of DATABASE_URL.',
+        ]
+      : []),
+    ...(forAdministrator.length > 0
+      ? [`Postgres lets an administrator alone set its limits. Have one run:\n  ${forAdministrator.join(';\n  ')};`]
+      : []),
+  ].join('\n');
 }

@@ -12,7 +12,7 @@ const lastNames =
 /** Users with their extensions, and the lines that text. */
 export async function inventDirectory(client: Client): Promise<void> {
   await client.query(
-    `update reporting.params set time_zone = '${timeZone}';
+    `update reporting.params set time_zone = '${timeZone}', is_text_shown = true;
      update reporting.schedules set time_zone = '${timeZone}';
      insert into warehouse.users (user_id, username, first_name, last_name, extension, time_zone, ${provenance})
      select n, 'user' || n, bench.one_of(string_to_array('${firstNames}', ' '), bench.draw(n, 1)),
