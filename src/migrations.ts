@@ -1,6 +1,7 @@
 import type { Log } from './log.ts';
 import { migrateQueues } from './queues/postgres.ts';
-import { type MigrationOutcome, migrate } from './warehouse/migrate.ts';
+import { type Database, query } from './warehouse/database.ts';
+import { isMigrated, type MigrationOutcome, migrate } from './warehouse/migrate.ts';
 
 /** Brings both schemas up to this release: the warehouse's, and the one that the queues use when there is no Redis. */
 export async function migrateAll(databaseUrl: string, log: Log): Promise<MigrationOutcome> {
@@ -8,4 +9,16 @@ export async function migrateAll(databaseUrl: string, log: Log): Promise<Migrati
   await migrateQueues(databaseUrl);
   for (const name of outcome.applied) log.info({ migration: name }, 'Migration applied');
   return outcome;
+}
+
+/** Whether the database has what this release needs; the schema of the queues only where they live in Postgres. */
+export async function areMigrated(db: Database, areQueuesHere: boolean): Promise<boolean> {
+  if (!(await isMigrated(db))) return false;
+  if (!areQueuesHere) return true;
+  const [queues] = await query<{ found: boolean }>(
+    db,
+    `select to_regclass('bullmq.migration') is not null as found`,
+    [],
+  );
+  return queues?.found === true;
 }

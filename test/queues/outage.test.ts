@@ -155,6 +155,51 @@ test('says once that Redis went and once that it came back', async () => {
   expect(log.sentences()).toEqual(['the queues cannot be reached; targets wait in Postgres', 'the queues are back']);
 });
 
+test('a job whose lock another worker has is no trouble of the store', async () => {
+  const redis = await usingRedis();
+  const log = logOf();
+  const queues = await usingQueues(redis.url, log.write, 'debug');
+  const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  queues.work('calls', {}, () => {
+    begun.resolve();
+    return ending.promise;
+  });
+  await vi.waitUntil(() => rings(queues), settled);
+  await begun.promise;
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  const [lock = ''] = await client.keys('*:lock');
+  await client.set(lock, 'of another worker');
+  ending.resolve();
+  const lost = 'A job took longer than its lock; another worker may take it, which does no harm';
+  await vi.waitUntil(() => log.sentences().includes(lost), settled);
+  expect(new Set(log.sentences())).toEqual(new Set([lost]));
+});
+
+test.each([
+  ['no password', (url: string) => url],
+  ['a wrong password', (url: string) => url.replace('//', '//:a-wrong-one@')],
+])('a Redis that is given %s says so, and does not tell it', async (_what, given) => {
+  const redis = await usingRedis({ args: ['--requirepass', 'the-right-one'] });
+  const queues = await usingQueues(given(redis.url));
+  await vi.waitUntil(async () => (await queues.health()).reason !== undefined, settled);
+  const { isReachable, reason } = await queues.health();
+  expect(isReachable).toBe(false);
+  expect(reason).toMatch(/^Redis refuses the user or the password of REDIS_URL \((?:NOAUTH|WRONGPASS) /);
+  expect(reason).not.toContain('one');
+});
+
+test('queues that are opened for reading leave no trace in Redis', async () => {
+  const redis = await usingRedis();
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  const options = { redisUrl: redis.url, databaseUrl: inject('postgresUrl'), log: createLog('silent'), timing };
+  const reading = await createQueues({ ...options, isReadOnly: true });
+  expect(await reading.waiting('calls')).toBe(0);
+  await reading.close();
+  expect(await client.dbsize()).toBe(0);
+});
+
 test('queues in a Postgres that was killed work again when it is back', async () => {
   const { postgres, queues } = await inOwnPostgres();
   const seen: Bell[] = [];
@@ -218,8 +263,12 @@ async function usingRedis(options?: Parameters<typeof startRedis>[0]): Promise<R
   return redis;
 }
 
-async function usingQueues(redisUrl: string, write: (line: string) => void = () => {}): Promise<Queues> {
-  const log = createLog('info', { write });
+async function usingQueues(
+  redisUrl: string,
+  write: (line: string) => void = () => {},
+  level = 'info',
+): Promise<Queues> {
+  const log = createLog(level, { write });
   const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log, timing });
   onTestFinished(() => queues.close());
   return queues;

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { EventType } from '../../src/event-types.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/log.ts';
@@ -176,6 +177,32 @@ test('tells a database without the schema', async () => {
   expect(sentences[0]).toBe('The schema lacks migrations of this release.');
 });
 
+test.each(['the schema of this release', 'no schema at all'])(
+  'doctor and status change nothing in a database with %s',
+  async (what) => {
+    const url = new URL(databaseUrl);
+    if (what === 'no schema at all') url.pathname = '/postgres';
+    const client = new Client({ connectionString: url.href });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const catalogue = async () => {
+      const { rows } = await client.query(
+        `select 'schema ' || nspname as it from pg_namespace where nspname !~ '^pg_(toast_)?temp'
+       union all select 'class ' || oid::regclass || ' ' || coalesce(pg_relation_filenode(oid), 0) from pg_class where relpersistence <> 't'
+       union all select 'function ' || oid::regprocedure || ' ' || xmin from pg_proc
+       union all select 'rows ' || relid::regclass || query_to_xml(format('select md5(string_agg(xmin::text, '','' order by xmin::text)) from %s', relid::regclass), false, true, '')
+         from pg_stat_user_tables
+       order by 1`,
+      );
+      return rows.map(({ it }) => it);
+    };
+    const before = await catalogue();
+    const variables = { ...environment(), DATABASE_URL: url.href, WEBHOOK_SECRET: secret };
+    for (const command of ['doctor', 'status']) await ended([command], variables);
+    expect(await catalogue()).toEqual(before);
+  },
+);
+
 test('every fault comes with a cure', async () => {
   const bad = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123', REDIS_URL: 'redis://127.0.0.1:1' });
   for (const finding of await examine(settingsFor(databaseUrl, bad), log)) {
@@ -204,6 +231,11 @@ async function trunkline(
   args: string[],
   variables: Record<string, string>,
 ): Promise<{ code: number; output: unknown }> {
+  const { code, output } = await ended(args, variables);
+  return { code, output: JSON.parse(output) };
+}
+
+async function ended(args: string[], variables: Record<string, string>): Promise<{ code: number; output: string }> {
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const child = spawn(process.execPath, [main, ...args], { env: variables, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -211,5 +243,5 @@ async function trunkline(
     output += chunk;
   });
   const [code] = await once(child, 'close');
-  return { code, output: JSON.parse(output) };
+  return { code, output };
 }

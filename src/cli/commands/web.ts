@@ -1,11 +1,12 @@
 import { weaknessesOf } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
+import { areMigrated } from '../../migrations.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
 import { reportProcess } from '../../status/processes.ts';
-import { untilPostgresIsThere } from '../arrival.ts';
+import { followMigrations, refusePostgresFaults, untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
 
@@ -17,14 +18,21 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   // With queues in Redis it serves at once, and answers 503 until Postgres is there.
-  if (settings.redisUrl === undefined) await untilPostgresIsThere(settings.databaseUrl, log);
+  const { databaseUrl, redisUrl } = settings;
+  if (redisUrl === undefined) await untilPostgresIsThere(databaseUrl, log);
+  else await refusePostgresFaults(databaseUrl);
   const context = await createContext(settings, { log, name: 'web', maxConnections: 4 });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
   const reporting = reportProcess(context, 'web');
+  const stopping = new AbortController();
+  const meanwhile = 'Until they are there, /readyz is 503, and so is the answer to what cannot be stored.';
+  const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
+  void followMigrations(areThere, log, meanwhile, stopping.signal);
   runUntilStopped(log, async () => {
+    stopping.abort();
     await receiver.close();
     await registration?.stop();
     await reporting.stop();

@@ -1,7 +1,7 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
-import { untilPostgresIsThere } from '../arrival.ts';
+import { untilMigrated, untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
@@ -13,6 +13,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   await refuseBadRules(settings);
   const log = createLog(settings.logLevel);
   await untilPostgresIsThere(settings.databaseUrl, log);
+  await untilMigrated(settings, log);
   const context = await createContext(settings, { log, name: 'worker', maxConnections: 8 });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const connections = 8 + context.queues.connections();
