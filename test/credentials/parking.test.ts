@@ -42,7 +42,7 @@ test('streams wait while nobody is logged in, say why, and go on by themselves w
   await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
   expect(performance.now() - began).toBeLessThan(60_000);
   expect(await database.value('select count(*)::int from warehouse.sms_lines')).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test('a log in that is lost is told, and parks nothing but what asks', async () => {
   await logIn();
@@ -66,7 +66,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   await logIn();
   await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
   expect(await sentences()).not.toContain('Somebody has to log in again, so nothing is read.');
-}, 120_000);
+});
 
 test('a scope that was not granted parks only what needs it, and is named everywhere', async () => {
   await logIn(['sms:read', 'reports:read', 'webhooks:read', 'webhooks:write', 'messages:read', 'recordings:read']);
@@ -86,4 +86,4 @@ test('a scope that was not granted parks only what needs it, and is named everyw
     sentence: 'Users cannot be read: the credential lacks the scope users:read.',
     cure: 'Run `trunkline auth login` and grant users:read.',
   });
-}, 120_000);
+});

@@ -34,12 +34,10 @@ test('a bell for later is rung then', async () => {
 
 test('a bell that is brought forward is rung at the earlier time', async () => {
   const { ringer, batches } = openRinger();
-  const began = performance.now();
-  ringer.ring([{ ...call(1), afterMs: 1_500 }]);
+  ringer.ring([{ ...call(1), afterMs: 3_600_000 }]);
   ringer.ring([{ ...call(1), afterMs: 40 }]);
   await until(() => batches.length === 1);
   await ringer.close();
-  expect(performance.now() - began).toBeLessThan(700);
 });
 
 test('a bell that comes just when the last one was rung is rung too', async () => {

@@ -15,7 +15,7 @@ const counted = () =>
 const mirroredAt = (tables: string) =>
   world.value(`select max(first_seen_at) from (${tables}) facts`) as Promise<Date | null>;
 
-test('a call and a text stand in the reports within 30 seconds of being mirrored', { timeout: 60_000 }, async () => {
+test('a call and a text stand in the reports within 30 seconds of being mirrored', async () => {
   expect(await counted()).toEqual([{ calls: 0, quarters: 0, texts: 0, turns: 0 }]);
   await world.sandbox.emit.call({ status: 'answered' });
   await world.sandbox.emit.sms({ text: 'Is it ready?' });

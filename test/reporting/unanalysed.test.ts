@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
 });
 
-test('thousands of calls are attributed at once', { timeout: 60_000 }, async () => {
+test('thousands of calls are attributed at once', async () => {
   await query(`select warehouse.attribute_calls(array(select call_id from warehouse.calls))`);
   expect(
     await query(
@@ -48,14 +48,14 @@ test('thousands of calls are attributed at once', { timeout: 60_000 }, async () 
   );
 });
 
-test('and again, when nothing of it has changed, without a write', { timeout: 60_000 }, async () => {
+test('and again, when nothing of it has changed, without a write', async () => {
   const written = `select max(xmin::text::bigint)::text from warehouse.call_attributions`;
   const before = await value(written);
   await query(`select warehouse.attribute_calls(array(select call_id from warehouse.calls))`);
   expect(await value(written)).toBe(before);
 });
 
-test('their day is rolled up', { timeout: 60_000 }, async () => {
+test('their day is rolled up', async () => {
   await facts.drain();
   expect(await query('select user_id::integer as user, handled_count from reporting.agent_daily order by 1')).toEqual([
     { user: 1, handled_count: callCount },
@@ -64,7 +64,7 @@ test('their day is rolled up', { timeout: 60_000 }, async () => {
   ]);
 });
 
-test('extensions that were nobody’s are credited when their user is read', { timeout: 60_000 }, async () => {
+test('extensions that were nobody’s are credited when their user is read', async () => {
   await query(`delete from warehouse.user_endpoints where endpoint = '203'`);
   await query(
     `insert into warehouse.user_endpoints (user_id, kind, endpoint, valid_from) values (4, 'extension', '203', '-infinity')`,

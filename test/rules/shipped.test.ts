@@ -14,7 +14,7 @@ import { createPart, type Part, root } from '../faults/deployment/part.ts';
  */
 
 const run = promisify(execFile);
-const limit = { timeout: 30_000, interval: 50 };
+const limit = { timeout: 60_000, interval: 50 };
 const number = {
   asks: '12125550141',
   calls: '12125550142',
@@ -46,7 +46,7 @@ beforeAll(async () => {
   database = new Pool({ connectionString: addresses.databaseUrl, max: 1 });
   database.on('error', () => undefined);
   await vi.waitUntil(() => start.output.match(/Webhook subscription created/g)?.length === 3, limit);
-}, 60_000);
+});
 
 afterAll(async () => {
   await database.end();
@@ -54,7 +54,7 @@ afterAll(async () => {
   await start.ended();
   for (const end of ends) await end();
   await rm(folder, { recursive: true, force: true });
-}, 40_000);
+});
 
 function environment(): Record<string, string> {
   return { DATA_DIR: join(folder, 'data'), RULES_MODE: 'live', RULES_FILE: join(folder, 'rules.yaml') };
@@ -200,7 +200,7 @@ test('the commands tell of it beside the running start', async () => {
     return listed.filter(({ mode, matched }) => mode === 'live' && matched > 0).length;
   };
   // What rules did is counted every ten seconds.
-  await expect.poll(matching, { timeout: 30_000, interval: 1_000 }).toBe(7);
+  await expect.poll(matching, { timeout: 60_000, interval: 1_000 }).toBe(7);
   const sends = await command<{ rule: string; state: string }[]>('sends', 'list', '--limit', '1000');
   const sent = sends.filter(({ state }) => state === 'SENT').map(({ rule }) => rule);
   expect(sent).toEqual(

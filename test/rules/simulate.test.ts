@@ -105,7 +105,7 @@ test('a simulation does what live rules then did on the same history', async () 
   expect(sandbox.sends()).toHaveLength(sent);
   expect(report.segments).toBe(report.messages);
   expect(report.micros).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test('a simulation writes nothing', async () => {
   const counts = () =>

@@ -165,7 +165,7 @@ test('200,000 calls are seeded, and paged through to the last', async () => {
   } finally {
     await large.close();
   }
-}, 90_000);
+});
 
 /** Threads of two on any line, with anyone who called: conversations cannot be listed. */
 async function allMessages(tell: Ask): Promise<Anything[]> {

@@ -48,12 +48,12 @@ describe.each(backends)('on %s', (backend) => {
     onTestFinished(other.close);
     const workers = await world.work();
     await world.settled();
-    sandbox.faults({ latencyMs: 8_000 });
+    sandbox.faults({ latencyMs: 60_000 });
     const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
     await until(() => isBegun(id));
     const began = performance.now();
     await workers.close(300);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(30_000);
     expect(await isOwed(id)).toBe(true);
     sandbox.faults({});
     await other.work();
