@@ -22,6 +22,8 @@ export const queueNames = Object.keys(queueSettings) as readonly QueueName[];
 export const queueTiming = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
+  /** How often an idle worker asks the store by itself, in case that a notice was lost. Whole seconds. */
+  pollEvery: 5_000,
   /** How long a producer waits for the store before the bell counts as not rung. */
   patience: 2_000,
   /** Pause of a worker between attempts while its store is away. */

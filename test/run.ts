@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseCLI, startVitest } from 'vitest/node';
+import { browserPath } from './browser.ts';
 import { debianPrograms } from './stores/debian.ts';
 
 // Every test file and every process that one starts compiles the same modules: once is enough.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
 const { args, servers } = chosenServers(process.argv.slice(2));
-const problem = provideRedis() ?? (servers === 'embedded' ? undefined : providePostgres());
+const problem = provideRedis() ?? provideChromium() ?? (servers === 'embedded' ? undefined : providePostgres());
 if (problem === undefined) {
   process.env.TEST_POSTGRES = servers;
   await runTests(args);
@@ -57,6 +58,14 @@ function provideRedis(): string | undefined {
   if (!isThere() && mayInstall()) apt(['update'], ['install', '-y', 'redis-server']);
   if (isThere()) return undefined;
   return 'The tests need redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis).';
+}
+
+/** The same for the browser that opens the pages. */
+function provideChromium(): string | undefined {
+  const isThere = () => browserPath() !== undefined;
+  if (!isThere() && mayInstall()) apt(['update'], ['install', '-y', 'chromium']);
+  if (isThere()) return undefined;
+  return 'The tests need Chromium: install it (Debian: apt-get install chromium), or name its program in CHROMIUM.';
 }
 
 /** The same for Debian's own Postgres, without the cluster that its package would make and start. */

@@ -59,7 +59,7 @@ export interface QueuesOptions {
   /** Opening them changes nothing in the store: for commands that only look. */
   readonly isReadOnly?: boolean;
   /** Milliseconds; defaults in config/queues.ts. */
-  readonly timing?: { readonly lockDuration: number; readonly stalledInterval: number };
+  readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
 
 /** The store of the queues did not do what was asked in time. The caller goes on: what is due is kept in Postgres. */
@@ -130,8 +130,15 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       }),
 
     work(name, { concurrency = queueSettings[name].handlers }, handler) {
-      const { lockDuration, stalledInterval, retryDelay } = { ...queueTiming, ...options.timing };
-      const tuning = { concurrency, lockDuration, stalledInterval, maxStalledCount, runRetryDelay: retryDelay };
+      const { lockDuration, stalledInterval, pollEvery, retryDelay } = { ...queueTiming, ...options.timing };
+      const tuning = {
+        concurrency,
+        lockDuration,
+        stalledInterval,
+        maxStalledCount,
+        drainDelay: pollEvery / 1_000,
+        runRetryDelay: retryDelay,
+      };
       const worker = createQueueWorker(store, name, tuning, handler, trouble, log);
       const tracked: QueueWorker = {
         close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(tracked)),

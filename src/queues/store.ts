@@ -10,6 +10,8 @@ export interface WorkerTuning {
   readonly lockDuration: number;
   readonly stalledInterval: number;
   readonly maxStalledCount: number;
+  /** Seconds. */
+  readonly drainDelay: number;
   readonly runRetryDelay: number;
 }
 

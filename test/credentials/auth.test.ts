@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { launchBrowser } from '../browser.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { json } from '../service/endpoint.ts';
 import { startService } from '../service/oauth/service.ts';
@@ -140,17 +140,10 @@ test('auth logout forgets the tokens, and shows in a dry run that it would', asy
   expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
 });
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-const quiet = [
-  ...['--no-sandbox', '--headless', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-];
-if (!executablePath) console.warn('No Chromium is installed: no log in is made in a browser.');
-
-describe.skipIf(!executablePath)('a person with a browser', () => {
+describe('a person with a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    if (executablePath) browser = await chromium.launch({ executablePath, args: quiet });
+    browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 

@@ -1,27 +1,20 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { query } from '../../src/warehouse/database.ts';
+import { launchBrowser } from '../browser.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { adminToken, fill, migrated, openWorld, settingsFor, type World } from './world.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-const quiet = [
-  ...['--no-sandbox', '--headless', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-];
 const databaseUrl = await databaseForTest(migrated);
 
-if (!executablePath) console.warn('No Chromium is installed: the page is not tried in a browser.');
-
-describe.skipIf(!executablePath)('the page in a browser', () => {
+describe('the page in a browser', () => {
   let world: World;
   let browser: Browser;
 
   beforeAll(async () => {
     world = await openWorld(settingsFor(databaseUrl));
     await fill(world.context.database.db);
-    if (executablePath) browser = await chromium.launch({ executablePath, args: quiet });
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser?.close();

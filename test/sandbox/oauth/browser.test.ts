@@ -1,21 +1,13 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { launchBrowser } from '../../browser.ts';
 import { authorizationUrl, redeem, register } from './login.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-const quiet = [
-  ...['--no-sandbox', '--headless', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-];
-
-if (!executablePath) console.warn('No Chromium is installed: the consent page is not tried in a browser.');
-
-describe.skipIf(!executablePath)('the consent page in a browser', () => {
+describe('the consent page in a browser', () => {
   let sandbox: Sandbox;
   let browser: Browser;
   let program: Server;
@@ -29,7 +21,7 @@ describe.skipIf(!executablePath)('the consent page in a browser', () => {
     await once(program, 'listening');
     redirectUri = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
     clientId = (await register(sandbox.url, { client_name: 'Trunkline', redirect_uris: [redirectUri] })).body.client_id;
-    if (executablePath) browser = await chromium.launch({ executablePath, args: quiet });
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser?.close();

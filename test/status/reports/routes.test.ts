@@ -1,20 +1,17 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { drainOutcomes } from '../../../src/reporting/outcomes.ts';
+import { launchBrowser } from '../../browser.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 import { adminToken, openWorld, settingsFor, type World } from '../world.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 const facts = await factsDatabase();
 let world: World;
-let browser: Browser | undefined;
+let browser: Browser;
 
 beforeAll(async () => {
   world = await openWorld(settingsFor(facts.url));
-  if (executablePath) {
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--headless', '--disable-gpu'] });
-  }
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -141,9 +138,8 @@ describe('with calls and texts', () => {
     expect(await text('/')).toContain('<a href="/reports">Reports</a>');
   });
 
-  describe.skipIf(!executablePath)('in a browser', () => {
+  describe('in a browser', () => {
     async function open(width: number) {
-      if (!browser) throw new Error('There is no browser');
       const context = await browser.newContext({
         viewport: { width, height: 800 },
         javaScriptEnabled: false,
