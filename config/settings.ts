@@ -118,9 +118,10 @@ const variables = z.object({
       otherwise: '`start` makes one and keeps it; not needed with `API_KEY`',
     }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
-    doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token.',
+    doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token; at least 16 characters. Needed unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
     isSecret: true,
-    otherwise: 'none is asked for; allowed only when `HOST` is loopback',
+    otherwise:
+      '`start` makes one and keeps it; where it is not needed, only this machine is let in, by a loopback name',
   }),
   HOST: z
     .string()
@@ -200,12 +201,13 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads the environment. `needed` are variables that the command cannot do without. An empty variable counts as not
+ * Reads the environment. `needed` are variables that the command cannot do without; one that `makesToken` needs
+ * no ADMIN_TOKEN to serve the pages. An empty variable counts as not
  * set. Throws one SettingsError for all problems.
  */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
-  options: { needed?: readonly Variable[]; servesPages?: boolean } = {},
+  options: { needed?: readonly Variable[]; servesPages?: boolean; makesToken?: boolean } = {},
 ): Settings {
   const given = Object.fromEntries(
     Object.keys(variables.shape).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
@@ -221,13 +223,36 @@ export function readSettings(
       `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${cure ? ` ${cure}` : ''}`,
     );
   }
-  if (options.servesPages && given.ADMIN_TOKEN === undefined && !isLoopback(given.HOST)) {
-    problems.push(
-      'ADMIN_TOKEN is missing: with HOST other than loopback, the status page must not be open to everybody',
-    );
-  }
+  if (options.servesPages) problems.push(...tokenProblems(given, options.makesToken));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   return grouped(parsed.data);
+}
+
+/** What is wrong with ADMIN_TOKEN where others than this machine can ask for the pages. */
+function tokenProblems(given: Readonly<Record<string, string | undefined>>, makesToken = false): string[] {
+  const { ADMIN_TOKEN: token, HOST: host, PUBLIC_URL: publicUrl } = given;
+  if (!arePagesExposed({ host, publicUrl })) return [];
+  const why = isLoopback(host) ? 'with a PUBLIC_URL' : 'with HOST other than loopback';
+  const cure = 'make one with `openssl rand -hex 24`';
+  if (token === undefined) {
+    return makesToken ? [] : [`ADMIN_TOKEN is missing: ${why}, the status page must not be open to everybody; ${cure}`];
+  }
+  return token.length >= shortestUnguessed
+    ? []
+    : [
+        `ADMIN_TOKEN has ${token.length} characters and might be guessed: ${why} it must have at least ${shortestUnguessed}; ${cure}`,
+      ];
+}
+
+/** Whether others than this machine can ask for the pages: directly, or through a proxy at PUBLIC_URL. */
+export function arePagesExposed({
+  host,
+  publicUrl,
+}: {
+  host: string | undefined;
+  publicUrl: string | undefined;
+}): boolean {
+  return !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(publicUrl));
 }
 
 function grouped(read: z.output<typeof variables>): Settings {
@@ -314,6 +339,11 @@ function shownValue(name: PropertyKey | undefined, given: Record<string, string 
 
 export function isLoopback(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Whether an address names this machine; what cannot be read as an address does not. */
+export function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }
 
 function isTimeZone(name: string): boolean {

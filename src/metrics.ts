@@ -5,6 +5,7 @@ export interface Metrics {
   readonly registry: Registry;
   deliveryAccepted(type: string, isRecognized: boolean): void;
   deliveryRefused(reason: 'token' | 'too_large' | 'unavailable'): void;
+  requestRefused(reason: 'admin_token' | 'host' | 'login_state' | 'connection_limit'): void;
   /** Whether the last delivery came within a minute and could not be stored. */
   isRefusing(): boolean;
   commitSeconds(seconds: number): void;
@@ -28,6 +29,12 @@ export function createMetrics(): Metrics {
   const refusals = new Counter({
     name: 'trunkline_deliveries_refused_total',
     help: 'Webhook requests that were answered 404, 413 or 503.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  const requests = new Counter({
+    name: 'trunkline_requests_refused_total',
+    help: 'Requests of strangers: a wrong ADMIN_TOKEN, a Host that is not loopback where there is none, an answer to no login; and connections closed at the limit.',
     labelNames: ['reason'] as const,
     registers,
   });
@@ -61,6 +68,7 @@ export function createMetrics(): Metrics {
       if (reason === 'unavailable') refusedAt = performance.now();
       refusals.inc({ reason });
     },
+    requestRefused: (reason) => requests.inc({ reason }),
     isRefusing: () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs,
     commitSeconds: (seconds) => commits.observe(seconds),
     targetTurned: (kind, turn, seconds) => turns.observe({ kind, turn }, seconds),

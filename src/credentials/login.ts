@@ -83,10 +83,7 @@ export async function completeLogin(
   const { db, log } = parts;
   const state = new URL(callback, 'http://receiver').searchParams.get('state');
   const taken = state ? await takeLogin(db, state) : undefined;
-  if (taken === undefined) {
-    log.warn('A log in was answered that is not under way; nothing was changed');
-    return { outcome: 'unknown' };
-  }
+  if (taken === undefined) return { outcome: 'unknown' };
   const ended = await exchange(parts, taken.open, callback);
   await endLogin(db, taken.id, ended);
   if (ended.outcome === 'granted') log.info({ missingScopes: ended.missingScopes }, 'Somebody logged in');

@@ -50,11 +50,20 @@ interface Row {
   readonly scopes: string[];
 }
 
-/** Takes the log in that a state belongs to; each is taken once. The opening of its verifier may throw. */
+/**
+ * Takes the log in that a state belongs to; each is taken once. A state of none costs one read, since anybody can send
+ * one. The opening of its verifier may throw.
+ */
 export async function takeLogin(
   db: Database,
   state: string,
 ): Promise<{ readonly id: string; open(sealer: Sealer): OpenLogin } | undefined> {
+  const [open] = await query(
+    db,
+    'select from secrets.oauth_logins where state_hash = $1 and answered_at is null and expires_at > now()',
+    [hashOf(state)],
+  );
+  if (open === undefined) return undefined;
   const [row] = await query<Row>(
     db,
     `update secrets.oauth_logins set answered_at = now()

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import type { Settings } from '../../config/settings.ts';
+import { arePagesExposed, type Settings } from '../../config/settings.ts';
 import { type Context, createContext } from '../context.ts';
 import type { Log } from '../log.ts';
 import { migrateAll } from '../migrations.ts';
@@ -7,7 +7,7 @@ import { createReceiver } from '../receiver/receiver.ts';
 import { startRegistration } from '../receiver/registration.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../status/pages.ts';
-import { ownSecret } from './own-secret.ts';
+import { ownSecret, secretFile } from './own-secret.ts';
 import { startPostgres } from './postgres.ts';
 import { announceRunning } from './running.ts';
 
@@ -18,6 +18,8 @@ export interface Started {
   /** Undefined when the daemon talks to a real service. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
+  /** Where the token that `start` made for the pages is kept; undefined where one was given, or none is needed. */
+  readonly adminTokenFile: string | undefined;
   /** Drains, then stops each part in the reverse order of its start: Postgres last. */
   close(): Promise<void>;
 }
@@ -45,9 +47,11 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
     const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
     const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
+    const ownsToken = settings.receiver.adminToken === undefined && arePagesExposed(settings.receiver);
+    const adminToken = ownsToken ? await ownSecret(settings.dataDir, 'admin-token') : settings.receiver.adminToken;
     const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api;
     const context = await createContext(
-      { ...settings, databaseUrl, api, encryptionKey, receiver: { ...settings.receiver, secret } },
+      { ...settings, databaseUrl, api, encryptionKey, receiver: { ...settings.receiver, secret, adminToken } },
       { log, name: 'start', maxConnections: 10 },
     );
     opened.push(() => context[Symbol.asyncDispose]());
@@ -73,7 +77,14 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         statusUrl,
       }),
     );
-    return { statusUrl, databaseUrl, sandboxUrl: sandbox?.url, dataDir: settings.dataDir, close };
+    return {
+      statusUrl,
+      databaseUrl,
+      sandboxUrl: sandbox?.url,
+      dataDir: settings.dataDir,
+      adminTokenFile: ownsToken ? resolve(secretFile(settings.dataDir, 'admin-token')) : undefined,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

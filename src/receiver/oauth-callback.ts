@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { createSpells } from '../bounded.ts';
 import type { Context } from '../context.ts';
 import { type Completed, callbackPath, completeLogin } from '../credentials/login.ts';
 import { createRegain } from './regain.ts';
@@ -9,14 +10,25 @@ import { createRegain } from './regain.ts';
  * log in that is under way changes nothing. The address holds a code, so it is neither logged nor shown, and the page
  * says nothing but sentences of ours.
  */
-export function registerOAuthCallback(app: FastifyInstance, { settings, database, log }: Context): void {
+export function registerOAuthCallback(app: FastifyInstance, { settings, database, log, metrics }: Context): void {
   const { db } = database;
   const regain = createRegain({ db, log });
+  const strangers = createSpells({ quietMs: 60_000, maxKeys: 1 });
   app.addHook('onClose', () => regain.stop());
   // A look at the head of an answer must not use it up.
   app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
     const completed = await completeLogin({ db, log, encryptionKey: settings.encryptionKey }, request.url);
     if (completed.outcome === 'granted') await regain.begin();
+    if (completed.outcome === 'unknown') {
+      metrics.requestRefused('login_state');
+      // Anybody can ask for this, as often as they like.
+      if (strangers.hit('') === 1) {
+        log.warn(
+          { address: request.ip },
+          'A login was answered that is not under way; nothing was changed, and further ones are only counted',
+        );
+      }
+    }
     return reply
       .code(statuses[completed.outcome])
       .headers({

@@ -1,11 +1,15 @@
-import { maxHeaderSize } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { maxHeaderSize, type Server } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
+import { createSpells } from '../bounded.ts';
 import type { Context } from '../context.ts';
 import { createInbox } from '../inbox/deliveries.ts';
 import { createErasedNumbers } from '../inbox/erased.ts';
 import { createDatabase } from '../warehouse/database.ts';
 import { guardPages } from './admin.ts';
+import { createBodyBudget } from './bodies.ts';
+import { connectionLimit, createGuardedServer } from './connections.ts';
 import { registerHealth } from './health.ts';
 import { largestBody, registerHooks, routingBelow } from './hooks.ts';
 import { registerOAuthCallback } from './oauth-callback.ts';
@@ -32,12 +36,11 @@ class UnknownHost extends Error {
   }
 }
 
-/** Times of a request, in milliseconds: a slow sender is cut, and a keep-alive connection outlives the usual proxy's. */
-const requestMs = 10_000;
-const keepAliveMs = 75_000;
-
 /** The inbox has connections of its own: pages and scrapes never stand before a delivery. */
 const inboxConnections = 3;
+
+/** Memory for bodies of deliveries. What is made of a body on its way to Postgres takes some four times of it. */
+const maxBodyBytes = 32 * largestBody;
 
 /**
  * Listens for deliveries and serves the pages of the daemon. `pages` adds routes that only `ADMIN_TOKEN` opens. No
@@ -62,12 +65,17 @@ export async function createReceiver(
   await Promise.all([lines.refresh(), erased.refresh()]);
 
   const routed = routingBelow(publicUrl);
+  const maxConnections = connectionLimit();
+  const evictions = createSpells({ quietMs: 60_000, maxKeys: 1 });
+  const failures = createSpells({ quietMs: 60_000, maxKeys: 100 });
+  const onEvicted = () => {
+    metrics.requestRefused('connection_limit');
+    if (evictions.hit('') > 1) return;
+    log.warn({ maxConnections }, 'All connections are in use; each new one closes the one that has been idle longest');
+  };
   const app = fastify({
     logger: false,
-    bodyLimit: largestBody,
-    requestTimeout: requestMs,
-    keepAliveTimeout: keepAliveMs,
-    http: { headersTimeout: requestMs, connectionsCheckingInterval: 1_000 },
+    serverFactory: (handle) => createGuardedServer(handle, { maxConnections, onEvicted }),
     forceCloseConnections: 'idle',
     // The inbox outlives the server: what an open connection still brings is taken, and that connection closed after it.
     return503OnClosing: false,
@@ -75,17 +83,23 @@ export async function createReceiver(
     routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
   });
+  // Only the hooks read bodies, and by themselves: Fastify would read one before it finds that there is no such route.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
-    if (status === 413) metrics.deliveryRefused('too_large');
-    if (status >= 500) log.error({ err: error, method: request.method }, 'A request could not be answered');
+    // Strangers can repeat what fails: the same failure of a route is logged once.
+    if (status >= 500 && failures.hit(`${request.routeOptions.url} ${error.message}`) === 1) {
+      log.error({ err: error, method: request.method }, 'A request could not be answered');
+    }
     return reply.code(status).send({ error: status >= 500 ? 'internal error' : error.message });
   });
   await app.register(async (scope) => {
     registerHooks(scope, {
       inbox,
       isOurLine: lines.has,
+      bodies: createBodyBudget(maxBodyBytes),
       tokens: [secret, previousSecret].filter((token) => token !== undefined),
       metrics,
       log,
@@ -94,22 +108,36 @@ export async function createReceiver(
   registerHealth(app, { queues: context.queues, stored });
   registerOAuthCallback(app, context);
   await app.register(async (scope) => {
-    guardPages(scope, adminToken);
+    guardPages(scope, { adminToken, metrics, log });
     await pages(scope);
   });
   await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
     throw cause.syscall === 'getaddrinfo' ? new UnknownHost(host, cause) : cause;
   });
   const bound = app.server.address() as AddressInfo;
+  const twin = host === 'localhost' ? await listenAtTwin(app.server, bound) : undefined;
   return {
     url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     port: bound.port,
     async close() {
       lines.stop();
+      twin?.close();
       await app.close();
       await inbox.idle();
       erased.stop();
       await stored[Symbol.asyncDispose]();
     },
   };
+}
+
+/** `localhost` is an IPv4 and an IPv6 address, and clients try either: takes connections at the other one too, where there is one. */
+async function listenAtTwin(server: Server, { family, port }: AddressInfo): Promise<{ close(): void } | undefined> {
+  const twin = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket));
+  twin.listen(port, family === 'IPv6' ? '127.0.0.1' : '::1');
+  try {
+    await once(twin, 'listening');
+  } catch {
+    return undefined;
+  }
+  return twin;
 }

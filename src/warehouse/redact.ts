@@ -3,7 +3,7 @@
  * key that names an address, nor inside a longer text. What people wrote is kept as they wrote it.
  */
 
-const address = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
+const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
 const addressKey = /(?:ur[li]|link|href|media)s?$/i;
 /** What people wrote or said: a text message may hold a link that is nobody's secret. */
 const words = new Set(['text', 'message', 'body', 'comment']);

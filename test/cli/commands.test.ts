@@ -1,5 +1,8 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -61,10 +64,10 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
   test.each([
     ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
     ['status', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
-    ['web', { DATABASE_URL: emptyUrl }, 'trunkline migrate'],
+    ['web', { DATABASE_URL: emptyUrl, ADMIN_TOKEN: 'a-password-of-the-pages' }, 'trunkline migrate'],
     [
       'web',
-      { HOST: 'receiver.invalid', ADMIN_TOKEN: 'a-password' },
+      { HOST: 'receiver.invalid', ADMIN_TOKEN: 'a-password-of-the-pages' },
       'HOST=receiver.invalid names no address of this machine',
     ],
     ['subscriptions list', { API_BASE_URL: 'http://127.0.0.1:1' }, 'API_BASE_URL is right'],
@@ -255,6 +258,46 @@ test('a receiver whose secret can be guessed starts with a warning', async () =>
   await expect.poll(() => web.out(), { timeout: 15_000 }).toContain('\n');
   expect(web.err()).toContain('WEBHOOK_SECRET has 7 characters');
   expect(web.err()).not.toContain('hunter2');
+});
+
+test('a start with a public address makes a token for the pages, keeps it, and prints where it is', {
+  timeout: 120_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-token-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const started = async (...flags: string[]) => {
+    const command = trunkline({ ...environment, DATA_DIR: folder }, 'start', ...flags);
+    await expect.poll(command.out, { timeout: 60_000 }).toContain(flags.length > 0 ? '}\n' : 'data folder');
+    return command;
+  };
+  const first = await started('--json');
+  const { statusUrl, adminTokenFile } = JSON.parse(first.out()) as { statusUrl: string; adminTokenFile: string };
+  const token = (await readFile(adminTokenFile, 'utf8')).trim();
+  expect(token.length).toBeGreaterThanOrEqual(32);
+  expect((await stat(adminTokenFile)).mode & 0o777).toBe(0o600);
+  const statusWith = async (headers: Record<string, string>) => (await fetch(statusUrl, { headers })).status;
+  expect(await statusWith({})).toBe(401);
+  expect(await statusWith({ authorization: `Basic ${btoa(`anybody:${token}`)}` })).toBe(200);
+  first.process.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+
+  const second = await started();
+  expect(second.out()).toContain(adminTokenFile);
+  expect(second.out() + second.err() + first.out() + first.err()).not.toContain(token);
+  expect((await readFile(adminTokenFile, 'utf8')).trim()).toBe(token);
+  second.process.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
+});
+
+test.each(['start', 'web'])('%s refuses a token that might be guessed, beside all that is wrong', async (command) => {
+  const { code, err } = await run([command], { ADMIN_TOKEN: 'a-small-one', PORT: 'none' });
+  expect(code).toBe(2);
+  expect(err.trim().split('\n')).toEqual([
+    'The settings cannot be used:',
+    expect.stringContaining('PORT must be'),
+    expect.stringContaining('ADMIN_TOKEN has 11 characters'),
+  ]);
+  expect(err).not.toContain('a-small-one');
 });
 
 test('a key that no header can carry stops the start before anything is started', async () => {

@@ -29,7 +29,7 @@ test.each([
       API_BASE_URL: 'http://127.0.0.1:1',
       API_KEY: 'of-nobody',
       WEBHOOK_SECRET: 'a-secret-of-the-procfile-0123456',
-      ADMIN_TOKEN: 'of-nobody',
+      ADMIN_TOKEN: 'of-nobody-at-all-here',
       HOST: '',
       PORT: '0',
     },

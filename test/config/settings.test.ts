@@ -218,7 +218,44 @@ describe('pages without a token', () => {
   );
 
   test('are served anywhere with one', () => {
-    expect(problemsOf({ HOST: '0.0.0.0', ADMIN_TOKEN: 'long-enough' }, { servesPages: true })).toEqual([]);
+    expect(problemsOf({ HOST: '0.0.0.0', ADMIN_TOKEN: 'long-enough-a-token' }, { servesPages: true })).toEqual([]);
+  });
+
+  test.each(['http://127.0.0.1:3000', 'http://localhost/in', 'https://[::1]:3000'])(
+    'are served where PUBLIC_URL is %s',
+    (PUBLIC_URL) => {
+      expect(problemsOf({ PUBLIC_URL }, { servesPages: true })).toEqual([]);
+    },
+  );
+
+  test.each([
+    'https://trunkline.example.com',
+    'http://10.0.0.1',
+    'https://127.0.0.1.example',
+    'http://localhost.example',
+  ])('are refused where PUBLIC_URL is %s, since a proxy of this machine may stand there', (PUBLIC_URL) => {
+    expect(problemsOf({ PUBLIC_URL }, { servesPages: true })).toEqual([
+      expect.stringMatching(/^ADMIN_TOKEN is missing/),
+    ]);
+    expect(problemsOf({ PUBLIC_URL }, { servesPages: true, makesToken: true })).toEqual([]);
+    expect(problemsOf({ PUBLIC_URL })).toEqual([]);
+  });
+});
+
+describe('a token that might be guessed', () => {
+  const weak = 'fifteen-letters';
+
+  test.each([{ HOST: '0.0.0.0' }, { PUBLIC_URL: 'https://trunkline.example.com' }])('is refused with %j', (given) => {
+    for (const makesToken of [true, false]) {
+      const problems = problemsOf({ ...given, ADMIN_TOKEN: weak }, { servesPages: true, makesToken });
+      expect(problems).toEqual([expect.stringMatching(/^ADMIN_TOKEN has 15 characters/)]);
+      expect(problems[0]).not.toContain(weak);
+    }
+    expect(problemsOf({ ...given, ADMIN_TOKEN: `${weak}.` }, { servesPages: true })).toEqual([]);
+  });
+
+  test('is taken where only this machine can give it', () => {
+    expect(problemsOf({ ADMIN_TOKEN: '7' }, { servesPages: true })).toEqual([]);
   });
 });
 

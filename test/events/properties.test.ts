@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { eventTypes } from '../../src/event-types.ts';
 import { extract } from '../../src/events/extract.ts';
-import { busyMs } from '../busy.ts';
+import { busyMs, growthOf } from '../busy.ts';
 import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
 
 const words =
@@ -183,3 +183,26 @@ const writings: Record<string, (name: string, value: string, nesting: string[]) 
   cutOffTwice: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }).slice(0, -1),
   jsonInUnknownText: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }),
 };
+
+// Each of these made some reader begin anew at every line or letter.
+test.each([
+  ['boundaries with blanks after them', `--${' '.repeat(200)}\n`],
+  ['boundaries with tabs after them', `--a${'\t'.repeat(190)}\n`],
+  ['boundaries alone', '--b\n'],
+  ['long boundaries', `--${'b'.repeat(201)}\n`],
+  ['heads without an end', '--b\r\ncontent-disposition: \r\n'],
+  ['parts', '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'],
+  ['schemes', 'a-scheme.'],
+  ['addresses', 'a://'],
+  ['form pairs', 'a[b]=c&'],
+  ['quoted brackets', '"[{'],
+])('reads many %s in proportion to their number', (_name, unit) => {
+  const unitsOf32Kib = Math.ceil(32_768 / unit.length);
+  for (const [before, after] of [
+    ['', ''],
+    ['{"status":"', '://x"}'],
+  ]) {
+    const growth = growthOf((times) => received(`${before}${unit.repeat(unitsOf32Kib * times)}${after}`, 'AccountSMS'));
+    expect(growth).toBeLessThan(80);
+  }
+});

@@ -1,4 +1,6 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createWorld, secret } from '../world.ts';
 
 const adminToken = 'the-admin-token';
@@ -88,8 +90,127 @@ describe('the metrics', () => {
   });
 });
 
+describe('wrong tokens', () => {
+  const wrong = (at: number) => get('/metrics', { authorization: `Bearer a-wrong-token-${at}` });
+  const counted = async () => {
+    const text = await (await get('/metrics', { authorization: `Bearer ${adminToken}` })).text();
+    return Number(/trunkline_requests_refused_total\{reason="admin_token"\} (\d+)/.exec(text)?.[1] ?? 0);
+  };
+  const warnings = () => world.logged().match(/"address":"127\.0\.0\.1","msg":"A wrong ADMIN_TOKEN was given/g)?.length;
+
+  test('are refused ever more slowly, counted, and logged once; the right one passes at once', async () => {
+    const before = await counted();
+    const delays: number[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      const began = performance.now();
+      expect((await wrong(at)).status).toBe(401);
+      delays.push(performance.now() - began);
+    }
+    // Timers never fire early, so that a slow machine only adds to these.
+    expect(delays.at(-1)).toBeGreaterThan(350);
+    expect(delays.reduce((sum, each) => sum + each)).toBeGreaterThan(1_750);
+    expect(await counted()).toBe(before + 8);
+    expect(warnings()).toBe(1);
+    expect(world.logged()).not.toContain('a-wrong-token');
+  });
+
+  test('in great number hold no connections, nor the right one up', async () => {
+    const before = await counted();
+    const asked = Array.from({ length: 200 }, (_, at) => wrong(at).then(({ status }) => status));
+    const right = await get('/metrics', { authorization: `Bearer ${adminToken}` });
+    expect(right.status).toBe(200);
+    const statuses = await Promise.all(asked);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(await counted()).toBe(before + 200);
+    expect(warnings()).toBe(1);
+  });
+
+  test('are not those of a browser that was not asked yet', async () => {
+    const before = await counted();
+    for (let at = 0; at < 5; at += 1) expect((await get('/')).status).toBe(401);
+    expect(await counted()).toBe(before);
+  });
+});
+
+describe('without a token the pages', () => {
+  const pages = ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/queues', '/queues/api/queues'];
+  const statusAt = (path: string, headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = request(`${early.receiver.url}${path}`, { headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.on('error', reject).end();
+    });
+
+  test.each(['localhost', 'LOCALHOST:3000', '127.0.0.1', '127.0.0.1:80', '[::1]:3000'])('open as %s', async (host) => {
+    for (const path of pages) expect(await statusAt(path, { host }), path).not.toBe(403);
+  });
+
+  test.each([
+    { host: 'trunkline.example.com' },
+    { host: 'rebound.example:3000' },
+    { host: 'localhost.example' },
+    { host: '127.0.0.1.example' },
+    { host: 'localhost@rebound.example' },
+    { host: '[::1].example' },
+    { host: '10.0.0.1' },
+    { host: 'localhost', 'x-forwarded-for': '203.0.113.7' },
+    { host: '127.0.0.1', forwarded: 'for=203.0.113.7' },
+  ])('are closed to %j', async (headers) => {
+    for (const path of pages) expect(await statusAt(path, headers), path).toBe(403);
+    expect(await statusAt('/healthz', headers)).toBe(200);
+  });
+});
+
+test('no page may be stored, whatever is answered', async () => {
+  const authorization = `Bearer ${adminToken}`;
+  const paths = [
+    '/',
+    '/api/status',
+    '/metrics',
+    '/reports',
+    '/reports?days=x',
+    '/reports/volume.csv',
+    '/queues',
+    '/queues/api/queues',
+  ];
+  for (const path of paths) {
+    for (const headers of [{ authorization }, undefined]) {
+      expect((await get(path, headers)).headers.get('cache-control'), path).toBe('no-store');
+    }
+  }
+});
+
+test('answers to a login that nobody began write nothing, and are logged once', async () => {
+  // A write would wait for this lock, even one that finds no row.
+  const locker = await world.context.database.pool.connect();
+  onTestFinished(async () => {
+    await locker.query('rollback');
+    locker.release();
+  });
+  await locker.query('begin');
+  await locker.query('lock table secrets.oauth_logins in share row exclusive mode');
+  for (let at = 0; at < 20; at += 1) {
+    const answer = await get(`/oauth/callback?state=never-heard-of-${at}&code=x`);
+    expect(answer.status).toBe(400);
+  }
+  expect(world.logged().match(/A login was answered that is not under way/g)).toHaveLength(1);
+  const text = await (await get('/metrics', { authorization: `Bearer ${adminToken}` })).text();
+  expect(text).toContain('trunkline_requests_refused_total{reason="login_state"} 20');
+});
+
 test('the hooks do not ask for the admin token', async () => {
   expect((await world.deliver('AccountEndedCalls', { callId: '1783386668.2' })).status).toBe(202);
+});
+
+test('a receiver at localhost answers at each of its addresses', async () => {
+  const both = await createWorld({ backend: 'redis', workers: null, environment: { HOST: 'localhost' } });
+  onTestFinished(both.close);
+  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
+  for (const host of hasIpv6 ? ['127.0.0.1', '[::1]'] : ['127.0.0.1']) {
+    expect((await fetch(`http://${host}:${both.receiver.port}/`)).status, host).toBe(200);
+  }
 });
 
 test('no answer tells which software it comes from', async () => {

@@ -8,6 +8,7 @@ const environment = {
   DATABASE_URL: databaseUrl,
   WEBHOOK_SECRET: 'a-secret-of-thirty-two-letters-0',
   PUBLIC_URL: 'https://mirror.example',
+  ADMIN_TOKEN: 'an-admin-token-of-registration',
   PORT: '0',
 };
 

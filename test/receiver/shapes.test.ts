@@ -241,12 +241,22 @@ describe('an address', () => {
     expect(routed('/hooks/s/AccountSMS')).toBe('/hooks/s/AccountSMS');
     expect(routed('/in/hereafter')).toBe('/in/hereafter');
     expect(routed('/in/here/oauth/callback?code=1')).toBe('/oauth/callback?code=1');
-    expect(routed('/in/here/')).toBe('/');
+    expect(routed('/in/here?hooks/s/AccountSMS')).toBe('/in/here?hooks/s/AccountSMS');
     expect(routingBelow('https://mirror.example')('/healthz')).toBe('/healthz');
     const alike = routingBelow('https://mirror.example/hooks');
     expect(alike('/hooks/s/AccountSMS')).toBe('/hooks/s/AccountSMS');
     expect(alike('/hooks/hooks/s/AccountSMS')).toBe('/hooks/s/AccountSMS');
+    expect(alike('/hooks/oauth/callback?code=1')).toBe('/oauth/callback?code=1');
   });
+
+  test.each(['/hooks', '/in/hooks', '/api', '/queues', '/reports', '/oauth', '/metrics', '/in/here', '/%68ooks'])(
+    'below the path %s of PUBLIC_URL leads to no page',
+    (path) => {
+      const routed = routingBelow(`https://mirror.example${path}`);
+      for (const page of ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/queues/api/queues'])
+        expect(routed(`${path}${page}`).startsWith(`${path}/`)).toBe(true);
+    },
+  );
 
   test('is there for whoever looks at its head, and only with the right token', async () => {
     for (const path of ['', '/AccountEndedCalls', '/AccountEndedCalls?a=b']) {

@@ -14,6 +14,8 @@ import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
 import { writeSubscriptions } from '../../src/warehouse/entities/directory/subscriptions.ts';
 import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
 import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
+import { withoutUrls } from '../../src/warehouse/redact.ts';
+import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -116,4 +118,12 @@ test('no bearer address stands in any other schema', async () => {
 test('an answer with keys that have no column is kept whole but for its addresses', async () => {
   const body = await database.value(`select body from warehouse.documents where entity = 'transcript'`);
   expect(body).toMatchObject({ id: 1, callId, segments: [{ text: 'hello' }], links: { self: '[redacted]' } });
+});
+
+test('addresses are removed in proportion to a text, which may look like one endless scheme', () => {
+  const growth = growthOf((times) => withoutUrls({ note: `${'scheme.'.repeat(4_000 * times)} ://` }));
+  expect(growth).toBeLessThan(80);
+  expect(withoutUrls({ note: `${'s'.repeat(40)}://host/${bearer}` })).not.toEqual({
+    note: expect.stringContaining(bearer),
+  });
 });

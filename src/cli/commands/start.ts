@@ -8,7 +8,7 @@ import { refuseBadRules } from '../rules-file.ts';
 
 /** Brings everything up and prints where to look. */
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
-  const settings = readSettings(process.env, { servesPages: true });
+  const settings = readSettings(process.env, { servesPages: true, makesToken: true });
   const log = createLog(settings.logLevel);
   await refuseBadRules(settings);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
@@ -20,12 +20,15 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
 }
 
-function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir }: Started): string {
+function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir, adminTokenFile }: Started): string {
   return [
     '',
     'Trunkline is running. Ctrl-C drains and stops it.',
     '',
     `  status page   ${statusUrl}`,
+    ...(adminTokenFile === undefined
+      ? []
+      : [`  password      in ${adminTokenFile} (any user name; set ADMIN_TOKEN to choose your own)`]),
     `  database      ${databaseUrl}`,
     `  try           psql '${databaseUrl}' -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,

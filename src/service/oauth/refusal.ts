@@ -98,7 +98,7 @@ function quoted(message: string, secrets: readonly string[]): string {
   const text = secrets
     .filter((secret) => secret !== '')
     .reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), message)
-    .replaceAll(/[a-z][a-z+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .slice(0, 200);
   return `: ${text}`;

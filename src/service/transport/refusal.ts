@@ -89,7 +89,7 @@ function said(message: string, envelope: Refusal | undefined, credential: string
   const token = credential.replace(/^\S+\s+/, '');
   const quoted = envelope.message
     .replaceAll(token === '' ? credential : token, '[credential]')
-    .replaceAll(/[a-z][a-z+.-]*:\/\/\S+/gi, '[address]')
+    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
     .replaceAll(/(?<![\d.])\+?\d{7,15}(?![\d.])/g, '[number]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .slice(0, 200);

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { isLoopback, type Settings, shortestUnguessed } from '../../../config/settings.ts';
+import { isLoopbackUrl, type Settings, shortestUnguessed } from '../../../config/settings.ts';
 import { eventTypeOf } from '../../event-types.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
 import { hookUrl } from '../../sync/subscriptions/addresses.ts';
@@ -47,7 +47,7 @@ export async function examineReceiver(
     return findings;
   }
   findings.push(await reachability(publicUrl, secret));
-  if (api.baseUrl !== undefined && isLocal(publicUrl) && !isLocal(api.baseUrl)) {
+  if (api.baseUrl !== undefined && isLoopbackUrl(publicUrl) && !isLoopbackUrl(api.baseUrl)) {
     findings.push(
       on.problem(
         'PUBLIC_URL is a loopback address, which the service cannot reach.',
@@ -113,8 +113,4 @@ function subscriptionOf(
     return on.ok(`${type} is subscribed to.`);
   const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
   return on.problem(`${type} ${what}.`, 'Run `trunkline subscriptions ensure`.');
-}
-
-function isLocal(url: string): boolean {
-  return isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }
