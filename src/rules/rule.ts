@@ -3,6 +3,8 @@ import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { BusinessHours } from './facts/hours.ts';
 import type { Allowance } from './file/durations.ts';
+import type { Place } from './file/places.ts';
+import type { RulesProblem } from './file/problem.ts';
 import type { TriggerKind } from './triggers.ts';
 
 /** How far rules may go: not tried; tried and noted; tried, noted and acting. */
@@ -54,6 +56,11 @@ export interface Rule {
   readonly mode: Mode;
 }
 
+/** A user named in the file: an id, or a username or e-mail. */
+export interface NamedUser extends Place {
+  readonly user: number | string;
+}
+
 /** A rules file that was found good. */
 export interface RuleSet {
   /** Fingerprint of the file's text. */
@@ -62,4 +69,8 @@ export interface RuleSet {
   readonly hours: BusinessHours;
   /** What the file says of the account's budgets; the ledger has a default for each that is left out. */
   readonly accountLimits: Partial<AccountLimits>;
+  /** Users whom rules name, for whoever has a directory to look them up in. */
+  readonly users: readonly NamedUser[];
+  /** What is probably not meant as it is written, though the file can be used. */
+  readonly warnings: readonly RulesProblem[];
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import Table from 'cli-table3';
 import { parseRules } from '../../rules/file/parse.ts';
+import { type RulesProblem, shownProblem } from '../../rules/file/problem.ts';
 import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate } from '../../rules/simulate/simulate.ts';
@@ -18,17 +19,53 @@ interface Flags {
 /** What rules mean depends on it: a command in another terminal must not judge otherwise than the daemon. */
 const judgedBy = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
-/** Says whether a rules file is good; each mistake with its line and its cure. */
+/** Says whether a rules file is good; each mistake with its line and its cure. Exit code 1 also for a mere warning. */
 export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
-  const { rulesFile, timeZone } = await commandSettings({ alike: judgedBy });
+  const { rulesFile, timeZone, databaseUrl } = await commandSettings({ alike: judgedBy });
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
+  const warnings = [...set.warnings, ...(await unknownUsers(set, databaseUrl))];
+  if (warnings.length > 0) process.exitCode = 1;
+  if (json) {
+    const { version, rules } = set;
+    return console.log(JSON.stringify({ file, version, rules: rules.length, problems: [], warnings }));
+  }
+  const text = await readFile(file, 'utf8');
+  for (const { message, ...rest } of warnings) {
+    console.error(`${shownProblem(file, text, { ...rest, message: `warning: ${message}` })}\n`);
+  }
+  const rules = `${counted(set.rules.length, 'rule')}, version ${set.version}`;
   console.log(
-    json
-      ? JSON.stringify({ file, version: set.version, rules: set.rules.length, problems: [] })
-      : `${file} is good: ${counted(set.rules.length, 'rule')}, version ${set.version}.`,
+    warnings.length > 0
+      ? `${file} can be used, but see ${counted(warnings.length, 'warning')}: ${rules}.`
+      : `${file} is good: ${rules}.`,
   );
+}
+
+/** Users whom the file names and the directory does not know. None without a database, or before users were mirrored. */
+async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined): Promise<RulesProblem[]> {
+  if (users.length === 0 || databaseUrl === undefined) return [];
+  try {
+    await using database = openDatabase(databaseUrl);
+    const known = await query<{ names: string[] }>(
+      database.db,
+      'select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null',
+      [],
+    );
+    if (known.length === 0) return [];
+    const names = new Set(known.flatMap((user) => user.names));
+    return users
+      .filter(({ user }) => !names.has(String(user).toLowerCase()))
+      .map(({ user, line, column }) => ({
+        ...{ line, column },
+        message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
+        cure: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+      }));
+  } catch (error) {
+    console.error(`Users were not looked up: ${error instanceof Error ? error.message : String(error)}`);
+    return [];
+  }
 }
 
 /** Lists the rules in their order, with what each has done, and how far the workers let it go. */

@@ -9,7 +9,9 @@ export function addRules(program: Command): void {
   const group = program.command('rules').description('What Trunkline does by itself: see RULES_FILE and RULES_MODE.');
   group
     .command('check [file]')
-    .description('Is the rules file good? Each mistake is shown with its line and its cure.')
+    .description(
+      'Is the rules file good? Each mistake and warning is shown with its line and its cure; exit code 1 for either.',
+    )
     .option(...jsonFlag)
     .action((file, options) => reporting(async () => (await load()).runCheck(file, options)));
   group

@@ -1,4 +1,4 @@
-import { Environment } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import {
   type Declared,
   declarationOf,
@@ -11,8 +11,9 @@ import { fixturesOf } from '../facts/fixtures.ts';
 import { celFacts, groupClasses } from '../facts/shapes.ts';
 import { didYouMean } from '../file/suggestion.ts';
 import { type TriggerKind, triggerKinds } from '../triggers.ts';
+import { impossibleComparisons } from './domains.ts';
 import { contains } from './patterns.ts';
-import { literalCalls, namedFacts, renameMethod } from './syntax.ts';
+import { conjunctsOf, literalCalls, namedFacts, nodesOf, renameMethod } from './syntax.ts';
 
 /** A condition that was checked against the facts of its trigger, and tried. */
 export interface Condition {
@@ -20,6 +21,15 @@ export interface Condition {
   readonly paths: readonly string[];
   /** Takes what {@link celFacts} gives. Throws where a fact is missing that no `has(…)` asked for. */
   test(facts: Readonly<Record<string, unknown>>): boolean;
+  /** What it demands altogether: its parts between `&&`, in their order. A condition without any is its only part. */
+  readonly clauses: readonly Clause[];
+  /** What it says is probably not what was meant, though it can be tried. */
+  readonly warnings: readonly Fault[];
+}
+
+/** One of the demands of a condition. */
+export interface Clause extends Pick<Condition, 'paths' | 'test'> {
+  readonly text: string;
 }
 
 /** What is wrong with a text of the file, and how far into the text. */
@@ -27,6 +37,8 @@ export interface Fault {
   readonly offset: number;
   readonly message: string;
   readonly cure: string;
+  /** More of the kind in the same text. */
+  readonly others?: readonly Fault[];
 }
 
 const limits = { maxAstNodes: 1_000, maxDepth: 60 };
@@ -42,7 +54,7 @@ const celTypes: Readonly<Record<FactType, string>> = {
 const environments = new Map<TriggerKind, Environment>();
 
 /** Compiles the text of an `if`, or says what is wrong with it. */
-export function compileCondition(kind: TriggerKind, text: string): Condition | Fault {
+export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UTC'): Condition | Fault {
   const environment = environmentOf(kind);
   try {
     const root = environment.parse(text).ast;
@@ -66,19 +78,65 @@ export function compileCondition(kind: TriggerKind, text: string): Condition | F
       const fault = literalFault(environment, name, argument, offset);
       if (fault) return fault;
     }
+    const [impossible, ...others] = impossibleComparisons(kind, root);
+    if (impossible) return { ...impossible, others };
     for (const facts of fixturesOf(kind)) {
       const fault = trial(() => test(celFacts(facts)), text);
       if (fault) return fault;
     }
-    const paths = named.map(({ group, name }) => `${group}.${name}`);
-    if (/\bnow\b/.test(text)) paths.push('now');
-    return { paths: [...new Set(paths)], test: (facts) => test(facts) === true };
+    const clauses = conjunctsOf(root).map((node) =>
+      clauseOf(environment, text.slice(node.range.start, node.range.end), node),
+    );
+    return {
+      paths: pathsOf(root, text),
+      test: (facts) => test(facts) === true,
+      clauses,
+      warnings: utcCalls(environment, text, root, timeZone),
+    };
   } catch (error) {
     const { offset, message } = placed(error);
     return (
       slipOf(text, offset) ?? { offset, message, cure: 'This is no CEL expression: see those of config/rules.yaml.' }
     );
   }
+}
+
+function pathsOf(root: ASTNode, text: string): string[] {
+  const paths = namedFacts(root).map(({ group, name }) => `${group}.${name}`);
+  return [...new Set(/\bnow\b/.test(text) ? [...paths, 'now'] : paths)];
+}
+
+function clauseOf(environment: Environment, text: string, node: ASTNode): Clause {
+  let test: ((facts: Readonly<Record<string, unknown>>) => unknown) | undefined;
+  return {
+    text,
+    paths: pathsOf(node, text),
+    test(facts) {
+      // Compiled when it is asked for first: few conditions are ever explained.
+      test ??= environment.parse(renameMethod(text, environment.parse(text).ast, 'matches', safeMatches));
+      return test(facts) === true;
+    },
+  };
+}
+
+const localParts = ['getHours', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear', 'getMonth', 'getFullYear'];
+
+/** Parts of a time that are read in UTC, where a local time was most likely meant. */
+function utcCalls(environment: Environment, text: string, root: ASTNode, timeZone: string): Fault[] {
+  const zone = timeZone === 'UTC' ? 'America/New_York' : timeZone;
+  return [...nodesOf(root)].flatMap((node): Fault[] => {
+    if (node.op !== 'rcall' || !localParts.includes(node.args[0]) || node.args[2].length > 0) return [];
+    const [name, receiver] = node.args;
+    const written = text.slice(receiver.range.start, receiver.range.end);
+    if (environment.check(written).type !== celTypes.timestamp) return [];
+    return [
+      {
+        offset: receiver.range.end + 1,
+        message: `${name}() is in UTC.`,
+        cure: `Write ${written}.${name}("${zone}"), or ask the local facts hours.time, hours.weekday and hours.date; ${name}("UTC") where UTC is meant.`,
+      },
+    ];
+  });
 }
 
 const longestWord = 3;

@@ -26,9 +26,20 @@ export interface NamedFact {
 
 export function namedFacts(root: ASTNode): NamedFact[] {
   return [...nodesOf(root)].flatMap((node) => {
-    if (node.op !== '.' || node.args[0].op !== 'id' || !Object.hasOwn(declaredFacts, node.args[0].args)) return [];
+    if (node.op !== '.' || node.args[0].op !== 'id' || factPath(node) === undefined) return [];
     return [{ group: node.args[0].args, name: node.args[1], offset: node.range.end - node.args[1].length }];
   });
+}
+
+/** The fact that a node names, such as `message.text`; undefined for any other node. */
+export function factPath(node: ASTNode): string | undefined {
+  if (node.op !== '.' || node.args[0].op !== 'id' || !Object.hasOwn(declaredFacts, node.args[0].args)) return undefined;
+  return `${node.args[0].args}.${node.args[1]}`;
+}
+
+/** What a condition demands altogether: its parts between `&&` that are not within brackets of another kind. */
+export function conjunctsOf(node: ASTNode): ASTNode[] {
+  return node.op === '&&' ? node.args.flatMap(conjunctsOf) : [node];
 }
 
 /** A call that is given a text as it stands, so that it can be tried before any fact is known. */

@@ -1,10 +1,26 @@
 import type { TriggerKind } from '../triggers.ts';
+import { weekdays } from './hours.ts';
 
 /** A CEL type, as rules are checked against it. */
 export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';
 
+/**
+ * How the values of a string are written. `number`: digits with the country code; `plain`: lower case, single spaces, no
+ * punctuation and no accents; `time`: `09:05`; `date`: `2026-11-01`.
+ */
+export type FactFormat = 'number' | 'plain' | 'time' | 'date';
+
+/** What a fact's values are limited to. A comparison with any other value is refused when the file is loaded. */
+export interface FactDomain {
+  /** All values of a string. */
+  readonly values?: readonly string[];
+  readonly format?: FactFormat;
+  /** The least value of a whole number. */
+  readonly min?: number;
+}
+
 /** What is known of a fact before there is any. */
-export interface Declared<T extends FactType = FactType> {
+export interface Declared<T extends FactType = FactType> extends FactDomain {
   readonly type: T;
   readonly doc: string;
   /** It can be missing: rules ask `has(…)` first, templates get nil. */
@@ -13,9 +29,12 @@ export interface Declared<T extends FactType = FactType> {
   readonly isPrivate?: true;
 }
 
-const fact = <T extends FactType>(type: T, doc: string) => ({ type, doc }) as const;
+const fact = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) => ({ type, doc, ...domain }) as const;
 const optional = <T extends FactType>(type: T, doc: string) => ({ type, doc, isOptional: true }) as const;
-const secret = <T extends FactType>(type: T, doc: string) => ({ type, doc, isPrivate: true }) as const;
+const secret = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) =>
+  ({ type, doc, isPrivate: true, ...domain }) as const;
+const number: FactDomain = { format: 'number' };
+const counted: FactDomain = { min: 0 };
 const optionalSecret = <T extends FactType>(type: T, doc: string) =>
   ({ type, doc, isOptional: true, isPrivate: true }) as const;
 
@@ -27,18 +46,20 @@ export const declaredFacts = {
   message: {
     id: fact('int', 'The service’s id of the text.'),
     text: secret('string', 'The text; empty for an image alone.'),
-    plain: secret('string', 'The text in lower case, with single spaces and without punctuation: `thank you`.'),
-    media_count: fact('int', 'Attached files.'),
+    plain: secret('string', 'The text in lower case, with single spaces and without punctuation: `thank you`.', {
+      format: 'plain',
+    }),
+    media_count: fact('int', 'Attached files.', counted),
     sent_at: fact('timestamp', 'When it was sent.'),
   },
   thread: {
-    line: fact('string', 'Our line.'),
-    number: fact('string', 'The other party.'),
+    line: fact('string', 'Our line.', number),
+    number: fact('string', 'The other party.', number),
     exists: fact('bool', 'There is a text conversation; false for a caller who never texted.'),
-    message_count: fact('int', 'Texts, this one included.'),
-    inbound_count: fact('int', 'Texts of theirs, this one included.'),
-    outbound_count: fact('int', 'Texts of ours.'),
-    last_direction: fact('string', '`in`, `out`, or empty when there is no text.'),
+    message_count: fact('int', 'Texts, this one included.', counted),
+    inbound_count: fact('int', 'Texts of theirs, this one included.', counted),
+    outbound_count: fact('int', 'Texts of ours.', counted),
+    last_direction: fact('string', '`in`, `out`, or empty when there is no text.', { values: ['in', 'out', ''] }),
     last_inbound_at: optional('timestamp', 'Their newest text.'),
     last_outbound_at: optional('timestamp', 'Our newest text.'),
     last_human_reply_at: optional('timestamp', 'Newest text that a user of the account sent.'),
@@ -52,43 +73,43 @@ export const declaredFacts = {
     ),
   },
   line: {
-    number: fact('string', 'Our line.'),
+    number: fact('string', 'Our line.', number),
     name: fact('string', 'Its caller-ID name.'),
     can_text: fact('bool', 'It is one of the lines that can send texts.'),
     user_ids: fact('list<int>', 'Users whom the line is assigned to; empty when it is everybody’s.'),
   },
   contact: {
-    number: fact('string', 'The other party.'),
+    number: fact('string', 'The other party.', number),
     name: optionalSecret('string', 'Name shown with the latest call, where there is one.'),
     is_own_line: fact('bool', 'The other party is a line of the account.'),
     is_new: fact('bool', 'No text and no call before this.'),
-    earlier_messages: fact('int', 'Texts to or from them on any line before this.'),
-    earlier_calls: fact('int', 'Calls with them that had ended before this.'),
-    missed_calls_24h: fact('int', 'Of these, calls of theirs in the last 24 hours that nobody answered.'),
+    earlier_messages: fact('int', 'Texts to or from them on any line before this.', counted),
+    earlier_calls: fact('int', 'Calls with them that had ended before this.', counted),
+    missed_calls_24h: fact('int', 'Of these, calls of theirs in the last 24 hours that nobody answered.', counted),
     last_message_at: optional('timestamp', 'Newest text on any line before this.'),
     last_call_at: optional('timestamp', 'Start of their newest call before this.'),
   },
   hours: {
     is_open: fact('bool', 'Within `business_hours`.'),
     is_holiday: fact('bool', 'One of the `holidays`.'),
-    weekday: fact('string', '`monday` to `sunday`, local.'),
-    time: fact('string', 'Local time, `09:05`.'),
-    date: fact('string', 'Local day, `2026-11-01`.'),
+    weekday: fact('string', 'Local day of the week.', { values: weekdays }),
+    time: fact('string', 'Local time of 24 hours.', { format: 'time' }),
+    date: fact('string', 'Local day.', { format: 'date' }),
     opens_at: optional('timestamp', 'When it opens next; missing when nothing opens within two weeks.'),
     closes_at: optional('timestamp', 'When it closes; missing while it is closed.'),
   },
   call: {
     id: fact('string', 'The service’s id of the call.'),
-    direction: fact('string', '`inbound` or `outbound`.'),
-    status: fact('string', '`answered`, `missed`, `voicemail` or `unknown`.'),
+    direction: fact('string', 'Empty when the service did not report it.', { values: ['inbound', 'outbound', ''] }),
+    status: fact('string', 'How it ended.', { values: ['answered', 'missed', 'voicemail', 'unknown'] }),
     started_at: optional('timestamp', 'Start.'),
     ended_at: fact('timestamp', 'End.'),
-    duration_seconds: fact('int', 'Length including ringing.'),
-    talk_seconds: fact('int', 'Connected time.'),
-    transferred_count: fact('int', 'How often it was transferred.'),
+    duration_seconds: fact('int', 'Length including ringing.', counted),
+    talk_seconds: fact('int', 'Connected time.', counted),
+    transferred_count: fact('int', 'How often it was transferred.', counted),
     is_abandoned: fact('bool', 'The caller hung up before anyone answered.'),
     is_recorded: fact('bool', 'Audio was captured.'),
-    repeated_count: fact('int', 'Earlier calls of the same caller within the service’s window.'),
+    repeated_count: fact('int', 'Earlier calls of the same caller within the service’s window.', counted),
   },
   transcript: {
     id: fact('int', 'The service’s id of the transcript.'),
@@ -107,8 +128,9 @@ export const declaredFacts = {
     count: fact(
       'int',
       'Replies that rules have sent into this thread; for a rule on trial, also those that trials would have sent.',
+      counted,
     ),
-    count_24h: fact('int', 'Of these, in the last 24 hours.'),
+    count_24h: fact('int', 'Of these, in the last 24 hours.', counted),
     last_at: optional('timestamp', 'The newest of them.'),
   },
 } as const satisfies Record<string, Record<string, Declared>>;
@@ -149,6 +171,19 @@ export const groupsOf: Readonly<Record<TriggerKind, readonly FactGroup[]>> = {
   transcript_ready: ['transcript', 'call', ...everywhere],
   action_required: ['transcript', 'call', ...everywhere],
 };
+
+/** Values that a fact is limited to where a trigger says more than the fact's declaration. */
+const valuesAt: Readonly<Partial<Record<TriggerKind, Readonly<Record<string, readonly string[]>>>>> = {
+  call_missed: { 'call.status': ['missed'] },
+  voicemail_left: { 'call.status': ['voicemail'] },
+};
+
+/** What the values of a fact are limited to in rules on a trigger. */
+export function domainOf(kind: TriggerKind, path: string): FactDomain | undefined {
+  const declared = declarationOf(path);
+  const values = valuesAt[kind]?.[path] ?? declared?.values;
+  return declared && { ...declared, ...(values && { values }) };
+}
 
 /** The declaration of a fact such as `message.text`. */
 export function declarationOf(path: string): Declared | undefined {

@@ -3,6 +3,7 @@ export function plainText(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
+    .normalize('NFC')
     .toLowerCase()
     .replace(/[’']/gu, '')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')

@@ -1,18 +1,19 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { compileCondition, type Fault } from '../conditions/condition.ts';
+import { type Condition, compileCondition, type Fault } from '../conditions/condition.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../facts/hours.ts';
-import type { Assignee, Rule, RuleSet, Scope, Step } from '../rule.ts';
+import type { Assignee, NamedUser, Rule, RuleSet, Scope, Step } from '../rule.ts';
 import { usualMaxAgeSeconds } from '../triggers.ts';
 import { accountLimitsOf } from './budgets.ts';
+import { doubtsAbout } from './doubts.ts';
 import { allowanceOf, clockSpan, durationSeconds } from './durations.ts';
 import { problemsOf } from './issues.ts';
 import { type Places, placesOf } from './places.ts';
 import { RulesError, type RulesProblem } from './problem.ts';
 import { type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
-import { yamlProblems } from './yaml.ts';
+import { tagProblems, yamlProblems } from './yaml.ts';
 
 export interface ParseOptions {
   /** As it stands in messages. */
@@ -31,26 +32,54 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const places = placesOf(text, document, lines);
-  if (document.errors.length > 0) throw new RulesError(file, text, yamlProblems(document, places));
+  const tags = tagProblems(text, document, places);
+  const isElsewhere = ({ line }: RulesProblem) => tags.every((tag) => tag.line !== line);
+  if (document.errors.length > 0) {
+    const found = yamlProblems(document, places).filter(isElsewhere);
+    throw new RulesError(file, text, [...tags, ...found].sort(byPlace));
+  }
   const written: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   const parsed = rulesSchema.safeParse(written);
   const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
+  const warnings: RulesProblem[] = [];
   problems.push(...sameNames(written, places));
   const rules = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : wellFormed(written);
-  const built = buildRules(rules, timeZone, places, problems);
-  if (!parsed.success || problems.length > 0) {
-    throw new RulesError(
-      file,
-      text,
-      problems.sort((a, b) => a.line - b.line || a.column - b.column),
-    );
+  const built = buildRules(rules, timeZone, places, { problems, warnings });
+  if (!parsed.success || problems.length > 0 || tags.length > 0) {
+    throw new RulesError(file, text, [...tags, ...problems.filter(isElsewhere)].sort(byPlace));
   }
+  warnings.push(...doubtsAbout(built, places));
   return {
     version: hash('sha256', text).slice(0, 12),
     rules: built,
     hours: businessHours(parsed.data.business_hours, timeZone),
     accountLimits: accountLimitsOf(parsed.data.budgets, parsed.data.countries),
+    users: namedUsers(parsed.data.rules, places),
+    warnings: warnings.sort(byPlace),
   };
+}
+
+function namedUsers(rules: readonly WrittenRule[], places: Places): NamedUser[] {
+  return rules.flatMap((rule, at) =>
+    rule.do.flatMap(({ assign, resolve }, index): NamedUser[] => {
+      const path = ['rules', at, 'do', index];
+      const to = assign === undefined ? undefined : assigneeOf(assign);
+      if (to?.kind === 'user') return [{ ...places.ofValue([...path, 'assign']), user: to.userId }];
+      if (to?.kind === 'named') return [{ ...places.ofValue([...path, 'assign']), user: to.name }];
+      const credited = typeof resolve === 'object' ? resolve.user : undefined;
+      return credited === undefined ? [] : [{ ...places.ofValue([...path, 'resolve', 'user']), user: credited }];
+    }),
+  );
+}
+
+function byPlace(a: RulesProblem, b: RulesProblem): number {
+  return a.line - b.line || a.column - b.column;
+}
+
+/** What was found while the rules were built. */
+interface Findings {
+  readonly problems: RulesProblem[];
+  readonly warnings: RulesProblem[];
 }
 
 /** A rule that the schema takes, and its place among all of the file. */
@@ -86,15 +115,30 @@ function sameNames(written: unknown, places: Places): RulesProblem[] {
   });
 }
 
-function buildRules(written: readonly Placed[], timeZone: string, places: Places, problems: RulesProblem[]): Rule[] {
+function buildRules(
+  written: readonly Placed[],
+  timeZone: string,
+  places: Places,
+  { problems, warnings }: Findings,
+): Rule[] {
   const compileTemplate = createTemplates(timeZone);
 
   function compiled<T extends object>(path: Path, result: T | Fault): T {
     if ('offset' in result && 'cure' in result) {
-      const { offset, message, cure } = result;
-      problems.push({ ...places.within(path, offset), message, cure });
+      for (const { offset, message, cure } of [result, ...(result.others ?? [])]) {
+        problems.push({ ...places.within(path, offset), message, cure });
+      }
     }
     return result as T;
+  }
+
+  function conditionOf(rule: WrittenRule, path: Path): Condition | undefined {
+    if (rule.if === undefined) return undefined;
+    const condition = compiled(path, compileCondition(rule.on, rule.if, timeZone));
+    for (const { offset, message, cure } of condition.warnings ?? []) {
+      warnings.push({ ...places.within(path, offset), message, cure });
+    }
+    return condition;
   }
 
   return written.map(({ rule, at }) => {
@@ -105,7 +149,7 @@ function buildRules(written: readonly Placed[], timeZone: string, places: Places
       description: rule.description,
       on: rule.on,
       idleSeconds: rule.for === undefined ? undefined : durationSeconds(rule.for),
-      condition: rule.if === undefined ? undefined : compiled([...path, 'if'], compileCondition(rule.on, rule.if)),
+      condition: conditionOf(rule, [...path, 'if']),
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
       limits: limitsOf(rule),
       maxAgeSeconds:

@@ -94,7 +94,11 @@ export const ruleSchema = z
     description: z.string().optional().describe('For people.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
     for: duration.optional().describe('How long the thread was silent; with `on: thread_idle`, and only there.'),
-    if: z.string().min(1).optional().describe('CEL over the facts of the trigger. Without it, every trigger matches.'),
+    if: z
+      .string()
+      .min(1, { error: 'The condition is empty.\nWrite one, or remove `if`: without it, every trigger matches.' })
+      .optional()
+      .describe('CEL over the facts of the trigger. Without it, every trigger matches.'),
     do: z
       .array(step)
       .min(1, { error: 'There is nothing to do.\nWrite at least one step.' })

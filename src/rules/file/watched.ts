@@ -60,6 +60,9 @@ export async function watchRules(options: WatchOptions): Promise<WatchedRules> {
       const set = parseRules(content, { file: path, timeZone });
       current = { set, loadedAt: new Date(), problem: undefined };
       log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
+      for (const { line, column, message, cure } of set.warnings) {
+        log.warn({ place: `${path}:${line}:${column}`, cure }, `The rules file: ${message}`);
+      }
     } catch (error) {
       return refuse(error instanceof Error ? error.message : String(error));
     }

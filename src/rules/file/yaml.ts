@@ -1,6 +1,40 @@
-import { type Document, type ErrorCode, visit, type YAMLParseError } from 'yaml';
+import { type Document, type ErrorCode, isPair, isScalar, visit, type YAMLParseError } from 'yaml';
 import type { Places } from './places.ts';
 import type { RulesProblem } from './problem.ts';
+
+/**
+ * Values that begin with `!`, which YAML takes for a tag and leaves out: `if: !hours.is_open && x` would mean `x`. Rules have
+ * no use for tags.
+ */
+export function tagProblems(source: string, document: Document, places: Places): RulesProblem[] {
+  const problems: RulesProblem[] = [];
+  visit(document, {
+    Node(_, node, ancestors) {
+      const { tag, range } = node as { tag?: string; range?: readonly number[] };
+      if (!tag?.startsWith('!') || !range) return;
+      const start = tagStart(source, tag, range[0] ?? 0);
+      const written = source.slice(start, Math.max(range[1] ?? 0, start + tag.length)).trim();
+      const parent = ancestors.at(-1);
+      const key = isPair(parent) && isScalar(parent.key) ? `${parent.key.value}: ` : '';
+      problems.push({
+        ...places.at(start),
+        message: 'A value that begins with ! needs quotes: YAML takes it for a tag.',
+        cure: `Write ${key}${quoted(written)}`,
+      });
+    },
+  });
+  return problems;
+}
+
+/** A tag stands before its value, on the same line or above it. */
+function tagStart(source: string, tag: string, valueStart: number): number {
+  const before = source.lastIndexOf(tag, valueStart);
+  return before < 0 ? valueStart : before;
+}
+
+function quoted(text: string): string {
+  return text.includes('"') || text.includes('\\') ? `'${text.replaceAll("'", "''")}'` : `"${text}"`;
+}
 
 /** What is no YAML, in the order of the file: each mistake once, and nothing that only follows from one before it. */
 export function yamlProblems(document: Document, places: Places): RulesProblem[] {
