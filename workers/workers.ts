@@ -44,6 +44,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { database, queues, ringer, service, settings, log, metrics, pauses } = context;
   if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
   const { db } = database;
+  await queues.open();
   await retryStreams(db);
   if (settings.isTimeZoneSet && !(await adoptTimeZone(db, settings.timeZone))) {
     log.warn(

@@ -7,6 +7,7 @@ import {
   ringBatch,
 } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
+import { readDeploymentId } from '../postgres/sessions.ts';
 import { type Bell, type BellData, jobsOf } from './bell.ts';
 import { forgetBells } from './forgetting.ts';
 import { withPatience } from './patience.ts';
@@ -45,7 +46,9 @@ export interface Queues {
   health(): Promise<QueuesHealth>;
   /** How many Postgres connections this holds open at most, with the workers that run now. */
   connections(): number;
-  /** For the queue board. */
+  /** Resolves when all queues are open; needed before `work`. Rejects with `QueueUnavailable`. */
+  open(): Promise<void>;
+  /** For the queue board; empty until they are open. */
   readonly bull: readonly BullQueue[];
   /** Closes the workers that still run, waiting for them briefly, and every connection. */
   close(): Promise<void>;
@@ -69,8 +72,9 @@ export class QueueUnavailable extends Error {
 }
 
 /**
- * Opens the queues. A Redis that is away is waited for briefly, and connected to whenever it comes; a database that
- * cannot be reached, or whose queue schema is not migrated, is an error.
+ * Opens the queues. A Redis that is away is waited for briefly, and connected to whenever it comes. With queues in
+ * Postgres, a database that cannot be reached, or whose queue schema is not migrated, is an error; with queues in Redis, one
+ * that cannot be reached delays the opening: its identity is part of their keys, see {@link readDeploymentId}.
  */
 export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const { log, redisUrl } = options;
@@ -78,19 +82,52 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const store: QueueStore =
     redisUrl === undefined
       ? await createPostgresStore(options.databaseUrl, trouble)
-      : createRedisStore(redisUrl, trouble);
-  const opening = { skipMetasUpdate: options.isReadOnly ?? false };
+      : createRedisStore(redisUrl, trouble, () => {
+          if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
+          return deploymentId;
+        });
+  const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false };
   const queues = new Map<QueueName, BullQueue>();
-  for (const name of queueNames) {
-    const queue = store.openQueue(name, opening);
-    queue.on('error', trouble.report);
-    queues.set(name, queue);
-  }
-  const connecting = Promise.all([...queues.values()].map((queue) => queue.waitUntilReady()));
-  await withPatience(queueTiming.patience, connecting, () => undefined).catch(trouble.report);
   const workers = new Set<QueueWorker>();
+  let deploymentId: string | undefined;
+  let opening: Promise<void> | undefined;
+  let isClosed = false;
+  await withPatience(queueTiming.patience, open(), () => undefined).catch((err: unknown) =>
+    log.debug({ err }, 'The queues in Redis are opened when Postgres can be read'),
+  );
+
+  function open(): Promise<void> {
+    opening ??= openAll();
+    opening.catch(() => {
+      opening = undefined;
+    });
+    return opening;
+  }
+
+  async function openAll(): Promise<void> {
+    if (redisUrl !== undefined) {
+      deploymentId = await readDeploymentId(options.databaseUrl).catch((cause: unknown) => {
+        throw new QueueUnavailable('The queues in Redis are not open: Postgres cannot be asked which are ours.', {
+          cause,
+        });
+      });
+    }
+    if (isClosed) return;
+    for (const name of queueNames) {
+      const queue = store.openQueue(name, queueOptions);
+      queue.on('error', trouble.report);
+      queues.set(name, queue);
+    }
+    const connecting = Promise.all([...queues.values()].map((queue) => queue.waitUntilReady()));
+    await withPatience(queueTiming.patience, connecting, () => undefined).catch(trouble.report);
+  }
 
   async function ask<T>(name: QueueName, question: (queue: BullQueue) => Promise<T>): Promise<T> {
+    if (queues.size === 0) {
+      await withPatience(queueTiming.patience, open(), () => {
+        throw new QueueUnavailable('The queues in Redis are not open yet.');
+      });
+    }
     try {
       const queue = queues.get(name);
       if (!queue || !store.isConnected()) throw new QueueUnavailable(`The queue ${name} is not connected.`);
@@ -154,9 +191,13 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     },
 
     connections: () => store.connections(workers.size),
-    bull: [...queues.values()],
+    open,
+    get bull() {
+      return [...queues.values()];
+    },
 
     async close() {
+      isClosed = true;
       await Promise.all([...workers].map((worker) => worker.close(queueTiming.patience)));
       const closings = Promise.all([...queues.values()].map((queue) => queue.close()));
       await withPatience(queueTiming.patience, closings, () => undefined).catch(trouble.report);

@@ -7,14 +7,15 @@ import type { Trouble } from './trouble.ts';
 /** Without the one option that types a client's answers, which only fixed types could carry. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** The braces keep the keys of all queues in one slot of a cluster. */
-const prefix = '{trunkline}';
-
 /** So long after it refused a job as read-only, a connection alone does not mean that Redis takes jobs. */
 const quietMs = 5_000;
 
-/** Queues in Redis: one connection for all producers, one for all workers' commands, one per worker that waits. */
-export function createRedisStore(url: string, trouble: Trouble): QueueStore {
+/**
+ * Queues in Redis: one connection for all producers, one for all workers' commands, one per worker that waits. Each
+ * deployment has keys of its own; the braces keep those of all its queues in one slot of a cluster.
+ */
+export function createRedisStore(url: string, trouble: Trouble, deploymentId: () => string): QueueStore {
+  const prefixOf = () => `{trunkline-${deploymentId()}}`;
   const { address, options } = parse(url);
   const opened: Redis[] = [];
   let readOnlyAt = Number.NEGATIVE_INFINITY;
@@ -57,11 +58,11 @@ export function createRedisStore(url: string, trouble: Trouble): QueueStore {
   return {
     backend: 'redis',
     isConnected: () => producers.status === 'ready',
-    openQueue: (name, opening) => new Queue(name, { connection: producers, prefix, ...opening }),
+    openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
     openWorker(name, processor, tuning) {
       // A firewall forgets connections without a word: an answer that does not come is asked for again before the locks end.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
-      return new Worker(name, processor, { connection: workers, prefix, ...tuning });
+      return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),
     health: () => healthOf(producers, () => lastError),

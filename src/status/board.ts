@@ -15,12 +15,20 @@ export const boardPath = '/queues';
  */
 export function registerBoard(app: FastifyInstance, queues: Pick<Queues, 'bull'>): void {
   const adapter = new FastifyAdapter();
-  createBullBoard({
-    queues: queues.bull.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+  const board = createBullBoard({
+    queues: [],
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Trunkline queues', miscLinks: [{ text: 'Status', url: '/' }] } },
   });
   adapter.setBasePath(boardPath);
+  let shown: Queues['bull'] = [];
+  // Queues are opened late where Postgres was away at the start.
+  const showQueues = () => {
+    const { bull } = queues;
+    if (bull.length === shown.length) return;
+    shown = bull;
+    board.setQueues(bull.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
+  };
   app.register(async (scope) => {
     // The board writes style elements, and asks for a font elsewhere that it does without.
     await scope.register(helmet, {
@@ -38,6 +46,7 @@ export function registerBoard(app: FastifyInstance, queues: Pick<Queues, 'bull'>
       },
     });
     scope.addHook('onRequest', async (request, reply) => {
+      showQueues();
       if (request.method !== 'GET') return reply.code(405).send({ error: 'the queue board is for reading' });
     });
     scope.addHook('preSerialization', async (_request, _reply, payload) => maskTree(payload));

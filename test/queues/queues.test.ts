@@ -6,9 +6,10 @@ import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues } from '../../src/queues/queues.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
-import { databaseForTest } from '../stores/databases.ts';
+import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 
 const databaseUrl = await databaseForTest(migrateQueues);
+const otherDatabaseUrl = await databaseForTest(migrateQueues);
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const call = (key: string): Bell => ({ kind: 'call', key });
 const settled = { timeout: 60_000, interval: 10 };
@@ -199,6 +200,43 @@ describe.each(backends)('queues on %s', (backend) => {
     queues.work('calls', {}, async () => {});
     expect(queues.connections()).toBe(backend === 'redis' ? 0 : 7);
   });
+});
+
+test('two deployments share a Redis and no job: each database has keys of its own', async () => {
+  const open = (url: string) =>
+    createQueues({ redisUrl: inject('redisUrl'), databaseUrl: url, log: createLog('silent'), timing });
+  await using stack = new AsyncDisposableStack();
+  const ours = stack.adopt(await open(databaseUrl), (queues) => queues.close());
+  const oursAgain = stack.adopt(await open(databaseUrl), (queues) => queues.close());
+  const theirs = stack.adopt(await open(otherDatabaseUrl), (queues) => queues.close());
+  const seenByThem: string[] = [];
+  theirs.work('calls', {}, async ({ key }) => void seenByThem.push(key));
+  await ours.ring('calls', [call('of ours')]);
+  await theirs.ring('calls', [call('of theirs')]);
+  await vi.waitUntil(() => seenByThem.length > 0, settled);
+  expect(await oursAgain.waiting('calls')).toBe(1);
+  const seenByUs: string[] = [];
+  oursAgain.work('calls', {}, async ({ key }) => void seenByUs.push(key));
+  await vi.waitUntil(() => seenByUs.length > 0, settled);
+  expect([seenByThem, seenByUs]).toEqual([['of theirs'], ['of ours']]);
+});
+
+test('queues in Redis open once the database can be asked whose they are', async () => {
+  const name = `late_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}`;
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  await using stack = new AsyncDisposableStack();
+  const queues = stack.adopt(
+    await createQueues({ redisUrl: inject('redisUrl'), databaseUrl: url.href, log: createLog('silent'), timing }),
+    (each) => each.close(),
+  );
+  await expect(queues.ring('calls', [call('1')])).rejects.toMatchObject({ code: 'queue_unavailable' });
+  await expect(queues.open()).rejects.toMatchObject({ code: 'queue_unavailable' });
+  await createDatabase(name);
+  stack.defer(() => dropDatabase(name));
+  await queues.ring('calls', [call('1')]);
+  expect(await queues.waiting('calls')).toBe(1);
+  for (const queue of queues.bull) await queue.obliterate({ force: true });
 });
 
 test('opening queues in a database without their schema is refused', async () => {
