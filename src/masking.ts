@@ -21,6 +21,15 @@ export function maskTarget(target: string): string {
   return `${kind} ${maskKey(kind, key)}`;
 }
 
+/** The address of a store as it may be shown: without a password. */
+export function withoutPassword(address: string): string {
+  // A user may stand before no host, where a parameter names the folder of a Unix socket.
+  const url = new URL(address.replace('@/', '@socket/'));
+  url.password = '';
+  for (const name of ['password', 'sslpassword']) if (url.searchParams.has(name)) url.searchParams.delete(name);
+  return url.href.replace('@socket/', '@/');
+}
+
 /** A tree of JSON with every text in it masked; a text of digits alone under the name `id` names a row, and stays. */
 export function maskTree(node: unknown, name = ''): unknown {
   if (typeof node === 'string') return name === 'id' && /^\d+$/.test(node) ? node : maskNumbers(node);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskKey, maskNumbers, maskTree } from '../src/masking.ts';
+import { maskKey, maskNumbers, maskTree, withoutPassword } from '../src/masking.ts';
 
 test.each([
   ['18005550100/18455550123', '…0100/…0123'],
@@ -26,4 +26,15 @@ test('a tree keeps its shape, its figures and the ids of its rows', () => {
   expect(
     maskTree({ id: '12345678', at: 1783385492057, data: { key: '18005550100/18455550123' }, list: [null, true] }),
   ).toEqual({ id: '12345678', at: 1783385492057, data: { key: '…0100/…0123' }, list: [null, true] });
+});
+
+test.each([
+  ['postgres://app:hunter2@db.example:5432/app?sslmode=require', 'postgres://app@db.example:5432/app?sslmode=require'],
+  ['postgres://app:hunter2%40%2F@db.example/app', 'postgres://app@db.example/app'],
+  ['postgres://app:hunter2@/app?host=/run/postgresql', 'postgres://app@/app?host=/run/postgresql'],
+  ['postgres://db.example/app?user=app&password=hunter2', 'postgres://db.example/app?user=app'],
+  ['rediss://:hunter2@cache.example:6380/1', 'rediss://cache.example:6380/1'],
+  ['postgres://127.0.0.1/app', 'postgres://127.0.0.1/app'],
+])('an address is shown without its password: %s', (address, shown) => {
+  expect(withoutPassword(address)).toBe(shown);
 });

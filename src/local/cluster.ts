@@ -41,7 +41,15 @@ export async function makeFolder(folder: string): Promise<void> {
   // Others may pass through what was made here, whatever the umask is, and read nothing.
   const highest = created === undefined ? home : await realpath(created);
   for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
+  await letPass(dirname(home), home, account);
   await refuseClosedFolder(home, account);
+}
+
+/** Lets others pass through root's own DATA_DIR, and no folder above it. */
+async function letPass(dataDir: string, home: string, account: Account): Promise<void> {
+  if ((await closedFolderOf(home, account)) !== dataDir) return;
+  const { uid, mode } = await stat(dataDir);
+  if (uid === 0) await chmod(dataDir, (mode & 0o7777) | 0o001);
 }
 
 /**
@@ -164,13 +172,9 @@ export class FolderClosed extends Error {
 async function refuseClosedFolder(home: string, account: Account): Promise<void> {
   const closed = await closedFolderOf(home, account);
   if (closed === undefined) return;
-  const remedy =
-    closed === dirname(home)
-      ? `let other users pass through it with \`chmod o+x ${closed}\``
-      : 'set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline';
   throw new FolderClosed(
-    `Postgres refuses to run as root, and the user ${account.name}, who runs it then, may not enter ${closed}: ` +
-      `${remedy}, or set DATABASE_URL to a Postgres server.`,
+    `Postgres refuses to run as root, and the user ${account.name}, who runs it then, may not enter ${closed}: set ` +
+      'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
   );
 }
 

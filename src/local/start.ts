@@ -2,19 +2,23 @@ import { join, resolve } from 'node:path';
 import { arePagesExposed, type Settings } from '../../config/settings.ts';
 import { type Context, createContext } from '../context.ts';
 import type { Log } from '../log.ts';
+import { withoutPassword } from '../masking.ts';
 import { migrateAll } from '../migrations.ts';
 import { createReceiver } from '../receiver/receiver.ts';
 import { startRegistration } from '../receiver/registration.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../status/pages.ts';
 import { ownSecret, secretFile } from './own-secret.ts';
-import { startPostgres } from './postgres.ts';
+import { type LocalPostgres, startPostgres } from './postgres.ts';
 import { announceRunning } from './running.ts';
 
 /** Everything that `start` runs in one process, and where to find it. */
 export interface Started {
   readonly statusUrl: string;
+  /** Connects to the embedded Postgres; without its password where DATABASE_URL was given. */
   readonly databaseUrl: string;
+  /** What psql takes for the database on a command line, which shows no password. */
+  readonly psqlArgument: string;
   /** Undefined when the daemon talks to a real service. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
@@ -42,7 +46,8 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.length = 0;
   };
   try {
-    const databaseUrl = settings.databaseUrl ?? (await ownPostgres());
+    const { url: databaseUrl, passfileUrl } =
+      settings.databaseUrl === undefined ? await ownPostgres() : { url: settings.databaseUrl, passfileUrl: undefined };
     await migrateAll(databaseUrl, log);
     const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
     const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
@@ -79,7 +84,8 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     );
     return {
       statusUrl,
-      databaseUrl,
+      databaseUrl: passfileUrl === undefined ? withoutPassword(databaseUrl) : databaseUrl,
+      psqlArgument: passfileUrl === undefined ? '"$DATABASE_URL"' : `'${passfileUrl}'`,
       sandboxUrl: sandbox?.url,
       dataDir: settings.dataDir,
       adminTokenFile: ownsToken ? resolve(secretFile(settings.dataDir, 'admin-token')) : undefined,
@@ -90,10 +96,10 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     throw error;
   }
 
-  async function ownPostgres(): Promise<string> {
+  async function ownPostgres(): Promise<LocalPostgres> {
     const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
     opened.push(() => postgres.stop());
-    return postgres.url;
+    return postgres;
   }
 
   async function ownSandbox() {

@@ -130,17 +130,18 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     await expect(startPostgres({ dataDir: join(closed, 'app/.data/postgres'), log })).rejects.toMatchObject({
       code: 'folder_closed',
       message: expect.stringMatching(
-        `may not enter ${closed}: set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or`,
+        `may not enter ${closed}: set DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL`,
       ),
     });
     expect(await readdir(join(closed, 'app/.data/postgres'))).toEqual([]);
-    await mkdir(join(closed, 'postgres'), { mode: 0o755 });
-    await expect(startPostgres({ dataDir: join(closed, 'postgres'), log })).rejects.toThrow(
-      `let other users pass through it with \`chmod o+x ${closed}\`, or`,
-    );
-    await chmod(closed, 0o701);
+  });
+
+  test('others may pass through a DATA_DIR that root has closed, and not look into it', async () => {
+    const closed = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+    onTestFinished(() => rm(closed, { recursive: true, force: true }));
     await using postgres = await startPostgres({ dataDir: join(closed, 'postgres'), log });
     expect(await ask(postgres, 'select 1 as n')).toEqual([{ n: 1 }]);
+    expect((await stat(closed)).mode & 0o777).toBe(0o701);
   });
 
   test('the server has none of the rights of root', async () => {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { readSettings, weaknessesOf } from '../../../config/settings.ts';
 import { type Started, start } from '../../local/start.ts';
 import { createLog } from '../../log.ts';
+import { withoutPassword } from '../../masking.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
 import type { Entry } from '../program.ts';
 import { refuseBadRules } from '../rules-file.ts';
@@ -16,11 +17,11 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
   runUntilStopped(log, async () => (await starting).close());
   const started = await starting;
-  const { close: _, ...addresses } = started;
+  const { close: _, psqlArgument: __, ...addresses } = started;
   console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
 }
 
-function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir, adminTokenFile }: Started): string {
+function whereToLook({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile }: Started): string {
   return [
     '',
     'Trunkline is running. Ctrl-C drains and stops it.',
@@ -29,8 +30,8 @@ function whereToLook({ statusUrl, databaseUrl, sandboxUrl, dataDir, adminTokenFi
     ...(adminTokenFile === undefined
       ? []
       : [`  password      in ${adminTokenFile} (any user name; set ADMIN_TOKEN to choose your own)`]),
-    `  database      ${databaseUrl}`,
-    `  try           psql '${databaseUrl}' -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
+    `  database      ${withoutPassword(databaseUrl)}`,
+    `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
     ...(sandboxUrl === undefined
       ? []
