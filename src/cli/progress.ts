@@ -13,32 +13,21 @@ interface Start {
   readonly at: number;
 }
 
-type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean };
-
 const lineEveryMs = 10_000;
 /** The bar counts in these: shares of the whole. */
 const steps = 10_000;
 
 /** Writes to standard error, so that standard output stays free for data. */
-export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
+export function createProgress(unit: string): Progress {
   const began = performance.now();
-  const progress = stream.isTTY ? barProgress(unit, began, stream) : lineProgress(unit, began, stream);
-  let furthest = 0;
-  return {
-    show(share, count) {
-      // What is to be done can grow on the way; what was shown as done stays done.
-      furthest = Math.max(furthest, Math.min(1, share));
-      progress.show(furthest, count);
-    },
-    end: progress.end,
-  };
+  return process.stderr.isTTY ? barProgress(unit, began) : lineProgress(unit, began);
 }
 
-function barProgress(unit: string, began: number, stream: Stream): Progress {
+function barProgress(unit: string, began: number): Progress {
   const bar: Bar = new SingleBar(
     {
       format: `{bar} {percentage}%  {count} ${unit}  {rate}/s  {left} left`,
-      stream,
+      stream: process.stderr,
       hideCursor: true,
       etaBuffer: 50,
     },
@@ -56,7 +45,7 @@ function barProgress(unit: string, began: number, stream: Stream): Progress {
   };
 }
 
-function lineProgress(unit: string, began: number, stream: Stream): Progress {
+function lineProgress(unit: string, began: number): Progress {
   let saidAt = began;
   let start: Start | undefined;
   return {
@@ -65,7 +54,7 @@ function lineProgress(unit: string, began: number, stream: Stream): Progress {
       if (performance.now() - saidAt < lineEveryMs) return;
       saidAt = performance.now();
       const percent = Math.floor(share * 100);
-      stream.write(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left\n`);
+      console.error(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left`);
     },
     end: () => undefined,
   };
@@ -76,7 +65,6 @@ function rateOf(count: number, began: number): number {
 }
 
 function leftOf(share: number, start: Start | undefined): string {
-  if (share >= 1) return '0 s';
   if (start === undefined || share <= start.share) return '?';
   const seconds = Math.round(((performance.now() - start.at) / 1_000) * ((1 - share) / (share - start.share)));
   if (seconds < 60) return `${seconds} s`;

@@ -36,17 +36,39 @@ export async function pauseSends(
 
 /** Lets sends out again; what is due goes at once, unless it has become too old. */
 export function resumeSends(db: Database): Promise<void> {
+  return inTransaction(db, resume);
+}
+
+async function resume(tx: Transaction): Promise<void> {
+  await query(
+    tx,
+    `update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
+    [],
+  );
+  await query(
+    tx,
+    `update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
+    [],
+  );
+}
+
+/**
+ * Ends a pause that the ledger made, once the outcome of every send that led to it is known. True when this did it. A pause by
+ * a person is theirs to end.
+ */
+export async function endOwnPause(db: Database): Promise<boolean> {
+  if ((await readControl(db)).by !== 'ledger') return false;
   return inTransaction(db, async (tx) => {
-    await query(
+    await holdControl(tx);
+    const ended = await query(
       tx,
-      `update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
+      `select from ops.send_control c where is_paused and paused_by = 'ledger' and not exists (
+         select from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - interval '${withinMinutes} minutes')`,
       [],
     );
-    await query(
-      tx,
-      `update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
-      [],
-    );
+    if (ended.length === 0) return false;
+    await resume(tx);
+    return true;
   });
 }
 
@@ -76,6 +98,9 @@ export async function noteSender(db: Database, sendId: string): Promise<void> {
 const mostUnknown = 3;
 const withinMinutes = 10;
 
+/** One that was found in its thread tells of no fault that lasts. */
+const isUnclear = `s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
+
 /** Locks the switch. To be called before a send is locked, by whoever makes its outcome unknown. */
 export async function holdControl(tx: Transaction): Promise<void> {
   await query(tx, 'select from ops.send_control for update', []);
@@ -85,8 +110,8 @@ export async function holdControl(tx: Transaction): Promise<void> {
 export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
   const [row] = await query<{ count: number; is_paused: boolean }>(
     tx,
-    `select c.is_paused, (select count(*)::integer from ops.sends
-       where unknown_at > greatest(clock_timestamp() - interval '${withinMinutes} minutes',
+    `select c.is_paused, (select count(*)::integer from ops.sends s
+       where ${isUnclear} and unknown_at > greatest(clock_timestamp() - interval '${withinMinutes} minutes',
          case when c.is_paused then '-infinity' else c.changed_at end)) as count
      from ops.send_control c`,
     [],

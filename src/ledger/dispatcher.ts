@@ -1,3 +1,4 @@
+import { endOwnPause } from './control.ts';
 import { defaultLedgerTiming, type Ledger, type LedgerParts } from './ledger.ts';
 import { accountLimits } from './limits.ts';
 import { findSend } from './send.ts';
@@ -26,8 +27,8 @@ export interface Dispatcher {
   /** Takes one send as far as it goes now. Rejects when the database cannot be reached; the sweep then rings again. */
   turn(sendId: string): Promise<SendTurn>;
   /**
-   * Up to so many sends that are due, for their bells to be rung; also links messages to their sends, and gives back what
-   * superseded sends had reserved.
+   * Up to so many sends that are due, for their bells to be rung; also links messages to their sends, gives back what
+   * superseded sends had reserved, and ends a pause of the ledger's own whose cause is gone.
    */
   sweep(most: number): Promise<string[]>;
   /** Sweeps and takes all turns, until nothing is due. For whoever has no queue. */
@@ -63,6 +64,9 @@ export function createDispatcher(parts: LedgerParts): Dispatcher {
   async function sweep(most: number): Promise<string[]> {
     await linkMessages(ledger);
     await releaseAllSuperseded(ledger.db);
+    if (await endOwnPause(ledger.db)) {
+      ledger.log.info('Sends go out again: the outcome of all those that had paused them is known');
+    }
     return sweepSends(ledger.db, most, ledger.timing.lostAfterMs);
   }
 

@@ -41,8 +41,10 @@ export interface LedgerTiming {
   readonly graceMs: number;
   /** Before a thread that could not be read is tried again, at the least. */
   readonly pauseMs: number;
-  /** Before a send is tried again that provably did not leave. */
-  readonly retryMs: readonly number[];
+  /** Before a send is tried again whose request provably had no effect, the first time; each further wait is longer. */
+  readonly retryMs: number;
+  /** Before a send is judged again that waits for other sends or for the rules. */
+  readonly waitMs: number;
   /** A bell that was not answered for so long is taken for lost. */
   readonly lostAfterMs: number;
 }
@@ -56,7 +58,8 @@ export const defaultLedgerTiming: LedgerTiming = {
   looksMs: [15_000, minutes, 5 * minutes, 30 * minutes, 120 * minutes, 1_440 * minutes],
   graceMs: 60 * minutes,
   pauseMs: 15_000,
-  retryMs: [5_000, 30_000],
+  retryMs: 5_000,
+  waitMs: 1_000,
   lostAfterMs: 10_000,
 };
 

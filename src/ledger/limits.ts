@@ -8,6 +8,12 @@ export interface RuleLimits {
   readonly quietHours?: QuietHours | 'none';
   /** Sends into one thread a day. */
   readonly perThread?: number;
+  /** The same text so often within a day, while we answer, comes from a machine. Default 3. */
+  readonly sameTexts?: number;
+  /** So many sends of ours in a row, each followed by a text within seconds, are answered by a machine. Default 2. */
+  readonly quickAnswers?: number;
+  /** The send is about a silence: it is denied once they have written again. */
+  readonly needsSilence?: boolean;
 }
 
 /** From one local time to another, `HH:MM`, usually over midnight. */
@@ -69,5 +75,7 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
 export const defaultRuleLimits = {
   maxAgeSeconds: 900,
   humanMinutes: 30,
+  sameTexts: 3,
+  quickAnswers: 2,
   quietHours: { from: '21:00', to: '08:00' },
 } as const satisfies RuleLimits;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isOpenSend } from '../ledger/states.ts';
 import { hotQuery, type Transaction } from '../warehouse/database.ts';
 
 interface Thread {
@@ -42,7 +43,7 @@ export async function holdSends(tx: Transaction, threads: readonly Thread[]): Pr
 
 interface OpenSend extends Thread {
   readonly send_id: string;
-  /** `taken`: a worker has it locked; `out`: its request has left, and nothing is known of the answer. */
+  /** `taken`: a worker has it locked; `out`: its request has left, and nothing is known yet of what came of it. */
   readonly fate: 'held' | 'taken' | 'out';
 }
 
@@ -50,14 +51,14 @@ function openSends(tx: Transaction, threads: readonly Thread[]): Promise<OpenSen
   return hotQuery<OpenSend>(
     tx,
     `with open as materialized (
-       select send_id, line, number, state from ops.sends
-       where (line, number) in (select * from unnest($1::text[], $2::text[])) and state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED')
+       select send_id, line, number, state from ops.sends s
+       where (line, number) in (select * from unnest($1::text[], $2::text[])) and ${isOpenSend}
      ), held as (
        select send_id from ops.sends
        where send_id in (select send_id from open) and state in ('PLANNED', 'HELD', 'RESERVED') for update skip locked
      )
      select open.send_id, line, number,
-       case when held.send_id is not null then 'held' when state = 'DISPATCHED' then 'out' else 'taken' end as fate
+       case when held.send_id is not null then 'held' when state in ('DISPATCHED', 'UNKNOWN') then 'out' else 'taken' end as fate
      from open left join held using (send_id)`,
     [threads.map(({ line }) => line), threads.map(({ number }) => number)],
   );

@@ -51,7 +51,7 @@ export interface Rule {
   readonly limits: { readonly [S in Scope]?: Allowance };
   readonly maxAgeSeconds: number;
   /** What the ledger is told of the rule's replies. */
-  readonly replyLimits: Pick<RuleLimits, 'humanMinutes' | 'quietHours'>;
+  readonly replyLimits: Pick<RuleLimits, 'humanMinutes' | 'quietHours' | 'sameTexts' | 'quickAnswers'>;
   readonly stops: boolean;
   readonly mode: Mode;
 }

@@ -1,8 +1,10 @@
+import type { RuleLimits } from '../ledger/limits.ts';
 import { planSend } from '../ledger/plans.ts';
 import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
 import type { Decision } from './decide.ts';
 import type { Action, Evaluation } from './evaluate.ts';
 import type { Case } from './facts/read.ts';
+import type { Rule } from './rule.ts';
 
 /**
  * Records decisions, with the sends that they plan and the actions that are to follow, in the transaction that decides. A
@@ -92,7 +94,7 @@ async function settledAtOnce(
     trigger: { ...answered, at: trigger.at },
     text: action.text,
     mode,
-    limits: { ...rule.replyLimits, maxAgeSeconds: rule.maxAgeSeconds },
+    limits: sendLimitsOf(rule),
   });
   if (planned === 'duplicate') return { state: 'skipped', reason: 'it was answered before' };
   if (planned === 'thread_busy') return { state: 'skipped', reason: 'another send of the thread is under way' };
@@ -102,6 +104,11 @@ async function settledAtOnce(
     [key.rule, key.line, key.number, answered.kind, answered.id],
   );
   return { state: 'waiting', ...(send && { sendId: send.send_id }) };
+}
+
+/** What the ledger is told of a rule's replies. */
+export function sendLimitsOf({ on, replyLimits, maxAgeSeconds }: Rule): RuleLimits {
+  return { ...replyLimits, maxAgeSeconds, ...(on === 'thread_idle' && { needsSilence: true }) };
 }
 
 /** What the ledger knows a reply by: the text of theirs, or the call. */

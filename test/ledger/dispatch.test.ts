@@ -209,16 +209,43 @@ describe('an answer that proves that nothing was sent', () => {
     expect(posts()).toBe(1);
   });
 
-  test('is given up after three tries', async () => {
-    sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['sendMessage'] }] });
+  test.each([
+    { status: 503, tries: 9 },
+    { status: 429, tries: 0 },
+  ])(
+    'lets a send be tried as long as what it answers is timely, in waits that grow: $status',
+    async ({ status, tries }) => {
+      sandbox.faults({ answers: [{ kind: 'error', status, times: 9, operations: ['sendMessage'] }] });
+      const ledger = await openLedger(database, sandbox, { timing: { retryMs: 5_000 } });
+      const { sendId } = await ledger.answer();
+      const waits: number[] = [];
+      for (let turn = 0; turn < 9; turn += 1) {
+        expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+        waits.push(
+          Number(await database.value('select extract(epoch from due_at - clock_timestamp()) from ops.sends')),
+        );
+        await ledger.pass(sendId);
+      }
+      // 5 s at first, a quarter more each time, and a fifth more or less of that by chance.
+      expect(waits[0]).toBeLessThan(6.1);
+      expect(waits[8]).toBeGreaterThan(15);
+      expect(await database.value('select tries from ops.sends')).toBe(tries);
+      expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+      expect(charges()).toBe(1);
+    },
+  );
+
+  test('ends with the age of what is answered', async () => {
+    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['sendMessage'] }] });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < 5; turn += 1) {
       await ledger.dispatcher.turn(sendId);
       await ledger.pass(sendId);
     }
-    expect(await ledger.state(sendId)).toBe('NOT_SENT server (500)');
-    expect(posts()).toBe(3);
+    await database.query('update ops.sends set expires_at = now()');
+    expect(await ledger.dispatcher.turn(sendId)).toBe('expired');
+    expect(posts()).toBe(5);
   });
 
   test('is also a connection that nobody takes', async () => {
@@ -252,7 +279,7 @@ test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed:
 );
 
 test('a refusal with the envelope is final and costs nothing', async () => {
-  const ledger = await openLedger(database, sandbox);
+  const ledger = await openLedger(database, sandbox, { limits: () => ({ countries: ['49'] }) });
   const { sendId } = await ledger.answer({ number: '4915112345678' });
   expect(await ledger.dispatcher.turn(sendId)).toBe('rejected');
   expect(await ledger.state(sendId)).toBe('REJECTED invalid_request (422)');
@@ -304,20 +331,49 @@ test('a thread that cannot be read whole lets nothing out', async () => {
   expect(posts()).toBe(0);
 });
 
-test('a text that came meanwhile is seen by the fresh read', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number } = await ledger.answer();
-  await sandbox.emit.sms({
-    line,
-    number,
-    text: 'never mind',
-    announce: false,
-    sentAt: new Date(Date.now() + 2_000).toISOString(),
+describe('a text that came meanwhile and is seen by the fresh read', () => {
+  const later = () => ({ announce: false, sentAt: new Date(Date.now() + 2_000).toISOString() });
+
+  test('holds the answer until the rules were tried on it, and when none answers it, the answer goes out', async () => {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId, line, number } = await ledger.answer();
+    await sandbox.emit.sms({ line, number, text: 'never mind', ...later() });
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await ledger.dispatcher.turn(sendId)).toBe('held');
+      expect(await ledger.state(sendId)).toBe('HELD gate:newer_inbound');
+      expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+      await ledger.pass(sendId);
+    }
+    expect(posts()).toBe(0);
+    await ledger.rulesTried();
+    expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
   });
-  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
-  expect(await ledger.state(sendId)).toBe('DENIED gate:newer_inbound');
-  expect(await ledger.history(sendId)).toContain('RESERVED');
-  expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
+
+  test.each([
+    { name: 'an opt-out', event: { text: 'STOP' }, reason: 'opted_out' },
+    {
+      name: 'a person’s answer',
+      event: { direction: 'out' as const, text: 'I am on it', sentBy: 4156 },
+      reason: 'answered',
+    },
+  ])('keeps the answer back when it is $name', async ({ event, reason }) => {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId, line, number } = await ledger.answer();
+    await sandbox.emit.sms({ line, number, text: 'never mind', ...later() });
+    await sandbox.emit.sms({ line, number, ...event, ...later() });
+    expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+    expect(await ledger.state(sendId)).toBe(`DENIED gate:${reason}`);
+    expect(posts()).toBe(0);
+  });
+
+  test('ends the silence that a send is about', async () => {
+    const ledger = await openLedger(database, sandbox);
+    const limits = { quietHours: 'none', needsSilence: true } as const;
+    const { sendId, line, number } = await ledger.answer({ limits });
+    await sandbox.emit.sms({ line, number, text: 'Here I am', ...later() });
+    expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+    expect(await ledger.state(sendId)).toBe('DENIED gate:newer_inbound');
+  });
 });
 
 test('a worker that stood still after the commit sends nothing', async () => {

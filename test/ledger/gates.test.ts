@@ -1,11 +1,13 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { noteUnitPrice, pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
-import { accountLimits, defaultAccountLimits } from '../../src/ledger/limits.ts';
+import { accountLimits, defaultAccountLimits, type RuleLimits } from '../../src/ledger/limits.ts';
 import type { SendPlan } from '../../src/ledger/send.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
+import type { Sent } from '../../src/service/entities/sent.ts';
+import type { Messages } from '../../src/service/resources/messages.ts';
 import { query } from '../../src/warehouse/database.ts';
 import { until } from '../world.ts';
-import { openLedger } from './ledger-world.ts';
+import { type LedgerWorld, openLedger } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
 const { clear, database, posts, sandbox } = await openStage();
@@ -62,7 +64,10 @@ test.each<Refusal>([
   },
   {
     name: 'a machine that says the same again',
-    before: [{ text: 'We got your text', sentAt: ago(50) }],
+    before: [
+      { text: 'We got your text', sentAt: ago(90) },
+      { text: 'We got your text', sentAt: ago(50) },
+    ],
     trigger: { text: 'we got your text!' },
     state: 'DENIED gate:loop_identical',
   },
@@ -234,15 +239,135 @@ test('no limit can be switched off, whatever stands in its place', () => {
   });
 });
 
-test('many workers together never reserve more than the cap', async () => {
-  const ledger = await openLedger(database, sandbox, { limits: () => ({ dailyMicros: 220_000 }) });
-  const planned = await Promise.all(Array.from({ length: 12 }, () => ledger.answer()));
-  await Promise.all(planned.map(({ sendId }) => ledger.dispatcher.turn(sendId)));
-  const spent = sandbox.sends().reduce((sum, { charge }) => sum + (charge?.totalMicros ?? 0), 0);
-  expect(spent).toBeLessThanOrEqual(220_000);
-  expect(posts()).toBeGreaterThanOrEqual(4);
-  expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
-    reserved_micros: 0,
+describe('many workers together', () => {
+  /** Lets two workers take sends, several at a time, until none is left; answers with what was charged. */
+  async function spend(dailyMicros: number, count: number, unitMicros: number): Promise<number> {
+    const limits = () => ({ dailyMicros });
+    const totalPrice = unitMicros / 1e6;
+    const messages = (own: LedgerWorld): Messages => ({
+      async send(...asked) {
+        const answer = await own.parts.messages.send(...asked);
+        const priced = answer.data.messages?.map((message) => ({
+          ...message,
+          unitPrice: totalPrice,
+          price: totalPrice,
+        }));
+        return {
+          ...answer,
+          data: { ...answer.data, billing: { ...answer.data.billing, totalPrice }, messages: priced } as Sent,
+        };
+      },
+    });
+    const ledger = await openLedger(database, sandbox, { limits });
+    const workers = await Promise.all(
+      [1, 2].map(() => openLedger(database, sandbox, { limits, messages: messages(ledger) })),
+    );
+    for (let at = 0; at < count; at += 1) await ledger.answer({}, { sentAt: ago(at + 1) });
+    await Promise.all(workers.map(({ dispatcher }) => dispatcher.round()));
+    const left = `select count(*)::int from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED')`;
+    await until(async () => {
+      await Promise.all(workers.map(({ dispatcher }) => dispatcher.round()));
+      return (await database.value(left)) === 0;
+    });
+    expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
+      reserved_micros: 0,
+    });
+    return posts() * unitMicros;
+  }
+
+  test('spend the cap and no more, where the price is what they reserve', async () => {
+    expect(await spend(200_000, 12, 50_000)).toBe(200_000);
+    expect(await ledgerStates()).toEqual([
+      { state: 'DENIED gate:budget_money', count: 8 },
+      { state: 'SENT', count: 4 },
+    ]);
+  });
+
+  test('keep within the cap when a text costs much more than they thought', async () => {
+    expect(await spend(500_000, 12, 350_000)).toBe(350_000);
+  });
+
+  test('deny nothing for what others have only reserved', async () => {
+    expect(await spend(200_000, 12, 10_000)).toBe(120_000);
+    expect(await ledgerStates()).toEqual([{ state: 'SENT', count: 12 }]);
+  });
+
+  test('deny nothing for the number of sends that others are at', async () => {
+    const limits = () => ({ perLine: 1 });
+    const ledger = await openLedger(database, sandbox, { limits });
+    const [first, second] = [await ledger.answer(), await ledger.answer()];
+    const hung = await openLedger(database, sandbox, { limits, look: () => new Promise(() => undefined) });
+    void hung.dispatcher.turn(first.sendId);
+    await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
+    expect(await ledger.dispatcher.turn(second.sendId)).toBe('held');
+    expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_line');
+    await ledger.pass(first.sendId);
+    expect(await ledger.dispatcher.turn(first.sendId)).toBe('taken_back');
+    await ledger.pass(second.sendId);
+    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    await ledger.pass(first.sendId);
+    expect(await ledger.dispatcher.turn(first.sendId)).toBe('denied');
+    expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_line');
+  });
+
+  const ledgerStates = () =>
+    database.query<{ state: string; count: number }>(
+      `select concat_ws(' ', state, reason) as state, count(*)::int from ops.sends group by 1 order by 1`,
+    );
+});
+
+test('a send that was reserved at a price that has risen since is reserved anew', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer({ number });
+  const late = await openLedger(database, sandbox, {
+    look: async (thread) => {
+      const isWhole = await ledger.parts.look(thread);
+      await database.query('update ops.send_control set highest_unit_micros = 70000');
+      return isWhole;
+    },
+  });
+  expect(await late.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(posts()).toBe(0);
+  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+});
+
+describe('a person who answers at once', () => {
+  /** They answer each of our texts so many seconds after it; answers with what became of our replies. */
+  async function exchange(seconds: number, replies: number, given: RuleLimits = {}): Promise<string[]> {
+    const limits = () => ({ perThread: 10 });
+    const ledger = await openLedger(database, sandbox, { limits });
+    // The mirror keeps the moments that are written into it.
+    const blind = await openLedger(database, sandbox, { limits, look: async () => true });
+    const moment = (reply: number) => 600 - reply * 60;
+    const states: string[] = [];
+    for (let at = 0; at < replies; at += 1) {
+      const own = { quietHours: 'none', ...given } as const;
+      const sentAt = ago(at === 0 ? 700 : moment(at - 1) - seconds);
+      const { sendId } = await ledger.answer(
+        { number, text: `Question ${at}`, limits: own },
+        { text: `${at}`, sentAt },
+      );
+      await database.query(
+        `update warehouse.sms_messages m set sent_at = date_trunc('second', now()) - (600 - 60 * (o.place - 1)) * interval '1 second'
+         from (select message_id, row_number() over (order by message_id) as place from warehouse.sms_messages where direction = 'out') o
+         where m.message_id = o.message_id`,
+      );
+      await blind.dispatcher.turn(sendId);
+      states.push(await ledger.state(sendId));
+    }
+    return states;
+  }
+
+  test('once is answered, and every time is taken for a machine', async () => {
+    expect(await exchange(2, 3)).toEqual(['SENT', 'SENT', 'DENIED gate:loop_too_fast']);
+  });
+
+  test('is answered as often as the rule allows', async () => {
+    expect(await exchange(2, 4, { quickAnswers: 4 })).toEqual(Array(4).fill('SENT'));
+  });
+
+  test('but not that fast is always answered', async () => {
+    expect(await exchange(5, 4)).toEqual(Array(4).fill('SENT'));
   });
 });
 

@@ -21,6 +21,8 @@ export interface LedgerWorld {
   /** Reads a thread into the mirror. */
   mirror(line: string, number: string): Promise<void>;
   state(sendId: string): Promise<string>;
+  /** As the workers do: the rules are tried on what was mirrored, and none matches. */
+  rulesTried(): Promise<void>;
   /** States that a send has been in, oldest first, with the reasons. */
   history(sendId: string): Promise<string[]>;
   /** Makes what is due later due now. */
@@ -46,7 +48,8 @@ export const quickTiming: LedgerTiming = {
   looksMs: [10_000, 20_000, 40_000],
   graceMs: 60_000,
   pauseMs: 50,
-  retryMs: [10, 20],
+  retryMs: 10,
+  waitMs: 10,
   lostAfterMs: 500,
 };
 
@@ -98,11 +101,14 @@ export async function openLedger(
     return db.transaction().execute((tx) => planSend(tx, given));
   }
 
+  const rulesTried = async () => void (await database.query('delete from ops.rule_events'));
+
   return {
     dispatcher,
     parts,
     logged: captured.text,
     plan,
+    rulesTried,
     mirror: async (line, number) => void (await look({ line, number, participants: [] })),
     async answer(given = {}, event = {}) {
       customers += 1;
@@ -112,6 +118,7 @@ export async function openLedger(
       const made = await sandbox.emit.sms({ line, number, text: 'Are you open today?', announce: false, ...event });
       await look({ line, number, participants: [] });
       const triggerId = String(made.id);
+      await rulesTried();
       const planned = await plan({
         rule: 'test',
         text: `An answer to ${triggerId}`,

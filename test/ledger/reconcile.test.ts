@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { readControl, resumeSends } from '../../src/ledger/control.ts';
+import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleByHand } from '../../src/ledger/operations.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
-import { type LedgerWorld, openLedger } from './ledger-world.ts';
+import { ServiceError } from '../../src/service/client.ts';
+import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
 const { clear, database, posts, sandbox } = await openStage();
@@ -294,9 +295,136 @@ test('three unknown outcomes within ten minutes pause everything, once, and a re
     reason: '3 sends within 10 minutes had an unknown outcome',
   });
   sandbox.faults({});
+  await pauseSends(database.db, 'a person looks into it');
+  await ledger.dispatcher.round();
+  expect(posts()).toBe(3);
   await resumeSends(database.db);
   await ledger.dispatcher.round();
   const states = await database.query<{ state: string }>(`select state from ops.sends where state = 'SENT'`);
   expect(states.length).toBeGreaterThanOrEqual(2);
   expect(posts()).toBe(5);
+});
+
+describe('a pause for lost answers', () => {
+  async function loseThree(): Promise<{ ledger: LedgerWorld; sends: readonly PlannedSend[] }> {
+    const ledger = await openLedger(database, sandbox);
+    sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
+    const sends = [await ledger.answer(), await ledger.answer(), await ledger.answer()];
+    for (const { sendId } of sends) expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    sandbox.faults({});
+    expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'ledger' });
+    return { ledger, sends };
+  }
+
+  async function find(ledger: LedgerWorld, sends: readonly PlannedSend[]): Promise<void> {
+    for (const { sendId } of sends) {
+      await ledger.pass(sendId);
+      expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+    }
+    await ledger.dispatcher.sweep(10);
+  }
+
+  test('ends by itself when all of them were found', async () => {
+    const { ledger, sends } = await loseThree();
+    await find(ledger, sends.slice(0, 2));
+    expect(await readControl(database.db)).toMatchObject({ isPaused: true });
+    await find(ledger, sends.slice(2));
+    expect(await readControl(database.db)).toMatchObject({ isPaused: false, by: null });
+    const next = await ledger.answer();
+    expect(await ledger.dispatcher.turn(next.sendId)).toBe('sent');
+  });
+
+  test('stays when a person has paused too', async () => {
+    const { ledger, sends } = await loseThree();
+    await pauseSends(database.db, 'a person looks into it');
+    await find(ledger, sends);
+    expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'operator' });
+  });
+
+  test('does not come while each was found before the next', async () => {
+    const ledger = await openLedger(database, sandbox);
+    for (let lost = 0; lost < 4; lost += 1) {
+      const send = await ledger.answer();
+      strike({ kind: 'reset', when: 'after' } as Strike);
+      expect(await ledger.dispatcher.turn(send.sendId)).toBe('unknown');
+      await find(ledger, [send]);
+    }
+    expect(await readControl(database.db)).toMatchObject({ isPaused: false });
+  });
+});
+
+describe('one lost answer', () => {
+  const looksMs = [10_000, 20_000, 40_000, 600_000];
+  const text = 'The same words';
+
+  /** A send whose answer was lost, with so many of its scheduled reads taken. */
+  async function lost(when: 'before' | 'after', looks: number): Promise<{ ledger: LedgerWorld; first: PlannedSend }> {
+    const ledger = await openLedger(database, sandbox, { timing: { looksMs } });
+    const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
+    strike({ kind: 'reset', when } as Strike);
+    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    if (looks > 0) await takeLooks(ledger, first.sendId, looksMs[looks - 1] ?? 0);
+    return { ledger, first };
+  }
+
+  async function takeLooks(ledger: LedgerWorld, sendId: string, ms: number): Promise<void> {
+    await database.query(
+      `update ops.sends set dispatched_at = dispatched_at - $2 * interval '1 ms', due_at = now() where send_id = $1`,
+      sendId,
+      ms,
+    );
+    await ledger.dispatcher.turn(sendId);
+  }
+
+  test('keeps its thread busy for three reads, and not for a day', async () => {
+    const early = await lost('before', 2);
+    expect((await early.ledger.answer({ number: early.first.number, text })).planned).toBe('thread_busy');
+    const { ledger, first } = await lost('before', 3);
+    const second = await ledger.answer({ number: first.number, text });
+    expect(second.planned).toBe('planned');
+    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    // The text of the second is not taken for the first, though it has the same words.
+    await ledger.pass(first.sendId);
+    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    await takeLooks(ledger, first.sendId, 600_000);
+    expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN no message matches');
+    expect(await ledger.texts(first.number)).toEqual([text]);
+    expect(posts()).toBe(3);
+  });
+
+  test('is not found in a text that another send of the thread may have become', async () => {
+    const { ledger, first } = await lost('before', 3);
+    const second = await ledger.answer({ number: first.number, text });
+    strike({ kind: 'reset', when: 'after' } as Strike);
+    expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+    for (const { sendId } of [first, second]) {
+      await ledger.pass(sendId);
+      expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    }
+    await takeLooks(ledger, first.sendId, 600_000);
+    expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN a message matches that another send may have become');
+    expect([posts(), chargesTo(first.number)]).toEqual([2, 1]);
+  });
+
+  test('that comes very late and proves that nothing was sent sends nothing beside a later answer', async () => {
+    const ledger = await openLedger(database, sandbox, { timing: { looksMs } });
+    const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
+    const refusal = Promise.withResolvers<never>();
+    const slow = await openLedger(database, sandbox, {
+      timing: { looksMs },
+      messages: { send: () => refusal.promise },
+    });
+    const turn = slow.dispatcher.turn(first.sendId);
+    await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
+    await ledger.pass(first.sendId);
+    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    await takeLooks(ledger, first.sendId, looksMs[2] ?? 0);
+    const second = await ledger.answer({ number: first.number, text: 'Other words' });
+    expect(second.planned).toBe('planned');
+    refusal.reject(new ServiceError('server', 'as told', { operation: 'messages.send', effect: 'none', status: 503 }));
+    expect(await turn).toBe('not_sent');
+    expect(await ledger.state(first.sendId)).toBe('NOT_SENT server (503)');
+    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    expect(posts()).toBe(1);
+  });
 });

@@ -21,7 +21,7 @@ rules:${capped('reset')}${capped('retried')}
 `;
 
 const desk = await createDesk(rules, 'live', 'postgres', {
-  workers: { sends: { everyMs: 50, timing: { retryMs: [1_000], looksMs: [2_000] } } },
+  workers: { sends: { everyMs: 50, timing: { retryMs: 1_000, looksMs: [2_000] } } },
 });
 const { sandbox, query, value, context } = desk;
 afterAll(() => desk.close());

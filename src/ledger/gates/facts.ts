@@ -22,12 +22,14 @@ export interface Facts {
   readonly trigger: { readonly text: string; readonly direction: string; readonly at: Date } | null;
   /** Somebody wrote to us after the trigger. */
   readonly hasNewerInbound: boolean;
+  /** The rules have not been tried yet on such a newer text; one of them may answer it instead. */
+  readonly isNewerUndecided: boolean;
   /** Somebody but this ledger answered after the trigger. */
   readonly isAnswered: boolean;
   /** When a person last wrote in the thread for us. */
   readonly humanAt: Date | null;
-  /** The moment of the last text of this ledger in the thread, by the service's clock. */
-  readonly ownMessageAt: Date | null;
+  /** The moments of the texts of this ledger in the thread since a day before the trigger, by the service's clock. */
+  readonly ownMessages: readonly Date[];
   /** Texts that came in within a day before the trigger. */
   readonly earlierInbound: readonly Said[];
   /** What this ledger sent to the number in the last days, by the database's clock; the newest first. */
@@ -82,13 +84,16 @@ export async function readFacts(tx: Transaction, subject: FactsSubject, moment?:
     trigger: row.trigger && dated(row.trigger),
     earlierInbound: row.earlierInbound.map(dated),
     ownSends: row.ownSends.map(dated),
+    ownMessages: row.ownMessages.map((at) => new Date(at)),
     saidTexts: row.saidTexts.map(dated),
     skips: row.skips.map(dated),
   };
 }
 
 type Raw<T> = Omit<T, 'at'> & { readonly at: string };
-interface FactsRow extends Omit<Facts, 'saidTexts' | 'skips' | 'trigger' | 'earlierInbound' | 'ownSends'> {
+interface FactsRow
+  extends Omit<Facts, 'saidTexts' | 'skips' | 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages'> {
+  readonly ownMessages: readonly string[];
   readonly trigger: Raw<NonNullable<Facts['trigger']>> | null;
   readonly earlierInbound: readonly Raw<Said>[];
   readonly ownSends: readonly Raw<Said>[];
@@ -110,7 +115,7 @@ const text = `
     select coalesce($6::timestamptz, clock_timestamp()) as now, coalesce($7::timestamptz, 'infinity') as without_own_from
   ), texts as (
     select t.* from moment, lateral (
-      select m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
+      select m.conversation_id, m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
         exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) as is_ours
       from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
       where c.line = $1 and c.number = $2 and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
@@ -125,6 +130,9 @@ const text = `
     order by dispatched_at desc limit 50
   ), since as (
     select coalesce((select at from trigger), $4::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
+  ), newer as (
+    select t.conversation_id, t.message_id from texts t, since
+    where t.direction = 'in' and (t.at, t.message_id) > (since.at, since.message_id)
   ), earlier as (
     select coalesce(t.body, '') as text, t.at from texts t, since
     where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
@@ -156,11 +164,14 @@ const text = `
       where m.line = $1 and m.number = $2 and m.message_id = $3::bigint
         and (c.participants_key <> '' or cardinality(m.group_participants) > 1)) as "isGroup",
     (select jsonb_build_object('text', coalesce(body, ''), 'direction', direction, 'at', at) from trigger) as trigger,
-    exists (select from texts t, since where t.direction = 'in' and (t.at, t.message_id) > (since.at, since.message_id)) as "hasNewerInbound",
+    exists (select from newer) as "hasNewerInbound",
+    $6::timestamptz is null and exists (select from newer n join ops.rule_events e
+      on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
     exists (select from texts t, since
       where t.direction = 'out' and not t.is_ours and t.at >= since.at and t.message_id <> since.message_id) as "isAnswered",
     (select max(at) from texts where direction = 'out' and sent_by is not null and not is_ours) as "humanAt",
-    (select max(at) from texts where is_ours) as "ownMessageAt",
+    (select coalesce(jsonb_agg(recent.at), '[]') from (
+      select t.at from texts t, since where t.is_ours and t.at > since.at - interval '1 day' order by t.at desc limit 50) recent) as "ownMessages",
     (select coalesce(jsonb_agg(earlier), '[]') from earlier) as "earlierInbound",
     (select coalesce(jsonb_agg(own), '[]') from own) as "ownSends",
     coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)

@@ -12,6 +12,8 @@ export type Verdict =
   | { readonly kind: 'pass' }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'hold'; readonly until: Date }
+  /** Something that ends soon stands in the way. The send grows older meanwhile. */
+  | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'expire' };
 
 /** Shorter numbers are codes of services, which answer by machine. E.164 has at most fifteen digits. */
@@ -35,6 +37,8 @@ export function judge(
   if (facts.now > send.expiresAt) return { kind: 'expire' };
   const reason = refusal(send, facts, isBlocked, countries);
   if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
+  // A rule that answers the newer text takes the place of this send; when none does, this one goes out.
+  if (facts.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
   return quietVerdict(send, facts);
 }
 
@@ -57,11 +61,11 @@ function refusal(
   if (facts.trigger?.direction === 'in' && optOutVerdict(facts.trigger.text) === 'unsure') return 'opt_out_unsure';
   if (isBlocked) return 'blocked';
   if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
-  if (facts.hasNewerInbound) return 'newer_inbound';
+  if (facts.hasNewerInbound && send.limits.needsSilence) return 'newer_inbound';
   if (facts.isAnswered) return 'answered';
   const minutes = send.limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
   if (facts.humanAt !== null && facts.now.getTime() - facts.humanAt.getTime() < minutes * 60_000) return 'human_wrote';
-  const loop = loopSign(facts);
+  const loop = loopSign(facts, send.limits);
   return loop === undefined ? undefined : `loop_${loop}`;
 }
 

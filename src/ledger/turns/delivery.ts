@@ -8,6 +8,7 @@ import { readFacts } from '../gates/facts.ts';
 import { judge, type Verdict } from '../gates/gates.ts';
 import type { Ledger } from '../ledger.ts';
 import { findSend, lockSend, type Send, type SendPlan } from '../send.ts';
+import { isOpenSend } from '../states.ts';
 import { takeStep } from '../transitions.ts';
 import { type Outcome, outcomeOfAnswer, outcomeOfError } from './outcome.ts';
 import { type Reserved, refuse } from './preparation.ts';
@@ -31,8 +32,12 @@ interface Dispatched extends Send {
   readonly from: string;
 }
 
-/** Requests that provably did not leave, before it is given up. */
-const mostTries = 3;
+/** Tries that provably had no effect, before it is given up. The age of what is answered ends most of them sooner. */
+const mostTries = 200;
+
+/** Each wait after such a try is longer by this factor, and none is longer than `longestRetryMs`. */
+const retryGrowth = 1.25;
+const longestRetryMs = 60_000;
 
 /** RESERVED to an outcome: a fresh read, the commit that lets it out, one request, and what that came to. */
 export async function deliver(ledger: Ledger, reserved: Reserved): Promise<Delivered> {
@@ -77,12 +82,21 @@ async function dispatch(
     await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason, dueInMs: 0, set });
     return 'paused';
   }
+  // Other sends have shown a higher price since the reservation.
+  const { unitMicros } = ledger.limits();
+  if (send.reservedMicros < (send.units ?? 1) * Math.max(unitMicros, control.highestUnitMicros)) {
+    await release(tx, send);
+    const set = { reserved_micros: 0 };
+    const reason = 'the price has risen since it was reserved';
+    await takeStep(tx, { sendId, from: ['RESERVED'], fence, to: 'PLANNED', reason, dueInMs: 0, set });
+    return 'taken_back';
+  }
   const judged = judge(send, facts, isBlocked, ledger.limits());
   const isDry = judged.kind === 'pass' && facts.ruleMode === 'dry-run';
   const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
   if (verdict.kind !== 'pass') {
     await release(tx, send);
-    return refuse(tx, send, verdict);
+    return refuse(tx, ledger, send, verdict);
   }
   const baseline = await messagesOf(tx, send);
   await takeStep(tx, {
@@ -174,7 +188,7 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
         message_id: messageId === undefined || (await isTaken(tx, send, messageId)) ? null : messageId,
       };
       // The switch is locked before the send by everybody.
-      if (unitMicros !== undefined) await noteUnitPrice(tx, unitMicros);
+      await noteUnitPrice(tx, highestUnit(send, { micros, unitMicros }));
       if (!(await takeStep(tx, { ...step, to: 'SENT', set }))) return 'lost';
       await spend(tx, send, micros ?? send.reservedMicros);
       return 'sent';
@@ -193,15 +207,46 @@ async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
       const set = { ...free, tries };
       if (!(await takeStep(tx, { ...step, to: 'NOT_SENT', reason: outcome.reason, set }))) return 'lost';
       await release(tx, send);
-      if (tries >= mostTries) return 'not_sent';
-      const wait = outcome.retryAfterMs ?? ledger.timing.retryMs[tries - 1] ?? ledger.timing.pauseMs;
+      if (tries >= mostTries || (await hasSuccessor(tx, send))) return 'not_sent';
       const again = { sendId: send.sendId, from: ['NOT_SENT'], to: 'PLANNED', reason: outcome.reason } as const;
-      await takeStep(tx, { ...again, dueInMs: wait });
+      await takeStep(tx, { ...again, dueInMs: outcome.retryAfterMs ?? (await retryWait(tx, ledger, send)) });
       return 'not_sent';
     }
     case 'unknown':
       return becomeUnknown(tx, ledger, send, outcome.reason);
   }
+}
+
+/**
+ * The price of a segment that an answer shows: never less than what reserves as much for the same text as it cost now,
+ * however its segments were counted.
+ */
+function highestUnit(
+  { units }: Pick<Send, 'units'>,
+  { micros = 0, unitMicros = 0 }: { readonly micros?: number | undefined; readonly unitMicros?: number | undefined },
+): number {
+  return Math.max(unitMicros, Math.ceil(micros / Math.max(1, units ?? 1)));
+}
+
+/** Whether another send of the thread is on its way: while this one's outcome was unknown, it no longer kept others out. */
+async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Send): Promise<boolean> {
+  const others = await query(
+    tx,
+    `select from ops.sends s where line = $1 and number = $2 and mode = $3 and send_id <> $4 and ${isOpenSend}`,
+    [line, number, mode, sendId],
+  );
+  return others.length > 0;
+}
+
+/** Grows with every try so far that had no effect, also with those that are not counted. */
+async function retryWait(tx: Transaction, { timing }: Ledger, { sendId }: Send): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    tx,
+    `select count(*)::integer from ops.send_events where send_id = $1 and to_state = 'NOT_SENT'`,
+    [sendId],
+  );
+  const wait = Math.min(longestRetryMs, timing.retryMs * retryGrowth ** ((row?.count ?? 1) - 1));
+  return wait * (0.8 + 0.4 * Math.random());
 }
 
 async function isTaken(tx: Transaction, { sendId, line }: Send, messageId: string): Promise<boolean> {

@@ -19,7 +19,7 @@ export type Outcome =
       readonly kind: 'not_sent';
       readonly reason: string;
       readonly retryAfterMs: number | undefined;
-      /** False when nothing was tried at all. */
+      /** False when nothing was tried at all, and when the service only asked for a pause. */
       readonly countsAsTry: boolean;
     }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -52,8 +52,8 @@ export function outcomeOfAnswer({ status, data }: Answer<Sent>): Outcome {
   return { kind: 'unknown', reason: `status ${status} does not fit its answer` };
 }
 
-/** Where the client itself let nothing out. */
-const untried: ReadonlySet<ServiceError['code']> = new Set(['circuit_open', 'aborted', 'stalled']);
+/** Where the client itself let nothing out, and where the service has too much to do. */
+const untried: ReadonlySet<ServiceError['code']> = new Set(['circuit_open', 'aborted', 'stalled', 'rate_limited']);
 
 /** An error is proof only where the client says so: with an answer of the service itself, or before the first byte. */
 export function outcomeOfError(error: unknown): Outcome {

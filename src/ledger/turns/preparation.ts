@@ -3,7 +3,7 @@ import { reserve, wouldFit } from '../budgets.ts';
 import { readFacts } from '../gates/facts.ts';
 import { judge, type Verdict } from '../gates/gates.ts';
 import { worstSegments } from '../gates/segments.ts';
-import type { Ledger } from '../ledger.ts';
+import type { Ledger, LedgerTiming } from '../ledger.ts';
 import { defaultRuleLimits } from '../limits.ts';
 import { lockSend, type Send } from '../send.ts';
 import { takeStep } from '../transitions.ts';
@@ -31,30 +31,33 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
   const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
   // The service is asked before the dispatch, and only its answer counts. A dry run asks nothing.
   const verdict = judge(send, facts, isDry && facts.wasBlocked, ledger.limits());
-  if (verdict.kind !== 'pass' && verdict.kind !== 'hold') return refuse(tx, send, verdict);
+  if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
   if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';
-  if (ledger.mode === 'off') return refuse(tx, send, { kind: 'deny', reason: 'mode_off' });
-  if (verdict.kind === 'hold') return refuse(tx, send, verdict);
+  if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
+  if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
 
   if (!isDry) await releaseSuperseded(tx, send);
   const limits = ledger.limits();
   const ofThread = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
   const units = worstSegments(send.text);
-  const micros = units * Math.max(limits.unitMicros, facts.highestUnitMicros);
   if (isDry) {
+    const micros = units * Math.max(limits.unitMicros, facts.highestUnitMicros);
     const usedUp = await wouldFit(tx, send, micros, ofThread);
     const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
-    return refuse(tx, send, { kind: 'deny', reason }, units);
+    return refuse(tx, ledger, send, { kind: 'deny', reason }, units);
   }
-  const reserved = await reserve(tx, send, micros, ofThread);
-  if ('usedUp' in reserved) return refuse(tx, send, { kind: 'deny', reason: `gate:budget_${reserved.usedUp}` });
+  const reserved = await reserve(tx, send, units, ofThread);
+  if ('usedUp' in reserved) {
+    const kind = reserved.isForGood ? 'deny' : 'wait';
+    return refuse(tx, ledger, send, { kind, reason: `gate:budget_${reserved.usedUp}` });
+  }
   const fence = send.fence + 1;
   await takeStep(tx, {
     sendId,
     from: [send.state],
     to: 'RESERVED',
     dueInMs: ledger.timing.leaseMs,
-    set: { fence, units, message_type: 'sms', reserved_micros: micros, budget_date: reserved.budgetDate },
+    set: { fence, units, message_type: 'sms', reserved_micros: reserved.micros, budget_date: reserved.budgetDate },
   });
   return { sendId, fence, line: send.line, number: send.number };
 }
@@ -62,6 +65,7 @@ async function prepareIn(tx: Transaction, ledger: Ledger, sendId: string): Promi
 /** Writes a verdict that keeps a send from going out now. What it had reserved is the caller's to give back. */
 export async function refuse(
   tx: Transaction,
+  { timing }: { readonly timing: Pick<LedgerTiming, 'waitMs'> },
   send: Send,
   verdict: Exclude<Verdict, { kind: 'pass' }>,
   units?: number,
@@ -77,6 +81,11 @@ export async function refuse(
         reserved_micros: 0,
       };
       await takeStep(tx, { ...step, to: 'HELD', reason: 'gate:quiet_hours', set });
+      return 'held';
+    }
+    case 'wait': {
+      const set = { reserved_micros: 0 };
+      await takeStep(tx, { ...step, to: 'HELD', reason: verdict.reason, dueInMs: timing.waitMs, set });
       return 'held';
     }
     case 'expire':

@@ -201,14 +201,15 @@ export async function candidatesOf(tx: Transaction, { sendId, line, number }: Se
 }
 
 /**
- * Sends of the thread that went out without an id in the answer, and were not found yet: a message that matches can be
- * theirs, shown late.
+ * Sends of the thread that went out without an id in the answer, or may have gone out, and were not found yet: a message that
+ * matches can be theirs.
  */
 async function rivalsOf(tx: Transaction, { sendId, line, number }: Send): Promise<Send[]> {
   const rows = await query<SendRow>(
     tx,
     `select ${sendColumns} from ops.sends s
-     where line = $1 and number = $2 and send_id <> $3 and state = 'SENT' and message_id is null`,
+     where line = $1 and number = $2 and send_id <> $3 and message_id is null and dispatched_at is not null
+       and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')`,
     [line, number, sendId],
   );
   return rows.map(sendOf);

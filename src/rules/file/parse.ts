@@ -195,10 +195,12 @@ function limitsOf({ limits = {} }: WrittenRule): Rule['limits'] {
 }
 
 function replyLimitsOf({ limits = {} }: WrittenRule): Rule['replyLimits'] {
-  const { human_pause: pause, quiet_hours: quiet } = limits;
+  const { human_pause: pause, quiet_hours: quiet, same_texts: sameTexts, quick_answers: quickAnswers } = limits;
   const [from = '', to = ''] = quiet?.split('-') ?? [];
   return {
     ...(pause !== undefined && { humanMinutes: Math.ceil(durationSeconds(pause) / 60) }),
+    ...(sameTexts !== undefined && { sameTexts }),
+    ...(quickAnswers !== undefined && { quickAnswers }),
     ...(quiet !== undefined && { quietHours: quiet === 'none' ? quiet : { from, to: to === '24:00' ? '00:00' : to } }),
   };
 }

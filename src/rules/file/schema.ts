@@ -63,6 +63,12 @@ const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
+/** What tells a machine from a person can be eased, not switched off. */
+const machineCount = z
+  .int()
+  .min(2, { error: 'Once is no sign of a machine.\nWrite 2 or more.' })
+  .max(20, { error: 'A machine would be answered too often.\nWrite 20 or less.' });
+
 /** One step of `do`: an object with a single key. */
 const step = z
   .strictObject({
@@ -124,6 +130,12 @@ export const ruleSchema = z
             error: 'These hours have no begin and no end.\nWrite a span of less than a day, or mode: off.',
           })
           .describe('Local times of the recipient between which a reply waits. Default: those of the ledger.'),
+        same_texts: machineCount.describe(
+          'The same text so often within a day, while rules answer, is taken for a machine’s and not answered (loop_identical). Default: 3.',
+        ),
+        quick_answers: machineCount.describe(
+          'So many replies of rules in a row, each followed by a text within 4 seconds, are taken to be answered by a machine, and no further one is sent (loop_too_fast). Default: 2.',
+        ),
       })
       .partial()
       .optional(),

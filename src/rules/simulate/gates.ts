@@ -80,7 +80,7 @@ async function gateFacts(tx: Transaction, plan: SendPlan, { sends }: Staged, mom
   return {
     ...facts,
     isPaused: false,
-    ownMessageAt: own[0]?.at ?? facts.ownMessageAt,
+    ownMessages: [...own.map(({ at }) => at), ...facts.ownMessages],
     ownSends: [...own, ...facts.ownSends],
   };
 }

@@ -5,7 +5,7 @@ import type { Evaluation } from '../evaluate.ts';
 import { type Case, readCases } from '../facts/read.ts';
 import { type History, readHistory } from '../history.ts';
 import type { Mode, RuleSet } from '../rule.ts';
-import { answeredBy } from '../runs.ts';
+import { answeredBy, sendLimitsOf } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { createJudge, type Fate, type Judge } from './gates.ts';
 import { inTime, nextTextAfter, pastTriggers, type Span } from './past.ts';
@@ -117,7 +117,7 @@ async function replied(play: Play, each: Case, { rule }: Evaluation, text: strin
   if (!subject || !answered) return { kind: 'denied', reason: 'nothing_to_answer' };
   if (text === '') return { kind: 'denied', reason: 'empty_text' };
   const { line, number } = subject;
-  const limits = { ...rule.replyLimits, maxAgeSeconds: rule.maxAgeSeconds };
+  const limits = sendLimitsOf(rule);
   const plan = {
     rule: rule.name,
     line,

@@ -65,7 +65,7 @@ export function createStage(): Stage {
       const last = before.at(-1)?.at;
       const { thread, contact } = facts;
       const { resolved } = state;
-      const isResolved = resolved && resolved.is && !(each.earlierInboundAt && each.earlierInboundAt > resolved.at);
+      const isResolved = resolved?.is && !(each.earlierInboundAt && each.earlierInboundAt > resolved.at);
       const isLast =
         last !== undefined && last >= (thread.last_inbound_at ?? last) && last >= (thread.last_outbound_at ?? last);
       return {

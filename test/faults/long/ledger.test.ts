@@ -12,7 +12,9 @@ import { nameOf } from '../nemesis/kill-points.ts';
 import { ledgerPoints } from '../nemesis/ledger-points.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 
+// The cap bounds how many sends are under way together, and here most are a dead worker's, until its lease ends.
 const rules = `
+budgets: { daily_dollars: 100 }
 rules:
   - name: answer
     on: message_received
