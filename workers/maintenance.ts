@@ -1,3 +1,4 @@
+import { forgetUnconfirmed } from '../src/inbox/claims.ts';
 import { type Desk, endRetention, reparseLately } from '../src/inbox/operations.ts';
 import type { Log } from '../src/log.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
@@ -21,6 +22,7 @@ const driftEveryMs = 5_000;
 const reparseEveryMs = 5_000;
 const reparsedSeconds = 120;
 const retentionEveryMs = 300_000;
+const forgettingEveryMs = 60_000;
 const rollupsEveryMs = 10_000;
 /** Between two looks whether the last audit is old enough: they are taken once an hour, whoever was started when. */
 const auditLookMs = 60_000;
@@ -75,6 +77,7 @@ export function createMaintenance(parts: {
     every(rollupsEveryMs, 'Working changes into the rollups', () => drainRollups(db, stopping.signal)),
     every(auditLookMs, 'Counting what is odd in the data', () => auditQuality(db)),
     every(retentionEveryMs, 'Ending the retention of deliveries', () => endRetention(db, retentionDays)),
+    every(forgettingEveryMs, 'Forgetting what only deliveries named', () => forgetUnconfirmed(db)),
   ];
   return {
     async stop() {

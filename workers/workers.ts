@@ -3,6 +3,7 @@ import type { Context } from '../src/context.ts';
 import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
+import { withPatience } from '../src/queues/patience.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { reportProcess } from '../src/status/processes.ts';
@@ -13,6 +14,7 @@ import type { OnAnswer } from '../src/sync/finding.ts';
 import { defaultLooks } from '../src/sync/looks/schedule.ts';
 import { createSync } from '../src/sync/sync.ts';
 import { createThreadLook } from '../src/sync/thread-look.ts';
+import { drainUnconfirmed } from '../src/sync/unconfirmed.ts';
 import { createDriftLog } from '../src/warehouse/drift.ts';
 import { answerBells } from './bells.ts';
 import { type CompletenessPace, createMaintenance } from './maintenance.ts';
@@ -37,6 +39,8 @@ export interface WorkerOptions {
 
 /** Users and lines change rarely; a hint for an unknown line does not wait for them. */
 const directoryEverySeconds = 600;
+/** Sends have so long beyond the deadline, in milliseconds, to write down what came of a request. */
+const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
 /** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
@@ -85,11 +89,14 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     },
   });
   const closing = new AbortController();
-  const working = (options.queues ?? queueNames).map((name) => {
+  const names = options.queues ?? queueNames;
+  const working = names.map((name) => {
     if (name !== 'sends') return queues.work(name, {}, answerBells(sync, name, closing.signal));
-    sends = startSends(context, { onAnswer, look }, { limits: rules.accountLimits, ...options.sends });
-    return sends;
+    const started = startSends(context, { onAnswer, look }, { limits: rules.accountLimits, ...options.sends });
+    sends = started;
+    return { close: (deadlineMs: number) => started.close(deadlineMs + settlingMs) };
   });
+  const unconfirmed = drainUnconfirmed((most) => sync.unconfirmed(names, most), log, closing.signal);
   const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
   const maintenance = createMaintenance({
     inbox: { db, pauses, onRings: ringer.ring },
@@ -114,12 +121,17 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   return {
     async close(deadlineMs) {
       closing.abort();
-      await sweep.stop();
-      await Promise.all(working.map((worker) => worker.close(deadlineMs)));
-      await sync.idle();
-      await rules.stop();
-      await maintenance.stop();
-      await reporting.stop();
+      const ends = (async () => {
+        await Promise.all([sweep.stop(), unconfirmed, ...working.map((worker) => worker.close(deadlineMs))]);
+        await sync.idle();
+        await rules.stop();
+        await maintenance.stop();
+        await reporting.stop();
+      })();
+      // Whatever waits for a store that hangs is left behind; a send writes down how it ended.
+      await withPatience(deadlineMs + settlingMs, ends, () =>
+        log.warn('Some work did not end in time; it is taken over'),
+      );
     },
   };
 }

@@ -1,11 +1,11 @@
 import { type Database, hotQuery, type Transaction } from '../warehouse/database.ts';
-import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
+import { priorities, type Rank, type Ring, type Target, type TargetKind, unconfirmed } from './target.ts';
 
 /** A reason to read a target, at once or some seconds from now. */
 export interface Bump extends Target {
   readonly afterSeconds?: number;
-  /** Default: live. */
-  readonly priority?: Priority;
+  /** Default: live. Of what only a delivery names: `rankAmong`. */
+  readonly priority?: Rank;
 }
 
 /** The shortest time between two reads of one target: bursts coalesce, and a target that settled refused costs little. */
@@ -40,26 +40,36 @@ export function earliestRead(pauses: Pauses, state = 't.state'): string {
  * A target that is owed a read which is due and has not begun is left alone: that read will see what the hint is about.
  * So a burst on one target neither writes its row again and again nor waits for the row's lock. The other rows are taken
  * in the order of their keys, so that concurrent batches cannot deadlock.
+ *
+ * What a delivery names is live when it is known, and also when it is new and came almost alone: the first read of such a
+ * target is due at once.
  */
 export function bumpStatement(pauses: Pauses): string {
   const isClean = 't.dirty_version = t.clean_version';
   const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
   const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
+  const isUnconfirmed = `h.priority >= ${unconfirmed.alone} and coalesce(t.is_unconfirmed, true)`;
+  const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.alone})`;
+  const rank = `case when h.priority >= ${unconfirmed.alone} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
   return `
     unanswered as (
-      select h.kind, h.key, h.after_seconds, h.priority from hinted h left join ops.sync_targets t using (kind, key)
-      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon}) or h.priority < t.priority
+      select h.kind, h.key, h.after_seconds, r.priority, r.is_unconfirmed
+      from hinted h left join ops.sync_targets t using (kind, key)
+      cross join lateral (select ${rank} as priority, ${isUnconfirmed} as is_unconfirmed) r
+      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon}) or r.priority < t.priority
+        or (t.is_unconfirmed and not r.is_unconfirmed)
     ),
     bumped as (
-      insert into ops.sync_targets as t (kind, key, due_at, rung_at, priority)
-      select kind, key, ${asked}, ${rungFor(asked, 'min(priority)')}, min(priority) from unanswered group by kind, key order by kind, key
+      insert into ops.sync_targets as t (kind, key, due_at, rung_at, priority, is_unconfirmed)
+      select kind, key, ${asked}, ${rungFor(asked, 'min(priority)')}, min(priority), bool_and(is_unconfirmed) from unanswered group by kind, key order by kind, key
       on conflict (kind, key) do update set
         dirty_version = t.dirty_version + 1,
         due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
         rung_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
           then ${rungFor(wanted, 'excluded.priority')} else t.rung_at end,
-        priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end
+        priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end,
+        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed
       returning kind, key, due_at, rung_at
     )
     select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms

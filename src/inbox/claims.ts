@@ -1,6 +1,14 @@
 import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
 import { type Bump, bumpTargets, earliestRead, type Pauses, type RingRow, ringsOf, rungFor } from './bumps.ts';
-import { type Priority, priorities, type Ring, type Target, type TargetKind } from './target.ts';
+import {
+  type Priority,
+  priorities,
+  type Rank,
+  type Ring,
+  type Target,
+  type TargetKind,
+  unconfirmed,
+} from './target.ts';
 
 /*
  * A target's life (ops.sync_targets):
@@ -25,6 +33,12 @@ export interface Claim extends Target {
   /** No read of it was settled yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
+  /** Nothing but deliveries named it, and no read has found it: it may not exist. */
+  readonly isUnconfirmed: boolean;
+  /** The same, and it ranks behind all others. */
+  readonly isBehind: boolean;
+  /** How long after it was due the read began. */
+  readonly lateMs: number;
   /** Its stream was parked, and this read tries whether it may go on. */
   readonly isProbe: boolean;
 }
@@ -37,6 +51,11 @@ export interface Settlement extends Claim {
   readonly error: string | undefined;
   /** Owes the target another look so many seconds from now. */
   readonly lookAgainSeconds?: number | undefined;
+  /**
+   * Whether the read showed that the target exists; by default when its state is active. An unconfirmed one that was not
+   * found ranks behind all others from now on.
+   */
+  readonly isFound?: boolean;
 }
 
 /** Timers fire a little early against the database's clock. */
@@ -59,7 +78,9 @@ interface ClaimRow {
   misses: number;
   refused_seconds: number | null;
   is_new: boolean;
-  priority: Priority;
+  priority: Rank;
+  is_unconfirmed: boolean;
+  late_ms: number;
   is_probe: boolean;
 }
 
@@ -68,7 +89,8 @@ const beginReads = `
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
   where t.kind = due.kind and t.key = due.key
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
-    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
+    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, t.is_unconfirmed,
+    extract(epoch from t.read_at - t.due_at)::float8 * 1000 as late_ms, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
  * Begins the read of every target that is dirty, due, not parked and not being read; the others are left out of the
@@ -94,18 +116,62 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
  * Begins the reads of up to `most` targets of some kinds that are live, due and not being read, oldest due first. Kinds
  * that were parked are left to their bells, so that few try whether they may go on.
  */
-export async function claimDue(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
+export function claimDue(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
+  return claimRanked(db, { kinds, most, rank: priorities.live, order: 'asc' });
+}
+
+/**
+ * The same for unconfirmed targets: those that came almost alone before those of crowds, and of each the newest first, so
+ * that what is real does not wait for what was forged before it.
+ */
+export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
+  const alone = await claimRanked(db, { kinds, most, rank: unconfirmed.alone, order: 'desc' });
+  if (alone.length === most) return alone;
+  const crowd = { kinds, most: most - alone.length, rank: unconfirmed.crowd, order: 'desc' } as const;
+  return [...alone, ...(await claimRanked(db, crowd))];
+}
+
+interface Ranked {
+  readonly kinds: readonly TargetKind[];
+  readonly most: number;
+  readonly rank: Rank;
+  readonly order: 'asc' | 'desc';
+}
+
+async function claimRanked(db: Database, { kinds, most, rank, order }: Ranked): Promise<Claim[]> {
   const rows = await query<ClaimRow>(
     db,
     `with due as (
        select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and priority = ${priorities.live} and due_at <= now() and kind = any($1)
+       where dirty_version > clean_version and priority = ${rank} and due_at <= now() and kind = any($1)
          and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
-       order by due_at limit $2 for update skip locked
+       order by due_at ${order} limit $2 for update skip locked
      ) ${beginReads}`,
     [kinds, most],
   );
   return rows.map(claimOf);
+}
+
+/** Gives claims back unread; `behind` all others they wait from now on, and those that were not found before behind the rest. */
+export async function giveBack(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
+  const rank = `case when $4 then greatest(t.priority, case when t.misses > 0 then ${unconfirmed.crowd} else ${unconfirmed.alone} end)
+    else t.priority end`;
+  await hotQuery(
+    db,
+    `with given as (
+       select t.kind, t.key from unnest($1::text[], $2::text[], $3::bigint[]) as c (kind, key, version)
+       join ops.sync_targets t using (kind, key)
+       where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
+     )
+     update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity', priority = ${rank}
+     from given where t.kind = given.kind and t.key = given.key`,
+    [
+      claims.map(({ kind }) => kind),
+      claims.map(({ key }) => key),
+      claims.map(({ version }) => version),
+      where === 'behind',
+    ],
+  );
 }
 
 /** Keeps claims that are still being read from being claimed again. */
@@ -134,7 +200,10 @@ function claimOf(row: ClaimRow): Claim {
     misses: row.misses,
     refusedSeconds: row.refused_seconds ?? undefined,
     isNew: row.is_new,
-    priority: row.priority,
+    priority: row.priority === priorities.history ? priorities.history : priorities.live,
+    isUnconfirmed: row.is_unconfirmed,
+    isBehind: row.priority >= unconfirmed.alone,
+    lateMs: row.late_ms,
     isProbe: row.is_probe,
   };
 }
@@ -152,22 +221,24 @@ export async function settleTargets(
 ): Promise<Ring[]> {
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
+  const rank = `case when s.is_found and t.priority >= ${unconfirmed.alone} then ${priorities.live}
+    when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.alone}) end`;
   const rows = await hotQuery<RingRow>(
     tx,
     `with s as (
-       select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[])
-         as s (kind, key, version, state, error, look_seconds)
+       select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[], $7::boolean[])
+         as s (kind, key, version, state, error, look_seconds, is_found)
      ), locked as (
        select kind, key from ops.sync_targets t join s using (kind, key) order by kind, key for update of t
      ), settled as (
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
-         due_at = ${again}, rung_at = ${rungFor(again, 't.priority')},
+         due_at = ${again}, rung_at = ${rungFor(again, rank)}, priority = ${rank}, is_unconfirmed = t.is_unconfirmed and not s.is_found,
          attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
-       where t.kind = s.kind and t.key = s.key and t.clean_version < s.version
+       where t.kind = s.kind and t.key = s.key and t.clean_version < s.version and t.claimed_version >= s.version
        returning t.kind, t.key, t.due_at, t.rung_at, t.dirty_version > t.clean_version as is_dirty
      )
      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
@@ -179,6 +250,7 @@ export async function settleTargets(
       settlements.map((each) => each.state),
       settlements.map((each) => each.error ?? null),
       settlements.map((each) => each.lookAgainSeconds ?? null),
+      settlements.map(({ isFound, state }) => isFound ?? state === 'active'),
     ],
   );
   return [...ringsOf(rows), ...(await bumpTargets(tx, followUps, pauses))];
@@ -193,7 +265,8 @@ export async function failTarget(
   await hotQuery(
     db,
     `update ops.sync_targets set attempts = attempts + $3, misses = misses + $7, last_error = $4,
-       due_at = now() + $5 * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity'
+       due_at = now() + $5 * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity',
+       priority = case when $7 > 0 and priority >= ${unconfirmed.alone} then ${unconfirmed.crowd} else priority end
      where kind = $1 and key = $2 and clean_version < $6`,
     [
       claim.kind,
@@ -205,6 +278,27 @@ export async function failTarget(
       failure.isMiss ? 1 : 0,
     ],
   );
+}
+
+/**
+ * Removes the rows of targets that only deliveries named: an hour after their last read when none has found them, and after
+ * a week when the service refuses them, or the line of a thread is not the account's. One that is named again starts
+ * afresh. Answers with how many.
+ */
+export async function forgetUnconfirmed(db: Database): Promise<number> {
+  const rows = await query(
+    db,
+    `delete from ops.sync_targets t
+     where t.priority >= ${unconfirmed.alone} and t.clean_version > 0 and t.claimed_until <= now() and case
+       when t.dirty_version = t.clean_version then t.read_at < now() - interval '1 hour'
+       else t.due_at > now() and t.refused_at < now() - interval '7 days' and (t.state = 'refused' or (
+         t.state = 'forbidden' and t.kind = 'thread' and exists (select from warehouse.sms_lines)
+         and split_part(t.key, '/', 1) not in (select line from warehouse.sms_lines)))
+       end
+     returning 1`,
+    [],
+  );
+  return rows.length;
 }
 
 /**

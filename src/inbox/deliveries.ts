@@ -5,7 +5,7 @@ import { retryDeadlock } from '../warehouse/database.ts';
 import { bumpStatement, type Pauses, type RingRow, ringsOf } from './bumps.ts';
 import type { ErasedNumbers } from './erased.ts';
 import { locateMessages } from './messages.ts';
-import { priorities, type Ring, type Target } from './target.ts';
+import { type Rank, type Ring, rankAmong, type Target } from './target.ts';
 
 /** One webhook request, as it is kept. */
 export interface Delivery {
@@ -21,6 +21,8 @@ export interface Delivery {
   readonly targets: readonly DueTarget[];
   /** Texts that it names by their ids alone. */
   readonly messageIds?: readonly string[];
+  /** It names more than was taken of it, and so is kept as not understood. */
+  readonly isCut?: boolean;
 }
 
 /** What a delivery points at, and how long a read of it is of no use yet. */
@@ -30,19 +32,16 @@ export interface DueTarget extends Target {
   readonly messageId?: string;
 }
 
-/** Who names more than this sends a batch, in which each text is among the newest of its thread. */
-const mostNamed = 1_000;
-
 /** The texts that targets name, as `ops.deliveries.named` keeps them. */
 export function namedBy(targets: readonly DueTarget[]): string[] {
   const named = targets.flatMap(({ key, messageId }) => (messageId === undefined ? [] : [`${key} ${messageId}`]));
-  return [...new Set(named)].slice(0, mostNamed);
+  return [...new Set(named)];
 }
 
 export interface Inbox {
   /**
    * Commits the delivery and the targets that it points at, in one transaction, and then resolves to how many these are;
-   * one that points at nothing is kept as not recognized. Rejects when that is not certain: the sender must be told to
+   * one that points at nothing, or that names more than was taken of it, is kept as not recognized. Rejects when that is not certain: the sender must be told to
    * repeat, which is harmless.
    */
   accept(delivery: Delivery): Promise<number>;
@@ -102,12 +101,13 @@ export function createInbox(
       column((each) => each.body),
       column((each) => each.fingerprint),
       column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
-      located.map(({ targets }) => (targets.length > 0 ? 't' : 'f')).join(separator),
+      located.map(({ targets, isCut }) => (targets.length > 0 && !isCut ? 't' : 'f')).join(separator),
       hinted.map(({ kind }) => kind).join(';'),
       hinted.map(({ key }) => key).join(';'),
       hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
       newestErasure ?? null,
       column((each) => namedBy(each.targets).join(';')),
+      hinted.map(({ rank }) => rank).join(';'),
     ];
     const { rows } = await retryDeadlock(() => pool.query<RingRow>({ name: 'accept-deliveries', text, values }));
     return rows;
@@ -136,13 +136,17 @@ export function createInbox(
 }
 
 // A burst on one target bumps it once per batch: what counts is that a read begins after the last hint's commit.
-function hintedBy(deliveries: readonly Delivery[]): DueTarget[] {
-  const hinted = new Map<string, DueTarget>();
+function hintedBy(deliveries: readonly Delivery[]): (DueTarget & { readonly rank: Rank })[] {
+  const hinted = new Map<string, DueTarget & { readonly rank: Rank }>();
   for (const { targets } of deliveries) {
+    const rank = rankAmong(targets.length);
     for (const target of targets) {
       const id = `${target.kind} ${target.key}`;
       const held = hinted.get(id);
-      if (!held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0)) hinted.set(id, target);
+      const isSooner = !held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0);
+      if (isSooner || held.rank > rank) {
+        hinted.set(id, { ...(isSooner ? target : held), rank: held && held.rank < rank ? held.rank : rank });
+      }
     }
   }
   return [...hinted.values()];
@@ -163,7 +167,7 @@ function insertStatement(pauses: Pauses): string {
         string_to_array(coalesce(named, ''), ';')
       from received where ops.knows_erasures($13)
     ), hinted as (
-      select kind, key, after_seconds::float8, ${priorities.live} as priority from unnest(
-        string_to_array($10, ';'), string_to_array($11, ';'), string_to_array($12, ';')) as h (kind, key, after_seconds)
+      select kind, key, after_seconds::float8, priority::smallint from unnest(string_to_array($10, ';'), string_to_array($11, ';'),
+        string_to_array($12, ';'), string_to_array($15, ';')) as h (kind, key, after_seconds, priority)
     ), ${bumpStatement(pauses)}`;
 }

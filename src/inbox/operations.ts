@@ -1,11 +1,11 @@
-import { extract } from '../events/extract.ts';
+import { extract, maxReferences } from '../events/extract.ts';
 import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
 import { ourLines } from '../warehouse/entities/directory/lines.ts';
 import { bumpTargets, type Pauses } from './bumps.ts';
 import { namedBy } from './deliveries.ts';
 import { pointedAt } from './hints.ts';
 import { locateMessages } from './messages.ts';
-import { type Priority, priorities, type Ring, type Target, targetKinds } from './target.ts';
+import { priorities, type Rank, type Ring, rankAmong, type Target, targetKinds, unconfirmed } from './target.ts';
 
 /** A delivery as it was kept. */
 export interface KeptDelivery {
@@ -74,24 +74,43 @@ export async function replayDelivery(desk: Desk, id: string): Promise<Reworked |
   const found = await findDelivery(desk.db, id);
   if (!found) return undefined;
   const targets = found.targets.flatMap(targetFrom);
-  desk.onRings(await bumpTargets(desk.db, targets, desk.pauses));
+  const priority = rankAmong(targets.length);
+  desk.onRings(
+    await bumpTargets(
+      desk.db,
+      targets.map((target) => ({ ...target, priority })),
+      desk.pauses,
+    ),
+  );
   return { deliveries: 1, targets: targets.length };
 }
 
 /** Bumps again what the deliveries since a moment point at, behind what happens now. */
 export async function replaySince(desk: Desk, since: Date): Promise<Reworked> {
   return throughAll(desk, 'received_at >= $3', since.toISOString(), async (tx, deliveries) => {
-    const targets = distinct(deliveries.flatMap((each) => each.targets.flatMap(targetFrom)));
-    return { deliveries: deliveries.length, ...(await bump(tx, targets, desk.pauses, priorities.history)) };
+    const targets = ranked(
+      deliveries.map((each) => each.targets.flatMap(targetFrom)),
+      priorities.history,
+    );
+    return { deliveries: deliveries.length, ...(await bump(tx, targets, desk.pauses)) };
   });
+}
+
+/** Which deliveries are read again, and how. */
+export interface Reparsing {
+  /** Also those that were recognized. */
+  readonly isAll?: boolean | undefined;
+  /** All references count, also beyond those that a delivery may name. */
+  readonly isUnlimited?: boolean | undefined;
 }
 
 /**
  * Reads kept deliveries with today's extraction, and bumps what it now finds; those that were not recognized, or all.
  * Answers with how many are recognized that were not, or now point at something else.
  */
-export function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Reworked> {
-  return reparse(desk, '($3::boolean or not is_recognized)', isAll);
+export function reparseDeliveries(desk: Desk, { isAll = false, isUnlimited = false }: Reparsing): Promise<Reworked> {
+  const limit = isUnlimited ? Number.POSITIVE_INFINITY : maxReferences;
+  return reparse(desk, '($3::boolean or not is_recognized)', isAll, limit);
 }
 
 /**
@@ -101,7 +120,7 @@ export function reparseDeliveries(desk: Desk, isAll: boolean): Promise<Reworked>
 export function reparseLately(desk: Desk, seconds: number): Promise<Reworked> {
   return reparse(
     desk,
-    `not is_recognized and received_at > now() - $3 * interval '1 second' and octet_length(body) <= ${largestReceipt}
+    `not is_recognized and targets = '{}' and received_at > now() - $3 * interval '1 second' and octet_length(body) <= ${largestReceipt}
        and delivery_id > coalesce((select delivery_id from ops.deliveries where not is_recognized
          order by delivery_id desc offset ${atOnce} limit 1), 0)`,
     seconds,
@@ -110,11 +129,11 @@ export function reparseLately(desk: Desk, seconds: number): Promise<Reworked> {
 
 const largestReceipt = 16_384;
 
-async function reparse(desk: Desk, condition: string, parameter: unknown): Promise<Reworked> {
+async function reparse(desk: Desk, condition: string, parameter: unknown, limit = maxReferences): Promise<Reworked> {
   const lines = new Set(await ourLines(desk.db));
   return throughAll(desk, condition, parameter, async (tx, deliveries) => {
     const read = deliveries.map((delivery) => {
-      const { hints, type, claimedType } = extract(
+      const { hints, type, claimedType, isCut } = extract(
         {
           pathType: delivery.type ?? undefined,
           contentType: delivery.contentType ?? undefined,
@@ -122,21 +141,25 @@ async function reparse(desk: Desk, condition: string, parameter: unknown): Promi
           body: Buffer.from(delivery.body),
         },
         (number) => lines.has(number),
+        limit,
       );
-      return { delivery, type, claimedType, ...pointedAt(hints) };
+      return { delivery, type, claimedType, isCut, ...pointedAt(hints) };
     });
     const located = await locateMessages((text, parameters) => query(tx, text, parameters), read);
-    const found = located.flatMap(({ delivery, type, claimedType, targets }) => {
+    const found = located.flatMap(({ delivery, type, claimedType, isCut, targets }) => {
       const names = targets.map(({ kind, key }) => `${kind} ${key}`);
-      const isNews = names.length > 0 && names.join(';') !== delivery.targets.join(';');
-      return isNews ? [{ id: delivery.id, type, claimedType, targets, names, named: namedBy(targets) }] : [];
+      // One that was taken whole on request stays whole.
+      const isNews = names.join(';') !== delivery.targets.join(';') && !(isCut && delivery.isRecognized);
+      if (names.length === 0 || !isNews) return [];
+      return [{ id: delivery.id, type, claimedType, isCut, targets, names, named: namedBy(targets) }];
     });
     if (found.length === 0) return { deliveries: 0, targets: 0, rings: [] };
     await query(
       tx,
-      `update ops.deliveries d set is_recognized = true, targets = string_to_array(f.targets, ';'),
+      `update ops.deliveries d set is_recognized = not f.is_cut, targets = string_to_array(f.targets, ';'),
          event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';')
-       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) as f (delivery_id, targets, event_type, claimed_type, named)
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+         as f (delivery_id, targets, event_type, claimed_type, named, is_cut)
        where d.delivery_id = f.delivery_id`,
       [
         found.map(({ id }) => id),
@@ -144,10 +167,14 @@ async function reparse(desk: Desk, condition: string, parameter: unknown): Promi
         found.map(({ type }) => type ?? null),
         found.map(({ claimedType }) => claimedType ?? null),
         found.map(({ named }) => named.join(';')),
+        found.map(({ isCut }) => isCut),
       ],
     );
-    const targets = distinct(found.flatMap((each) => each.targets));
-    return { deliveries: found.length, ...(await bump(tx, targets, desk.pauses, priorities.live)) };
+    const targets = ranked(
+      found.map((each) => each.targets),
+      unconfirmed.alone,
+    );
+    return { deliveries: found.length, ...(await bump(tx, targets, desk.pauses)) };
   });
 }
 
@@ -221,17 +248,22 @@ async function throughAll(
   }
 }
 
-async function bump(tx: Transaction, targets: readonly Target[], pauses: Pauses, priority: Priority) {
-  const rings = await bumpTargets(
-    tx,
-    targets.map((target) => ({ ...target, priority })),
-    pauses,
-  );
-  return { targets: targets.length, rings };
+async function bump(tx: Transaction, targets: readonly (Target & { readonly priority: Rank })[], pauses: Pauses) {
+  return { targets: targets.length, rings: await bumpTargets(tx, targets, pauses) };
 }
 
-function distinct<T extends Target>(targets: readonly T[]): T[] {
-  return [...new Map(targets.map((target) => [`${target.kind} ${target.key}`, target])).values()];
+/** What deliveries point at, each once: what came almost alone with the given priority, the rest as a crowd. */
+function ranked(deliveries: readonly (readonly Target[])[], priority: Rank): (Target & { readonly priority: Rank })[] {
+  const targets = new Map<string, Target & { readonly priority: Rank }>();
+  for (const named of deliveries) {
+    const rank = rankAmong(named.length) === unconfirmed.crowd ? unconfirmed.crowd : priority;
+    for (const { kind, key } of named) {
+      const id = `${kind} ${key}`;
+      if ((targets.get(id)?.priority ?? Number.POSITIVE_INFINITY) > rank)
+        targets.set(id, { kind, key, priority: rank });
+    }
+  }
+  return [...targets.values()];
 }
 
 /** What stands in the inbox was written by us, perhaps by a release that knew other kinds. */

@@ -73,6 +73,7 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
         userAgent: short(request.headers['user-agent']),
         body: facts.body,
         fingerprint: facts.fingerprint,
+        isCut: facts.isCut,
         ...pointedAt(facts.hints),
       });
     } catch (error) {
@@ -83,7 +84,7 @@ export function registerHooks(app: FastifyInstance, parts: HookParts): void {
     }
     if (isFailing) parts.log.info('Deliveries are stored again');
     isFailing = false;
-    parts.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0);
+    parts.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isCut);
     parts.metrics.commitSeconds((performance.now() - arrivedAt) / 1_000);
     return reply.code(202).send({ received: found });
   }

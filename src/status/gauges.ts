@@ -19,7 +19,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   const checks = gauge('health_checks', 'What the status page tells: problems, warnings and notices.', ['level']);
   const targets = gauge(
     'targets',
-    'Reads that are owed: due by now, due later, of history, and of all those whose last read failed.',
+    'Reads that are owed: due by now, due later, of history, of what only deliveries named, and of all those whose last read failed.',
     ['kind', 'state'],
   );
   const oldest = gauge('oldest_due_seconds', 'For how long the oldest due read is owed; 0 when none is.', ['kind']);
@@ -71,10 +71,11 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   }
 
   function showReads({ backlog, parked: streams, completeness }: Snapshot): void {
-    for (const { kind, due, later, history, failing, oldestDueSeconds } of known(backlog, [])) {
+    for (const { kind, due, later, history, unconfirmed, failing, oldestDueSeconds } of known(backlog, [])) {
       targets.set({ kind, state: 'due' }, due);
       targets.set({ kind, state: 'later' }, later);
       targets.set({ kind, state: 'history' }, history);
+      targets.set({ kind, state: 'unconfirmed' }, unconfirmed);
       targets.set({ kind, state: 'failing' }, failing);
       oldest.set({ kind }, oldestDueSeconds ?? 0);
       parked.set({ kind }, known(streams, []).some((stream) => stream.kind === kind) ? 1 : 0);

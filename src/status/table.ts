@@ -46,6 +46,11 @@ export function renderTable(snapshot: Snapshot): string {
         `${quantity(unrecognized.count)} not understood`,
       ].join(', '),
     ),
+    line('unconfirmed', snapshot.backlog, (streams) => {
+      const waiting = streams.filter(({ unconfirmed }) => unconfirmed > 0);
+      const words = waiting.map(({ kind, unconfirmed }) => `${streamNames[kind]} ${quantity(unconfirmed)}`);
+      return words.length === 0 ? 'nothing' : `${words.join(', ')}: only deliveries named them; they are read slowly`;
+    }),
     line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
       [
         `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,

@@ -22,6 +22,8 @@ const growsUpTo = 30_000;
 const lookAgainForMissing = [5_000, 60_000];
 /** An event can outrun what it tells of, mostly by less than a second: that is no miss yet. */
 const lookAgainForNew = 1_000;
+/** What only deliveries named may not exist, or its event outran it by seconds: after these waits it is given up. */
+const waitsForUnconfirmed = [lookAgainForNew, 15_000];
 
 /** Whether a read that does not find its target is the last one that settles it. */
 export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
@@ -31,7 +33,7 @@ export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
 /** Decides by what the error advises (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
 export function outcomeOf(
   error: unknown,
-  claim: Pick<Claim, 'attempts' | 'misses' | 'isNew'>,
+  claim: Pick<Claim, 'attempts' | 'misses' | 'isNew' | 'isUnconfirmed' | 'isBehind' | 'lateMs'>,
   random: () => number,
 ): Outcome {
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
@@ -46,10 +48,10 @@ export function outcomeOf(
     case 'refused':
       return { kind: 'settle', state: 'refused' };
     case 'not_found': {
-      if (claim.isNew && claim.attempts === 0) {
+      if (claim.isNew && claim.attempts === 0 && !claim.isUnconfirmed) {
         return { kind: 'retry', afterMs: lookAgainForNew, countsAsAttempt: true };
       }
-      const afterMs = lookAgainForMissing[claim.misses];
+      const afterMs = waitsForMissing(claim)[claim.misses];
       return afterMs === undefined
         ? { kind: 'settle', state: 'gone' }
         : { kind: 'retry', afterMs, countsAsAttempt: true, isMiss: true };
@@ -61,6 +63,13 @@ export function outcomeOf(
       }
       return retryAfter(claim.attempts, random, error.retryAfterMs);
   }
+}
+
+/** One that was read behind others comes late enough for its event not to have outrun it. */
+function waitsForMissing({ isUnconfirmed, isBehind, lateMs }: Parameters<typeof outcomeOf>[1]): readonly number[] {
+  if (!isUnconfirmed) return lookAgainForMissing;
+  const isLate = isBehind && lateMs >= Math.max(...waitsForUnconfirmed);
+  return isLate ? [] : waitsForUnconfirmed;
 }
 
 function retryAfter(attempts: number, random: () => number, askedMs?: number): Outcome {

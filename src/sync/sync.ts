@@ -2,13 +2,25 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type QueueName, queueSettings } from '../../config/queues.ts';
 import { createBatch, oneAtATime } from '../batch.ts';
 import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
-import { type Claim, claimDue, claimTargets, failTarget, type TargetState } from '../inbox/claims.ts';
+import {
+  type Claim,
+  claimDue,
+  claimTargets,
+  claimUnconfirmed,
+  failTarget,
+  giveBack,
+  type TargetState,
+} from '../inbox/claims.ts';
 import { createLeases } from '../inbox/leases.ts';
 import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
-import { isNotFound } from '../service/client.ts';
+import { isNotFound, ServiceError } from '../service/client.ts';
+import type { Database } from '../warehouse/database.ts';
+import { heldCalls } from '../warehouse/entities/calls/held-call.ts';
+import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
 import { createCallLister } from './coverage/listing.ts';
 import {
   type CallReading,
@@ -29,7 +41,12 @@ import { createCallReader } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader } from './readers/thread.ts';
 import { createThreadPages } from './thread-pages.ts';
+import { createAllowance } from './unconfirmed.ts';
 import { createWriter, type Written } from './writer.ts';
+
+/** A read that did not find what is held is followed by as many more as it takes to give that up. */
+const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
+const mostMisses = 4;
 
 /** What was read but could not be written is tried again after so long. */
 const unwrittenPauseMs = 5_000;
@@ -43,6 +60,12 @@ type Read = { readonly claim: Claim } & (
 /** How a target's turn ended. */
 export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
 
+/** The same, and whether the read showed nothing where it was sent. */
+interface Ended {
+  readonly turn: Turn;
+  readonly isMissed: boolean;
+}
+
 export interface Sync {
   /**
    * Reads a target if that is owed, and mirrors what it finds. Never rejects for what the service answers: that is
@@ -51,6 +74,8 @@ export interface Sync {
   turn(target: Target, signal: AbortSignal): Promise<Turn>;
   /** The same for whatever is due longest among what the workers of a queue read; `nothing_owed` when nothing is due. */
   next(queue: QueueName, signal: AbortSignal): Promise<Turn>;
+  /** The same for up to so many of the unconfirmed targets that wait behind all others, of what the workers of some queues read. */
+  unconfirmed(queues: readonly QueueName[], most: number): Promise<{ readonly read: number; readonly missed: number }>;
   /** Resolves when nothing waits for its commit. */
   idle(): Promise<void>;
 }
@@ -78,20 +103,40 @@ export function createSync(parts: SyncParts): Sync {
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
     const claimed = new Map(
-      held(await claimTargets(db, targets)).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
+      (await admitted(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
     );
     return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
   }, oneAtATime);
   const dueClaims = new Map(
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
-      createBatch<void, Claim | undefined>(async ({ length }) => held(await claimDue(db, kinds, length)), oneAtATime),
+      createBatch<void, Claim | undefined>(
+        async ({ length }) => admitted(await claimDue(db, kinds, length)),
+        oneAtATime,
+      ),
     ]),
   );
 
   const reads = Object.fromEntries(
     Object.entries(queueSettings).map(([name, settings]) => [name, pLimit(settings.reads)]),
   ) as Readonly<Record<QueueName, LimitFunction>>;
+
+  const allowance = createAllowance();
+  /** Claims whose read takes a place of the allowance. */
+  const allowed = new WeakSet<Claim>();
+
+  /** Holds claims, but for those of unconfirmed targets beyond the allowance, which from now on wait behind all others. */
+  async function admitted(claimed: readonly Claim[]): Promise<readonly Claim[]> {
+    const isAdmitted = (claim: Claim) => {
+      if (!claim.isUnconfirmed) return true;
+      if (!allowance.take()) return false;
+      allowed.add(claim);
+      return true;
+    };
+    const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
+    if (later.length > 0) await giveBack(db, later, 'behind');
+    return held(now);
+  }
 
   function held(claimed: readonly Claim[]): readonly Claim[] {
     for (const claim of claimed) leases.hold(claim);
@@ -107,40 +152,59 @@ export function createSync(parts: SyncParts): Sync {
   }
 
   /** Claims once there is a place among the queue's reads: the later, the more hints the one read answers. */
-  async function turn(target: Target, signal: AbortSignal): Promise<Turn> {
+  async function turn(target: Target, signal: AbortSignal): Promise<Ended> {
     const found = await reads[queueOf[target.kind]](async () => {
       const claim = await claims.add(target);
       return claim && read(claim, signal);
     });
-    return found ? end(found) : 'nothing_owed';
+    return found ? end(found) : { turn: 'nothing_owed', isMissed: false };
   }
 
   /** Claims before there is a place, so that all who go on at the same time share one statement. */
   async function next(queue: QueueName, signal: AbortSignal): Promise<Turn> {
     const claim = await dueClaims.get(queue)?.add();
     if (!claim) return 'nothing_owed';
+    return (await finish(claim, queue, signal)).turn;
+  }
+
+  function finish(claim: Claim, queue: QueueName, signal: AbortSignal): Promise<Ended> {
     return told(claim.kind, async () => end(await reads[queue](() => read(claim, signal))));
   }
 
-  async function end(found: Read): Promise<Turn> {
+  const never = new AbortController().signal;
+
+  async function unconfirmedOf(queues: readonly QueueName[], most: number) {
+    const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
+    const claimed = held(await claimUnconfirmed(db, kinds, most));
+    const ended = await Promise.all(claimed.map((claim) => finish(claim, queueOf[claim.kind], never)));
+    return { read: ended.length, missed: ended.filter(({ turn, isMissed }) => isMissed || turn !== 'mirrored').length };
+  }
+
+  async function end(found: Read): Promise<Ended> {
     const { claim } = found;
+    let isMissed = false;
     try {
-      return await ('reading' in found ? mirror(claim, found.reading) : readFailed(claim, found.error));
+      const ended = await ('reading' in found ? mirror(claim, found.reading) : readFailed(claim, found.error));
+      isMissed = ended.isMissed;
+      return ended;
     } finally {
       leases.release(claim);
+      if (allowed.has(claim)) allowance.release(isMissed);
     }
   }
 
-  async function mirror(claim: Claim, reading: Reading | CallReading | Unshown): Promise<Turn> {
+  async function mirror(claim: Claim, reading: Reading | CallReading | Unshown): Promise<Ended> {
+    const isUnshown = 'unshown' in reading;
+    let isFound: boolean;
     try {
-      await ('unshown' in reading ? settle(claim, 'gone', {}, reading.unshown) : settle(claim, 'active', reading));
+      isFound = await (isUnshown ? settle(claim, 'gone', {}, reading.unshown) : settle(claim, 'active', reading));
     } catch (error) {
       log.error({ err: error, target: shownTarget(claim) }, 'A read could not be written; it is tried again');
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
-      return 'later';
+      return { turn: 'later', isMissed: false };
     }
     await resumeAfter(claim);
-    return 'unshown' in reading ? 'gone' : 'mirrored';
+    return { turn: isUnshown ? 'gone' : 'mirrored', isMissed: !isFound };
   }
 
   /** Whatever a probe was answered, its credential was taken. */
@@ -150,44 +214,62 @@ export function createSync(parts: SyncParts): Sync {
     log.info({ kind }, 'The stream reads again');
   }
 
-  async function readFailed(claim: Claim, error: unknown): Promise<Turn> {
-    const outcome = outcomeOf(error, claim, Math.random);
+  async function readFailed(claim: Claim, error: unknown): Promise<Ended> {
+    if (error instanceof ServiceError && error.code === 'aborted') {
+      await giveBack(db, [claim]);
+      return { turn: 'later', isMissed: false };
+    }
+    const decided = outcomeOf(error, claim, Math.random);
+    // What is held, whoever named it now, is given up by spaced reads.
+    const isSpared = decided.kind === 'settle' && decided.state === 'gone' && claim.misses < mostMisses;
+    const isKept = isSpared && claim.isUnconfirmed && (await isHeld(db, claim));
+    const outcome = isKept ? nextSpacedMiss : decided;
     const message = messageOf(error);
     switch (outcome.kind) {
       case 'retry':
         log.debug({ target: shownTarget(claim), err: error }, 'A read failed; it is tried again');
         await failTarget(db, claim, { error: message, ...outcome });
         if (isUnknownThread(claim, error)) onRings(await bumpTargets(db, await groupsOfParty(db, claim.key), pauses));
-        return 'later';
+        return { turn: 'later', isMissed: outcome.isMiss === true };
       case 'park':
         if (!claim.isProbe) log.error({ kind: claim.kind, err: error }, 'The credential may not read this; it waits');
         await parkStream(db, claim.kind, { reason: message, missingScope: outcome.missingScope });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
-        return 'parked';
+        return { turn: 'parked', isMissed: false };
       case 'settle':
-        log.warn({ target: shownTarget(claim), err: error }, `The service does not show this: ${outcome.state}`);
+        // A person need not hear of each thing that a forged delivery named.
+        log[claim.isUnconfirmed && outcome.state === 'gone' ? 'debug' : 'warn'](
+          { target: shownTarget(claim), err: error },
+          `The service does not show this: ${outcome.state}`,
+        );
         await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
         await resumeAfter(claim);
-        return outcome.state;
+        return { turn: outcome.state, isMissed: true };
     }
   }
 
-  function settle(claim: Claim, state: TargetState, written: Written, error?: string): Promise<void> {
+  function settle(claim: Claim, state: TargetState, written: Written, error?: string): Promise<boolean> {
     return writer.write({ claim, state, error, written });
   }
 
-  async function told(kind: TargetKind, turn: () => Promise<Turn>): Promise<Turn> {
+  async function told(kind: TargetKind, turn: () => Promise<Ended>): Promise<Ended> {
     const began = performance.now();
     const ended = await turn();
-    parts.onTurn?.(kind, ended, (performance.now() - began) / 1_000);
+    parts.onTurn?.(kind, ended.turn, (performance.now() - began) / 1_000);
     return ended;
   }
 
   return {
-    turn: (target, signal) => told(target.kind, () => turn(target, signal)),
+    turn: async (target, signal) => (await told(target.kind, () => turn(target, signal))).turn,
     next,
+    unconfirmed: unconfirmedOf,
     idle: () => writer.idle(),
   };
+}
+
+/** Whether the mirror holds a call, or anything of a thread. */
+async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
+  return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCalls(db, [key])).has(key);
 }
 
 /** Whether an event told of a thread that nothing is known of: it may mean a group. */

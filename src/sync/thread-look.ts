@@ -43,6 +43,9 @@ export function createThreadLook(
       misses: 0,
       isNew: false,
       priority: priorities.live,
+      isUnconfirmed: false,
+      isBehind: false,
+      lateMs: 0,
       isProbe: false,
     };
     const now = () => new Date();

@@ -29,18 +29,22 @@ export interface Mirroring {
 interface Concluded {
   readonly finding: Finding | undefined;
   readonly settlement: Settlement;
+  readonly isFound: boolean;
   readonly followUps: readonly Bump[];
 }
 
 /** The one way into the warehouse: reads of many workers share a transaction, and one statement per table. */
 export interface Writer {
-  /** Resolves after the commit. A read that cannot be written rejects alone; the others of its batch stand. */
-  write(mirroring: Mirroring): Promise<void>;
+  /**
+   * Resolves after the commit, to whether the read showed that its target exists. A read that cannot be written rejects
+   * alone; the others of its batch stand.
+   */
+  write(mirroring: Mirroring): Promise<boolean>;
   idle(): Promise<void>;
 }
 
 export function createWriter(db: Database, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Writer {
-  async function commit(mirrorings: readonly Mirroring[]): Promise<void> {
+  async function commit(mirrorings: readonly Mirroring[]): Promise<boolean[]> {
     const concluded = await conclude(db, mirrorings);
     const rings = await inTransaction(db, async (tx) => {
       await writeFindings(tx, findingsOf(concluded, priorities.live));
@@ -57,23 +61,24 @@ export function createWriter(db: Database, pauses: Pauses, onRings: (rings: read
       );
     });
     onRings(rings);
+    return concluded.map(({ isFound }) => isFound);
   }
 
-  const batch = createBatch<Mirroring, Error | undefined>(async (mirrorings) => {
+  const batch = createBatch<Mirroring, boolean | Error>(async (mirrorings) => {
     try {
-      await commit(mirrorings);
-      return [];
+      return await commit(mirrorings);
     } catch (error) {
       if (mirrorings.length === 1) throw error;
       // One of them cannot be written: each for itself, so that it fails alone.
-      return Promise.all(mirrorings.map((each) => commit([each]).then(() => undefined, asError)));
+      return Promise.all(mirrorings.map((each) => commit([each]).then(([isFound = false]) => isFound, asError)));
     }
   }, oneAtATime);
 
   return {
     async write(mirroring) {
-      const failure = await batch.add(mirroring);
-      if (failure) throw failure;
+      const written = await batch.add(mirroring);
+      if (written instanceof Error) throw written;
+      return written;
     },
     idle: () => batch.idle(),
   };
@@ -84,14 +89,32 @@ async function conclude(db: Database, mirrorings: readonly Mirroring[]): Promise
   const asked = mirrorings.filter(({ written }) => typeof written === 'function').map(({ claim }) => claim.key);
   const held = asked.length > 0 ? await heldCalls(db, asked) : undefined;
   return mirrorings.map(({ claim, state, error, written }) => {
-    const reading = typeof written === 'function' ? written(held?.get(claim.key)) : written;
+    const call = held?.get(claim.key);
+    const reading = typeof written === 'function' ? written(call) : written;
     const { finding, followUps = [], lookAgainSeconds } = reading;
+    const isFound = state === 'active' && shows(finding, call);
     return {
       finding,
-      settlement: { ...claim, state, error, lookAgainSeconds },
+      isFound,
+      settlement: { ...claim, state, error, lookAgainSeconds, isFound },
       followUps: followUps.map((bump) => ({ priority: claim.priority, ...bump })),
     };
   });
+}
+
+/** Whether what was read shows that its target exists: a thread that never was lists nothing, as one that is empty does. */
+function shows(finding: Finding | undefined, call: HeldCall | undefined): boolean {
+  switch (finding?.kind) {
+    case 'thread':
+      return finding.read.messages.length > 0 || (finding.strayed ?? []).length > 0;
+    case 'transcripts':
+      return finding.read.transcripts.length > 0 || call !== undefined;
+    case 'call_gone':
+    case 'thread_gone':
+      return false;
+    default:
+      return true;
+  }
 }
 
 function findingsOf(concluded: readonly Concluded[], priority: Priority): Finding[] {

@@ -15,6 +15,11 @@ export function isOurLine(number: string): boolean {
 }
 
 /** What comes of a body posted to the path of `pathType` in an account with two lines. */
-export function received(body: Buffer | string, pathType?: string, contentType = 'application/json'): DeliveryFacts {
-  return extract({ pathType, contentType, query: '', body: Buffer.from(body) }, isOurLine);
+export function received(
+  body: Buffer | string,
+  pathType?: string,
+  contentType = 'application/json',
+  limit?: number,
+): DeliveryFacts {
+  return extract({ pathType, contentType, query: '', body: Buffer.from(body) }, isOurLine, limit);
 }

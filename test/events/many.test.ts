@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EventType } from '../../src/event-types.ts';
+import { maxReferences } from '../../src/events/extract.ts';
 import { received } from './fixtures.ts';
 import { call, ended, ours, ringing } from './hints.ts';
 
@@ -13,6 +14,8 @@ const many = (event: (at: number) => string) => {
     events.push(next);
   }
 };
+/** What is named when nothing limits it. */
+const all = (body: string, type: EventType) => received(body, type, 'application/json', Number.POSITIVE_INFINITY);
 const nth = (at: number) => `1783385492.${at + 100_000}`;
 
 test.each<[string, EventType, (at: number) => string]>([
@@ -23,21 +26,35 @@ test.each<[string, EventType, (at: number) => string]>([
   ['receipts', 'AccountSMS', (at) => `{"id":${at + 100_000}}`],
 ])('every one of the %s in a mebibyte counts', (_fact, type, event) => {
   const events = many(event);
-  expect(received(`[${events.join()}]`, type).hints).toHaveLength(events.length);
+  const body = `[${events.join()}]`;
+  expect(all(body, type)).toMatchObject({ hints: { length: events.length }, isCut: false });
+  const { hints, isCut } = received(body, type);
+  expect(hints).toEqual(all(body, type).hints.slice(0, maxReferences));
+  expect(isCut).toBe(true);
+});
+
+test('as many references as a delivery may name are taken whole', () => {
+  const named = (count: number) =>
+    received(
+      JSON.stringify({ callIds: Array.from({ length: count }, (_, at) => nth(at % maxReferences)) }),
+      'AccountEndedCalls',
+    );
+  expect(named(maxReferences)).toMatchObject({ hints: { length: maxReferences }, isCut: false });
+  expect(named(maxReferences + 1)).toMatchObject({ hints: { length: maxReferences }, isCut: false });
 });
 
 test('every call of a list counts, and every one of a form', () => {
   const ids = many((at) => `"${nth(at)}"`).slice(0, -1);
-  expect(received(`{"callIds":[${ids.slice(1).join()}]}`, 'AccountEndedCalls').hints).toHaveLength(ids.length - 1);
+  expect(all(`{"callIds":[${ids.slice(1).join()}]}`, 'AccountEndedCalls').hints).toHaveLength(ids.length - 1);
   const pairs = many((at) => `calls[${at}][callId]=${nth(at)}`);
-  expect(received(pairs.join('&'), 'AccountEndedCalls').hints).toHaveLength(pairs.length);
+  expect(all(pairs.join('&'), 'AccountEndedCalls').hints).toHaveLength(pairs.length);
   const parts = many((at) => `--b\r\nContent-Disposition: form-data; name="calls[${at}][id]"\r\n\r\n${nth(at)}\r\n`);
-  expect(received(`${parts.join('')}--b--`, 'AccountEndedCalls').hints).toHaveLength(parts.length);
+  expect(all(`${parts.join('')}--b--`, 'AccountEndedCalls').hints).toHaveLength(parts.length);
 });
 
 test('a mebibyte that reads each of its numbers as a line gives no more than it could name', () => {
   const group = (at: number) => `{"to":[${Array.from({ length: 64 }, (_, n) => 19_990_000_000 + at * 64 + n).join()}]}`;
-  const { hints } = received(`[${many(group).join()}]`, 'AccountSMS');
+  const { hints } = all(`[${many(group).join()}]`, 'AccountSMS');
   const named = hints.reduce((sum, hint) => sum + (hint.kind === 'thread' ? hint.participants.length + 1 : 1), 0);
   expect(named).toBeGreaterThan(90_000);
   expect(named).toBeLessThan(110_000);

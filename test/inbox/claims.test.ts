@@ -1,7 +1,17 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Bump, bumpTargets, type Pauses } from '../../src/inbox/bumps.ts';
-import { type Claim, claimDue, claimTargets, failTarget, renewClaims, settleTargets } from '../../src/inbox/claims.ts';
-import { priorities } from '../../src/inbox/target.ts';
+import {
+  type Claim,
+  claimDue,
+  claimTargets,
+  claimUnconfirmed,
+  failTarget,
+  forgetUnconfirmed,
+  giveBack,
+  renewClaims,
+  settleTargets,
+} from '../../src/inbox/claims.ts';
+import { priorities, unconfirmed } from '../../src/inbox/target.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -26,7 +36,7 @@ const lapse = () => database.query(`update ops.sync_targets set claimed_until = 
 
 const settle = (
   claimed: Claim,
-  more: { lookAgainSeconds?: number; state?: 'active' | 'refused' } = {},
+  more: { lookAgainSeconds?: number; state?: 'active' | 'refused' | 'gone' | 'forbidden'; isFound?: boolean } = {},
   followUps: Bump[] = [],
 ) =>
   db
@@ -308,5 +318,112 @@ describe('a failed read', () => {
     await settle(await claim());
     await failTarget(db, first, failure);
     expect(await row()).toMatchObject({ is_owed: false, attempts: 0, last_error: null });
+  });
+});
+
+describe('an unconfirmed target', () => {
+  const { alone, crowd } = unconfirmed;
+  const kinds = ['call', 'thread'] as const;
+  const thread = { kind: 'thread', key: '15550009999/15551110001' } as const;
+  const rank = (target: { kind: string; key: string } = call) =>
+    database.value('select priority from ops.sync_targets where kind = $1 and key = $2', target.kind, target.key);
+  const keysOf = (claims: readonly Claim[]) => claims.map(({ key }) => key);
+  const age = (what: string, by: string) =>
+    database.query(`update ops.sync_targets set ${what} = ${what} - interval '${by}'`);
+  const count = () => database.value('select count(*)::integer from ops.sync_targets');
+
+  test('that is new and came almost alone is read at once, one of a crowd behind all others', async () => {
+    expect(await bump({ ...call, priority: alone }, { ...other, priority: crowd })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(keysOf(await claimDue(db, kinds, 10))).toEqual([call.key]);
+    expect(await claimUnconfirmed(db, kinds, 10)).toMatchObject([{ key: other.key, isUnconfirmed: true }]);
+  });
+
+  test('that was found is live from then on, whatever names it', async () => {
+    await bump({ ...call, priority: crowd });
+    const [claimed] = await claimUnconfirmed(db, kinds, 1);
+    await settle(claimed as Claim, { isFound: true });
+    expect(await rank()).toBe(priorities.live);
+    await bump({ ...call, priority: crowd });
+    expect(await claim()).toMatchObject({ isUnconfirmed: false });
+  });
+
+  test('that was not found waits behind all others when deliveries name it again, and no more when something else does', async () => {
+    await bump({ ...call, priority: alone });
+    await settle(await claim(), { state: 'gone', isFound: false });
+    await age('read_at', '1 hour');
+    expect(await bump({ ...call, priority: alone })).toEqual([]);
+    expect(await rank()).toBe(alone);
+    await bump({ ...call, priority: priorities.history });
+    expect(await rank()).toBe(priorities.history);
+    expect(await claim()).toMatchObject({ isUnconfirmed: false });
+  });
+
+  test('that a listing names before it was read is confirmed', async () => {
+    await bump({ ...call, priority: alone });
+    await bump(call);
+    expect(await claim()).toMatchObject({ isUnconfirmed: false });
+  });
+
+  test('that was listed as history is known', async () => {
+    await bump({ ...call, priority: priorities.history });
+    expect(await bump({ ...call, priority: crowd })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await rank()).toBe(priorities.live);
+  });
+
+  test('of many is read newest first, those that came almost alone before those of crowds', async () => {
+    const keyed = (at: number) => ({ kind: 'call', key: `1700000002.${at}` }) as const;
+    for (const at of [1, 2, 3, 4]) await bump({ ...keyed(at), priority: crowd });
+    await giveBack(db, await claimTargets(db, [keyed(1), keyed(2)]), 'behind');
+    await database.query(`update ops.sync_targets set priority = ${alone} where key = any($1)`, [
+      keyed(1).key,
+      keyed(2).key,
+    ]);
+    const claimed = await claimUnconfirmed(db, kinds, 3);
+    expect(new Set(keysOf(claimed))).toEqual(new Set([keyed(1).key, keyed(2).key, keyed(4).key]));
+  });
+
+  test('that is given back is due at once, and no attempt is counted', async () => {
+    await bump(call);
+    await giveBack(db, [await claim()]);
+    expect(await row()).toMatchObject({ is_owed: true, attempts: 0, last_error: null });
+    expect(await claim()).toMatchObject({ attempts: 0, misses: 0 });
+  });
+
+  test('that no read found is forgotten an hour later, and starts afresh when it is named again', async () => {
+    await bump({ ...call, priority: alone }, { ...other, priority: alone });
+    await settle(await claim(), { state: 'gone', isFound: false });
+    await settle(await claim(other), { isFound: true });
+    expect(await forgetUnconfirmed(db)).toBe(0);
+    await age('read_at', '1 hour');
+    expect(await forgetUnconfirmed(db)).toBe(1);
+    expect(await count()).toBe(1);
+    expect(await bump({ ...call, priority: alone })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await claim()).toMatchObject({ version: '1', misses: 0 });
+  });
+
+  test('that is still to be read is not forgotten', async () => {
+    await bump({ ...call, priority: crowd });
+    await age('due_at', '3 days');
+    expect(await forgetUnconfirmed(db)).toBe(0);
+    const [claimed] = await claimUnconfirmed(db, kinds, 1);
+    await settle(claimed as Claim, { state: 'gone', isFound: false, lookAgainSeconds: 900 });
+    await age('read_at', '3 days');
+    expect(await forgetUnconfirmed(db)).toBe(0);
+  });
+
+  test('that is refused for a week is forgotten, but not what the role may not read of our own lines', async () => {
+    const ours = { kind: 'thread', key: '15550008888/15551110001' } as const;
+    await database.query(
+      `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('15550008888', '', 'test', 1, now()) on conflict do nothing`,
+    );
+    await bump(...[call, thread, ours].map((target) => ({ ...target, priority: alone })));
+    for (const claimed of await claimTargets(db, [call, thread, ours])) {
+      const state = claimed.kind === 'call' ? 'refused' : 'forbidden';
+      await settle(claimed, { state, isFound: false, lookAgainSeconds: 86_400 });
+    }
+    expect(await forgetUnconfirmed(db)).toBe(0);
+    await age('refused_at', '8 days');
+    expect(await forgetUnconfirmed(db)).toBe(2);
+    expect(await rank(ours)).toBe(alone);
   });
 });

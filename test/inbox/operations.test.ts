@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { maxReferences } from '../../src/events/extract.ts';
 import { createInbox } from '../../src/inbox/deliveries.ts';
 import {
   countBefore,
@@ -12,7 +13,7 @@ import {
   replayDelivery,
   replaySince,
 } from '../../src/inbox/operations.ts';
-import { priorities, type Ring } from '../../src/inbox/target.ts';
+import { priorities, type Ring, unconfirmed } from '../../src/inbox/target.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -31,9 +32,9 @@ function openDesk() {
 /** A delivery that points at one call; `days` ago. */
 async function keep(
   sequence: number,
-  more: { type?: string; isRecognized?: boolean; body?: string; days?: number } = {},
+  more: { type?: string; isRecognized?: boolean; isCut?: boolean; body?: string; days?: number } = {},
 ) {
-  const { type = 'AccountEndedCalls', isRecognized = true, body = '{}', days = 0 } = more;
+  const { type = 'AccountEndedCalls', isRecognized = true, isCut = false, body = '{}', days = 0 } = more;
   await createInbox(pool, pauses, () => undefined).accept({
     eventType: type,
     claimedType: undefined,
@@ -42,6 +43,7 @@ async function keep(
     body,
     fingerprint: `f${sequence}`,
     targets: isRecognized ? [call(sequence)] : [],
+    isCut,
   });
   await database.query(
     `update ops.deliveries set received_at = now() - $1 * interval '1 day'
@@ -128,12 +130,12 @@ describe('reparsing', () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
     await keep(2, { isRecognized: false, body: 'still nothing' });
     const desk = openDesk();
-    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 1, targets: 1 });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
     expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
     expect(await owed()).toEqual(['1700000001.9']);
     expect(desk.rings).toHaveLength(1);
-    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 0, targets: 0 });
   });
 
   test('tells the sides of a text apart by the lines that are known today', async () => {
@@ -142,20 +144,20 @@ describe('reparsing', () => {
     );
     const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
     await keep(1, { type: 'AccountSMS', isRecognized: false, body });
-    await reparseDeliveries(openDesk(), false);
+    await reparseDeliveries(openDesk(), {});
     expect(await owed()).toEqual(['18005550100/18455550123']);
   });
 
   test('finds the thread of a receipt once the mirror holds its text', async () => {
     await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
-    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
     await database.query(
       `with c as (insert into warehouse.sms_conversations (line, number, discovered_via) values ('18005550100', '18455550123', 'webhook')
          returning conversation_id)
        insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
        select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
     );
-    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['18005550100/18455550123']);
   });
 
@@ -182,8 +184,28 @@ describe('reparsing', () => {
     await keep(1, { body: '{"callId":"1700000001.1"}' });
     await keep(2, { body: '{"callId":"1700000001.3"}' });
     await settle();
-    expect(await reparseDeliveries(openDesk(), true)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['1700000001.3']);
+  });
+
+  test('takes all that a delivery names only when it is told to', async () => {
+    const ids = Array.from({ length: maxReferences + 5 }, (_, at) => `1700000007.${1_000 + at}`);
+    await keep(1, { isCut: true, body: JSON.stringify({ callIds: ids }) });
+    const named = async () => (await findDelivery(db, '1'))?.targets.length;
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false, targets: ['call 1700000001.1'] });
+
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: maxReferences });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false });
+    expect(await reparseLately(openDesk(), 120)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
+
+    expect(await reparseDeliveries(openDesk(), { isUnlimited: true })).toEqual({ deliveries: 1, targets: ids.length });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true });
+    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 0, targets: 0 });
+    expect(await named()).toBe(ids.length);
+    expect(
+      await database.value('select count(*)::integer from ops.sync_targets where priority = $1', unconfirmed.crowd),
+    ).toBe(ids.length);
   });
 
   test('goes through more than one batch holds', async () => {
@@ -191,7 +213,7 @@ describe('reparsing', () => {
       `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
        select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
     );
-    expect(await reparseDeliveries(openDesk(), false)).toEqual({ deliveries: 2_500, targets: 2_500 });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
     expect(await owed()).toHaveLength(2_500);
   });
 
@@ -203,7 +225,7 @@ describe('reparsing', () => {
     );
     const found: number[] = [];
     const desk = { ...openDesk(), onRings: (rings: readonly Ring[]) => void found.push(rings.length) };
-    expect(await reparseDeliveries(desk, false)).toEqual({ deliveries: 20, targets: 20 });
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 20, targets: 20 });
     expect(found).toEqual([9, 9, 2, 0]);
   });
 });

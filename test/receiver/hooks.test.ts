@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { maxReferences } from '../../src/events/extract.ts';
 import { createWorld, secret } from '../world.ts';
 
 const previousSecret = 'the-previous-secret';
@@ -223,16 +224,19 @@ describe('the body', () => {
     expect(await targets()).toHaveLength(30);
   });
 
-  test('of twelve thousand events counts them all', async () => {
+  test('of twelve thousand events is kept whole, and the first of them are read', async () => {
     const events = Array.from({ length: 12_000 }, (_, at) => ({
       callId: `1783386668.${at}`,
       status: 'missed',
       direction: 'incoming',
     }));
     const answer = await world.deliver('AccountEndedCalls', events);
-    expect(await answer.json()).toEqual({ received: 12_000 });
-    expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(12_000);
-    expect(await world.value('select cardinality(targets) from ops.deliveries')).toBe(12_000);
+    expect(await answer.json()).toEqual({ received: maxReferences });
+    expect(await world.value('select count(*)::integer from ops.sync_targets')).toBe(maxReferences);
+    expect(await world.query('select cardinality(targets) as named, is_recognized from ops.deliveries')).toEqual([
+      { named: maxReferences, is_recognized: false },
+    ]);
+    expect(JSON.parse(String(await world.value('select body from ops.deliveries')))).toHaveLength(12_000);
   });
 
   test('of a text of a line that is not known yet points at the thread that its direction says', async () => {

@@ -25,7 +25,8 @@ const quietLedger: SendFacts = {
 };
 
 const nothingOwed = {
-  ...{ due: 0, later: 0, putOff: 0, longestPutOffSeconds: null, history: 0, failing: 0, stubborn: 0, forbidden: 0 },
+  ...{ due: 0, later: 0, putOff: 0, longestPutOffSeconds: null, history: 0, unconfirmed: 0 },
+  ...{ failing: 0, stubborn: 0, forbidden: 0 },
   ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
 };
 
@@ -232,6 +233,7 @@ test.each<[string, Partial<Snapshot>]>([
       backlog: known([
         {
           ...({ kind: 'thread', due: 0, later: 40, putOff: 31, longestPutOffSeconds: 60, history: 0 } as const),
+          unconfirmed: 0,
           ...{ failing: 0, stubborn: 0, forbidden: 0, isAtLeast: false, oldestDueSeconds: null },
           sampleErrors: ['conversations.read: the service asks for a pause (429)'],
         },

@@ -129,7 +129,7 @@ describe('a thread that was never held', () => {
     await passed(16 * minutes);
     expect(await settle(desk, key)).toBe('gone');
     expect(await nextLook(key)).toBeUndefined();
-    expect(desk.service.asked.length).toBe(7);
+    expect(desk.service.asked.length).toBe(6);
     expect(await conversation(key)).toBeUndefined();
   });
 

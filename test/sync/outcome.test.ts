@@ -6,7 +6,7 @@ import { outcomeOf } from '../../src/sync/outcome.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
   new ServiceError(code, 'as it says', { operation: 'calls.get', effect: 'none', ...more });
-const first = { attempts: 0, misses: 0, isNew: false };
+const first = { attempts: 0, misses: 0, isNew: false, isUnconfirmed: false, isBehind: false, lateMs: 0 };
 const half = () => 0.5;
 
 describe('a failed read', () => {
@@ -81,6 +81,27 @@ describe('a failed read', () => {
     expect(outran).toEqual({ kind: 'retry', afterMs: 1_000, countsAsAttempt: true });
     const later = outcomeOf(error('not_found'), { ...first, isNew: true, attempts: 1 }, half);
     expect(later).toEqual({ kind: 'retry', afterMs: 5_000, countsAsAttempt: true, isMiss: true });
+  });
+
+  const missing = (claim: Partial<typeof first>) => {
+    const outcome = outcomeOf(error('not_found'), { ...first, ...claim }, half);
+    return outcome.kind === 'retry' ? outcome.afterMs : outcome;
+  };
+  const gone = { kind: 'settle', state: 'gone' };
+
+  test('that does not find what was there is tried again twice, a minute apart at last', () => {
+    expect([0, 1, 2].map((misses) => missing({ misses }))).toEqual([5_000, 60_000, gone]);
+  });
+
+  test('that does not find what only deliveries named is tried again within seconds, and then given up', () => {
+    const waits = [0, 1, 2].map((misses) => missing({ misses, isUnconfirmed: true }));
+    expect(waits).toEqual([1_000, 15_000, gone]);
+  });
+
+  test('that comes long after its delivery, behind all others, gives up at once what it does not find', () => {
+    expect(missing({ isUnconfirmed: true, isBehind: true, lateMs: 20_000 })).toEqual(gone);
+    expect(missing({ isUnconfirmed: true, isBehind: true, lateMs: 500 })).toBe(1_000);
+    expect(missing({ isUnconfirmed: true, lateMs: 20_000 })).toBe(1_000);
   });
 
   test('settles what asking again cannot change', () => {

@@ -38,6 +38,7 @@ export function addEvents(program: Command): void {
     .command('reparse')
     .description('Tries again to understand what could not be understood, and reads what that points at.')
     .option('--all', 'also deliveries that were understood')
+    .option('--unlimited', 'take all that a delivery names, also beyond 500 things')
     .option(...jsonFlag)
     .action((options) => reporting(async () => (await load()).runReparse(options)));
   addConsent(group.command('discard'))

@@ -1,5 +1,5 @@
 import { isPutOff } from '../../inbox/claims.ts';
-import { priorities, type TargetKind, targetKinds } from '../../inbox/target.ts';
+import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/target.ts';
 import { maskKey, maskNumbers } from '../../masking.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 
@@ -16,6 +16,8 @@ export interface Backlog {
   readonly longestPutOffSeconds: number | null;
   /** Reads of history, which wait behind everything else. */
   readonly history: number;
+  /** Reads of what only deliveries named and no read has found; they wait behind everything else, and many may not exist. */
+  readonly unconfirmed: number;
   /** Of all: whose last read failed. */
   readonly failing: number;
   /** Of these: at least three times in a row, which no passing trouble explains. */
@@ -60,6 +62,7 @@ interface BacklogRow {
   put_off: number;
   longest_put_off: number | null;
   history: number;
+  unconfirmed: number;
   failing: number;
   stubborn: number;
   oldest: number | null;
@@ -74,12 +77,13 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<BacklogRow>(
     db,
     `with owed as (
-       select kind, due_at, read_at, attempts, last_error, priority = ${priorities.live} as is_live,
+       select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
          priority = ${priorities.live} and due_at > now() and ${isPutOff} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${mostCounted}
      )
      select kind, count(*) filter (where is_live and due_at <= now())::int as due,
-       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where not is_live)::int as history,
+       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where priority = ${priorities.history})::int as history,
+       count(*) filter (where priority >= ${unconfirmed.alone})::int as unconfirmed,
        count(*) filter (where is_put_off)::int as put_off,
        extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as longest_put_off,
        count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
@@ -98,7 +102,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
      ) forbidden group by kind`,
     [],
   );
-  const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history, 0);
+  const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history + row.unconfirmed, 0);
   return targetKinds.map((kind) => {
     const row = rows.find((each) => each.kind === kind);
     return {
@@ -108,6 +112,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
       putOff: row?.put_off ?? 0,
       longestPutOffSeconds: row?.longest_put_off ?? null,
       history: row?.history ?? 0,
+      unconfirmed: row?.unconfirmed ?? 0,
       failing: row?.failing ?? 0,
       stubborn: row?.stubborn ?? 0,
       forbidden: forbidden.find((each) => each.kind === kind)?.count ?? 0,

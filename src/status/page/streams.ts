@@ -56,12 +56,13 @@ function stateOf(
 
 function owed(backlog: Backlog | undefined): Html {
   if (!backlog) return html``;
-  const { due, later, history, isAtLeast, oldestDueSeconds } = backlog;
+  const { due, later, history, unconfirmed, isAtLeast, oldestDueSeconds } = backlog;
   const least = isAtLeast ? 'at least ' : '';
   const parts = [
     due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
     later > 0 && `${quantity(later)} ${due > 0 ? 'later' : 'due later'}`,
     history > 0 && `${quantity(history)} of history`,
+    unconfirmed > 0 && `${quantity(unconfirmed)} that only deliveries named`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? html`nothing owed` : html`${least}${parts.join(' · ')}`;
 }

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { type Context, createContext, readySettings } from '../../../context.ts';
+import { maxReferences } from '../../../events/extract.ts';
 import {
   countBefore,
   type Desk,
@@ -55,7 +56,8 @@ function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: K
 function standing({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
   const shown = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
   if (isErased) return ['erased', shown].filter((each) => each !== '').join('\n');
-  return isRecognized ? shown : 'not understood';
+  if (isRecognized) return shown;
+  return targets.length === 0 ? 'not understood' : `${shown}\nand more, not taken`;
 }
 
 /** Shows one delivery, body and numbers in full. */
@@ -71,13 +73,19 @@ export function runShow(id: string, { json }: Json): Promise<void> {
       'body says': rest.claimedType ?? 'nothing',
       'content type': rest.contentType ?? 'none',
       sender: rest.userAgent ?? 'none',
-      understood: rest.isRecognized ? 'yes' : 'no',
+      understood: understood(found),
       'points at': targets.join(', ') || 'nothing',
     };
     const width = Math.max(...Object.keys(lines).map(({ length }) => length));
     for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(width)}  ${value}`);
     console.log(`\n${rest.isErased ? '(erased)' : laidOut(body)}`);
   });
+}
+
+function understood({ isRecognized, targets }: KeptDelivery): string {
+  if (isRecognized) return 'yes';
+  if (targets.length === 0) return 'no';
+  return `in part: it names more than ${maxReferences} things; \`events reparse --unlimited\` takes them all`;
 }
 
 function laidOut(body: string): string {
@@ -99,9 +107,9 @@ export function runReplay(id: string | undefined, { since, json }: Json & { sinc
 }
 
 /** Runs today's extraction over kept deliveries. */
-export function runReparse({ all = false, json }: Json & { all?: boolean }): Promise<void> {
+export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
   return inInbox(async (context) => {
-    const done = await reparseDeliveries(deskOf(context), all);
+    const done = await reparseDeliveries(deskOf(context), { isAll: all, isUnlimited: unlimited });
     tell(done, json, `${counted(done.deliveries)} understood anew: ${things(done.targets)} will be read.`);
   });
 }
