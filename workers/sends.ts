@@ -101,8 +101,7 @@ export function startSends(
       clearInterval(timer);
       isClosed = true;
       isWanted = false;
-      await current;
-      await worker.close(deadlineMs);
+      await Promise.all([current, worker.close(deadlineMs)]);
     },
   };
 }

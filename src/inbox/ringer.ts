@@ -1,6 +1,7 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { Log } from '../log.ts';
 import type { Bell } from '../queues/bell.ts';
+import { withPatience } from '../queues/patience.ts';
 import { type Priority, priorities, type Ring, type Target, type TargetKind, targetKinds } from './target.ts';
 
 /** The queue whose workers read a kind of target. */
@@ -31,6 +32,9 @@ export interface Ringer {
 type Waiting = Map<string, Bell>;
 
 const mostAtOnce = 500;
+
+/** What a queue that hangs has not taken by then, in milliseconds, is left to the sweep of another process. */
+const closePatience = 500;
 
 export function createRinger(
   queues: { ring(queue: QueueName, bells: readonly Bell[]): Promise<void> },
@@ -100,7 +104,9 @@ export function createRinger(
     async close() {
       for (const { timer } of timers.values()) clearTimeout(timer);
       timers.clear();
-      await this.idle();
+      await withPatience(closePatience, this.idle(), () => {
+        for (const targets of waiting.values()) targets.clear();
+      });
     },
   };
 }

@@ -51,8 +51,11 @@ export interface LocalPostgres {
   readonly port: number;
   /** Process id of the server; another one after it had to be restarted. */
   readonly pid: number;
-  /** Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. */
-  stop(mode?: 'fast' | 'immediate'): Promise<void>;
+  /**
+   * Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. A server that does
+   * not stop within `patienceMs` is stopped so.
+   */
+  stop(mode?: 'fast' | 'immediate', patienceMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -180,20 +183,20 @@ function keepServing(
     return undefined;
   }
 
-  async function end(mode: 'fast' | 'immediate'): Promise<void> {
+  async function end(mode: 'fast' | 'immediate', patienceMs: number): Promise<void> {
     isStopping = true;
     stopping.abort();
     server.child.ref();
     server.child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-    const impatience = setTimeout(() => server.child.kill('SIGQUIT'), stopPatience);
+    const impatience = setTimeout(() => server.child.kill('SIGQUIT'), patienceMs);
     await serving;
     clearTimeout(impatience);
     await ownership.release();
   }
 
   let ending: Promise<void> | undefined;
-  const stop = (mode: 'fast' | 'immediate' = 'fast') => {
-    ending ??= end(mode);
+  const stop = (mode: 'fast' | 'immediate' = 'fast', patienceMs = stopPatience) => {
+    ending ??= end(mode, patienceMs);
     return ending;
   };
   return {

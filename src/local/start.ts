@@ -4,6 +4,7 @@ import { type Context, createContext } from '../context.ts';
 import type { Log } from '../log.ts';
 import { withoutPassword } from '../masking.ts';
 import { migrateAll } from '../migrations.ts';
+import { withPatience } from '../queues/patience.ts';
 import { createReceiver } from '../receiver/receiver.ts';
 import { startRegistration } from '../receiver/registration.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
@@ -24,6 +25,8 @@ export interface Started {
   readonly dataDir: string;
   /** Where the token that `start` made for the pages is kept; undefined where one was given, or none is needed. */
   readonly adminTokenFile: string | undefined;
+  /** Gives up requests to the API that are under way. */
+  abandon(what: 'repeatable' | 'all'): void;
   /** Drains, then stops each part in the reverse order of its start: Postgres last. */
   close(): Promise<void>;
 }
@@ -37,12 +40,20 @@ export interface StartOptions {
   readonly drainMs: number;
 }
 
+/** What is left after the drain to close everything else in, in milliseconds, and to each part at the least. */
+const closingMs = 700;
+const leastMs = 100;
+
 /** Brings up all that the environment does not name: Postgres, the sandbox; then migrations, receiver and workers. */
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
-    for (const each of opened.reverse()) await each();
+    // Whatever hangs must not keep the embedded Postgres, which is stopped last, from being stopped.
+    const deadline = performance.now() + options.drainMs + closingMs;
+    for (const each of opened.reverse()) {
+      await withPatience(Math.max(leastMs, deadline - performance.now()), each(), () => undefined);
+    }
     opened.length = 0;
   };
   try {
@@ -82,6 +93,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         statusUrl,
       }),
     );
+    const abandon: Started['abandon'] = (what) => context.service?.abandon(what);
     return {
       statusUrl,
       databaseUrl: passfileUrl === undefined ? withoutPassword(databaseUrl) : databaseUrl,
@@ -89,6 +101,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       sandboxUrl: sandbox?.url,
       dataDir: settings.dataDir,
       adminTokenFile: ownsToken ? resolve(secretFile(settings.dataDir, 'admin-token')) : undefined,
+      abandon,
       close,
     };
   } catch (error) {
@@ -98,7 +111,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
 
   async function ownPostgres(): Promise<LocalPostgres> {
     const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
-    opened.push(() => postgres.stop());
+    opened.push(() => postgres.stop('fast', closingMs));
     return postgres;
   }
 

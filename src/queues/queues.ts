@@ -65,6 +65,9 @@ export interface QueuesOptions {
   readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
 
+/** A store that is away must not keep a process from ending, in milliseconds. */
+const closePatience = 500;
+
 /** The store of the queues did not do what was asked in time. The caller goes on: what is due is kept in Postgres. */
 export class QueueUnavailable extends Error {
   override readonly name = 'QueueUnavailable';
@@ -198,9 +201,9 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
     async close() {
       isClosed = true;
-      await Promise.all([...workers].map((worker) => worker.close(queueTiming.patience)));
+      await Promise.all([...workers].map((worker) => worker.close(closePatience)));
       const closings = Promise.all([...queues.values()].map((queue) => queue.close()));
-      await withPatience(queueTiming.patience, closings, () => undefined).catch(trouble.report);
+      await withPatience(closePatience, closings, () => undefined).catch(trouble.report);
       trouble.end();
       await store.disconnect();
     },

@@ -36,6 +36,9 @@ class UnknownHost extends Error {
   }
 }
 
+/** Of a stop, in milliseconds: whoever has not sent all of a request by then sends it again. */
+const closeMs = 2_000;
+
 /** The inbox has connections of its own: pages and scrapes never stand before a delivery. */
 const inboxConnections = 3;
 
@@ -122,7 +125,9 @@ export async function createReceiver(
     async close() {
       lines.stop();
       twin?.close();
+      const cut = setTimeout(() => app.server.closeAllConnections(), closeMs);
       await app.close();
+      clearTimeout(cut);
       await inbox.idle();
       erased.stop();
       await stored[Symbol.asyncDispose]();

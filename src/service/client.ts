@@ -68,6 +68,11 @@ export interface Service {
   readonly circuit: { state(): CircuitState };
   /** Whether requests wait for an answer, and for how long. */
   waiting(): Waiting;
+  /**
+   * Gives up reads, and writes that may be repeated, that are under way, with `aborted`, and lets nothing begin any more;
+   * `all`: also what must not be repeated, such as a send, whose effect is then unknown.
+   */
+  abandon(what: 'repeatable' | 'all'): void;
   /** Waits for the answers under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -123,6 +128,7 @@ export function createService(options: ServiceOptions): Service {
     webhooks: createWebhooks(transport),
     circuit: { state: circuits.state },
     waiting: waiting.state,
+    abandon: transport.abandon,
     close: exchanger.close,
   };
 }

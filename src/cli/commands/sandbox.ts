@@ -29,5 +29,5 @@ export async function run({ port, seed, calls, threads, traffic, plainRedirects,
       ? JSON.stringify({ url, apiKey })
       : `The sandbox listens.\n\n  API_BASE_URL=${url}\n  API_KEY=${apiKey}\n\nControl routes lie under ${url}/_sandbox/. Ctrl-C stops it.`,
   );
-  runUntilStopped(log, sandbox.close);
+  runUntilStopped(log, { abandon: () => undefined, close: sandbox.close });
 }

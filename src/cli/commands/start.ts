@@ -15,9 +15,12 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
-  runUntilStopped(log, async () => (await starting).close());
+  runUntilStopped(log, {
+    abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
+    close: async () => (await starting).close(),
+  });
   const started = await starting;
-  const { close: _, psqlArgument: __, ...addresses } = started;
+  const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
   console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
 }
 

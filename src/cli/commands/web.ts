@@ -31,12 +31,14 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const meanwhile = 'Until they are there, /readyz is 503, and so is the answer to what cannot be stored.';
   const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
   void followMigrations(areThere, log, meanwhile, stopping.signal);
-  runUntilStopped(log, async () => {
-    stopping.abort();
-    await receiver.close();
-    await registration?.stop();
-    await reporting.stop();
-    await context[Symbol.asyncDispose]();
+  runUntilStopped(log, {
+    abandon: (what) => context.service?.abandon(what),
+    async close() {
+      stopping.abort();
+      await Promise.all([receiver.close(), registration?.stop()]);
+      await reporting.stop();
+      await context[Symbol.asyncDispose]();
+    },
   });
   // Only now: whoever reads it may tell it to stop.
   log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');

@@ -18,9 +18,12 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const connections = 8 + context.queues.connections();
   const queues = options.queues ?? queueNames;
-  runUntilStopped(log, async () => {
-    await workers.close(drainMs);
-    await context[Symbol.asyncDispose]();
+  runUntilStopped(log, {
+    abandon: (what) => context.service?.abandon(what),
+    async close() {
+      await workers.close(drainMs);
+      await context[Symbol.asyncDispose]();
+    },
   });
   // Only now: whoever reads it may tell it to stop.
   log.info({ queues, connections }, 'The worker works');

@@ -66,6 +66,11 @@ export interface Transport {
    * may have been carried out (effect `unknown`), the error's advice is `reconcile`.
    */
   once<T>(operation: Operation<T>, call: CallOptions | undefined): Promise<Answer<T>>;
+  /**
+   * Gives up what is under way, with `aborted`, and lets nothing begin any more: what may be repeated, or all. The effect of
+   * what must not be repeated and has left is then unknown.
+   */
+  abandon(what: 'repeatable' | 'all'): void;
 }
 
 export interface TransportParts {
@@ -85,9 +90,46 @@ const userAgent = `trunkline/${manifest.version}`;
 
 export function createTransport(parts: TransportParts): Transport {
   const { base, exchanger, authorization, circuits, lanes, waiting, retry, clock, log, onAnswer } = parts;
+  const underWay = { repeatable: new Set<AbortController>(), once: new Set<AbortController>() };
+  let isEnding = false;
 
-  async function repeatable<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
+  /** Runs a call with a signal that also fires when it is abandoned. */
+  async function abandonable<T>(
+    kind: keyof typeof underWay,
+    operation: Operation<T>,
+    call: CallOptions | undefined,
+    run: (call: CallOptions & { signal: AbortSignal }) => Promise<Answer<T>>,
+  ): Promise<Answer<T>> {
     refuseFaulty(operation);
+    if (isEnding) throw givenUp(operation, 'none', new Error('the client ends'));
+    const own = new AbortController();
+    const outer = call?.signal;
+    const onAbort = () => own.abort(outer?.reason);
+    if (outer?.aborted) onAbort();
+    outer?.addEventListener('abort', onAbort, { once: true });
+    underWay[kind].add(own);
+    try {
+      return await run({ ...call, signal: own.signal });
+    } finally {
+      underWay[kind].delete(own);
+      outer?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Waits for a credential, however long its refresh takes, until the call is given up. */
+  async function credentialFor<T, C>(operation: Operation<T>, signal: AbortSignal, credential: Promise<C>): Promise<C> {
+    const gaveUp = Promise.withResolvers<never>();
+    const onAbort = () => gaveUp.reject(givenUp(operation, 'none', signal.reason));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([credential, gaveUp.promise]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async function repeat<T>(operation: Operation<T>, call: CallOptions & { signal: AbortSignal }): Promise<Answer<T>> {
     let began: number | undefined;
     let isInDoubt = false;
     const inLane = async (attempt: number): Promise<Answer<T>> => {
@@ -127,22 +169,30 @@ export function createTransport(parts: TransportParts): Transport {
     });
   }
 
-  async function renewing<T>(operation: Operation<T>, call: CallOptions, attempt: number): Promise<Answer<T>> {
-    const credential = await authorization.current(operation.name);
+  async function renewing<T>(
+    operation: Operation<T>,
+    call: CallOptions & { signal: AbortSignal },
+    attempt: number,
+  ): Promise<Answer<T>> {
+    const credential = await credentialFor(operation, call.signal, authorization.current(operation.name));
     try {
       return await tryOnce(operation, call, attempt, credential);
     } catch (error) {
-      const replacement = await replacementAfter(error, credential, operation.name);
+      const renewal = replacementAfter(error, credential, operation.name);
+      const replacement = await credentialFor(operation, call.signal, renewal);
       if (replacement === undefined) throw error;
       return tryOnce(operation, call, attempt, replacement);
     }
   }
 
-  async function once<T>(operation: Operation<T>, call: CallOptions = {}): Promise<Answer<T>> {
-    refuseFaulty(operation);
-    const credential = await authorization.current(operation.name);
+  async function leaveOnce<T>(
+    operation: Operation<T>,
+    call: CallOptions & { signal: AbortSignal },
+  ): Promise<Answer<T>> {
+    const credential = await credentialFor(operation, call.signal, authorization.current(operation.name));
+    const mayLeave = () => !isEnding && call.mayLeave?.() !== false;
     try {
-      return await tryOnce(operation, call, 1, credential, true);
+      return await tryOnce(operation, { ...call, mayLeave }, 1, credential, true);
     } catch (error) {
       const replacement = await replacementAfter(error, credential, operation.name);
       if (replacement === undefined) {
@@ -225,7 +275,15 @@ export function createTransport(parts: TransportParts): Transport {
     return { operation: operation.name, method: operation.method, path, headers, body };
   }
 
-  return { repeatable, once };
+  return {
+    repeatable: (operation, call) => abandonable('repeatable', operation, call, (own) => repeat(operation, own)),
+    once: (operation, call) => abandonable('once', operation, call, (own) => leaveOnce(operation, own)),
+    abandon(what) {
+      isEnding = true;
+      for (const each of underWay.repeatable) each.abort(new Error('the client ends'));
+      if (what === 'all') for (const each of underWay.once) each.abort(new Error('the client ends'));
+    },
+  };
 }
 
 function givenUp({ name: operation }: Operation<unknown>, effect: Effect, cause: unknown): ServiceError {

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { databaseForTest } from '../stores/databases.ts';
+import { startRedis } from '../stores/redis.ts';
+import { callId } from '../sync/call-service.ts';
+import { migrated } from '../world/database.ts';
+import { until } from '../world.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A stop takes five seconds at most. A loaded machine gets as many again; waiting for the answers took eighteen. */
+const stopMs = 10_000;
+
+/** An API that takes connections and requests, and never answers. */
+async function startHangingApi() {
+  const asked: string[] = [];
+  const server = createServer((request) => void asked.push(`${request.method} ${request.url}`));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly written: () => string;
+}
+
+function run(command: string, environment: Readonly<Record<string, string | undefined>>): Running {
+  const child = spawn(process.execPath, ['src/main.ts', command], {
+    cwd: root,
+    env: { ...process.env, API_KEY: 'of-nobody', HOST: '', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let written = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      written += chunk;
+    });
+  }
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, written: () => written };
+}
+
+async function stop({ child, written }: Running): Promise<void> {
+  const began = performance.now();
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  expect(await closed, written()).toEqual([0, null]);
+  expect(performance.now() - began).toBeLessThan(stopMs);
+}
+
+/** A database with calls that are due. */
+async function databaseWithCalls(count: number) {
+  const url = await databaseForTest(migrated);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const ids = Array.from({ length: count }, () => callId());
+  await client.query(`insert into ops.sync_targets (kind, key) select 'call', unnest($1::text[])`, [ids]);
+  const calls = async () =>
+    (
+      await client.query(
+        `select distinct dirty_version > clean_version and due_at <= now() and claimed_until <= now() as is_free,
+           attempts, misses, last_error from ops.sync_targets where kind = 'call'`,
+      )
+    ).rows;
+  return { url, calls };
+}
+
+const readsOf = (asked: readonly string[]) => asked.filter((each) => each.includes('/calls/1')).length;
+
+test.each(['redis', 'postgres'])(
+  'a worker on %s ends while the API hangs, and leaves its reads to others',
+  async (backend) => {
+    const api = await startHangingApi();
+    const { url, calls } = await databaseWithCalls(40);
+    const redisUrl = backend === 'redis' ? `${inject('redisUrl')}/14` : undefined;
+    const worker = run('worker', { DATABASE_URL: url, REDIS_URL: redisUrl, API_BASE_URL: api.url });
+    await until(() => readsOf(api.asked) > 10, worker.written);
+    await stop(worker);
+    expect(await calls()).toEqual([{ is_free: true, attempts: 0, misses: 0, last_error: null }]);
+  },
+);
+
+test('a worker ends while the API and Redis hang', async () => {
+  const api = await startHangingApi();
+  const { url } = await databaseWithCalls(40);
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const worker = run('worker', { DATABASE_URL: url, REDIS_URL: redis.url, API_BASE_URL: api.url });
+  await until(() => readsOf(api.asked) > 10, worker.written);
+  await redis.kill('SIGSTOP');
+  await stop(worker);
+});
+
+test('web ends while the API hangs', async () => {
+  const api = await startHangingApi();
+  const web = run('web', {
+    DATABASE_URL: await databaseForTest(migrated),
+    REDIS_URL: undefined,
+    API_BASE_URL: api.url,
+    PUBLIC_URL: 'http://127.0.0.1:9',
+    WEBHOOK_SECRET: 'a-secret-of-the-stop-0123456789ab',
+    ADMIN_TOKEN: 'a-token-of-the-stop-0123456789ab',
+  });
+  await until(() => api.asked.length > 0 && web.written().includes('The receiver listens'), web.written);
+  await stop(web);
+});
+
+test('start ends while the API hangs, and its Postgres with it', async () => {
+  const api = await startHangingApi();
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-stop-'));
+  // As root, the embedded Postgres runs as another user.
+  await chmod(dataDir, 0o755);
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const started = run('start', {
+    DATABASE_URL: undefined,
+    REDIS_URL: undefined,
+    API_BASE_URL: api.url,
+    DATA_DIR: dataDir,
+  });
+  await until(() => started.written().includes('Trunkline is running') && api.asked.length > 0, started.written);
+  const databaseUrl = /postgres:\/\/\S+?(?=['\s])/.exec(started.written())?.[0];
+  await stop(started);
+  await expect(new Client({ connectionString: databaseUrl }).connect()).rejects.toThrow('ECONNREFUSED');
+});
