@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { toTheSecond } from '../status/words.ts';
 import { WrongUse } from './exit.ts';
 
 const written = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
@@ -38,12 +39,12 @@ export function rangeOf(
   now = new Date(),
 ): Range {
   if (given.from && given.from >= now) {
-    throw new WrongUse(`--from lies in the future (${given.from.toISOString()}): nothing has happened since then.`);
+    throw new WrongUse(`--from lies in the future (${toTheSecond(given.from)}): nothing has happened since then.`);
   }
   const to = given.to && given.to < now ? given.to : now;
   const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));
   if (to <= from) {
-    throw new WrongUse(`--to (${to.toISOString()}) must be after --from (${from.toISOString()}).`);
+    throw new WrongUse(`--to (${toTheSecond(to)}) must be after --from (${toTheSecond(from)}).`);
   }
   return { from, to };
 }

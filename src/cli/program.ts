@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { QueueName } from '../../config/queues.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
+import { nearest } from '../rules/file/suggestion.ts';
 import { exitCodes, reporting } from './exit.ts';
 import { jsonFlag } from './menu/arguments.ts';
 import { addAuth } from './menu/auth.ts';
@@ -21,12 +22,32 @@ export interface Entry {
   ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 
+/** A command that suggests the nearest of its commands for one that it does not know. */
+class Menu extends Command {
+  override createCommand(name?: string): Menu {
+    return new Menu(name);
+  }
+
+  /** Called by the library, which would count changed letters alone. */
+  unknownCommand(): void {
+    const [word = ''] = this.args;
+    const near = nearest(
+      word,
+      this.commands.map((each) => each.name()),
+    );
+    const path = near ?? this.commands.find((each) => each.commands.some((inner) => inner.name() === word));
+    const suggestion = typeof path === 'string' ? path : path && `${path.name()} ${word}`;
+    const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
+    this.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' });
+  }
+}
+
 /**
  * The command line at a glance. What a command does is loaded when it is asked for. Exit code 0 when it did what was
  * asked, 1 when not, 2 for wrong use.
  */
 export function createProgram(entry: Entry): Command {
-  const program = new Command('trunkline')
+  const program = new Menu('trunkline')
     .description('Mirrors a telephony account into a Postgres that its owner can query.')
     .version(manifest.version)
     .showHelpAfterError('With --help it says how it is used.')

@@ -13,21 +13,32 @@ interface Start {
   readonly at: number;
 }
 
+type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
 const lineEveryMs = 10_000;
 /** The bar counts in these: shares of the whole. */
 const steps = 10_000;
 
 /** Writes to standard error, so that standard output stays free for data. */
-export function createProgress(unit: string): Progress {
+export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
   const began = performance.now();
-  return process.stderr.isTTY ? barProgress(unit, began) : lineProgress(unit, began);
+  const progress = stream.isTTY ? barProgress(unit, began, stream) : lineProgress(unit, began, stream);
+  let furthest = 0;
+  return {
+    show(share, count) {
+      // What is to be done can grow on the way; what was shown as done stays done.
+      furthest = Math.max(furthest, Math.min(1, share));
+      progress.show(furthest, count);
+    },
+    end: progress.end,
+  };
 }
 
-function barProgress(unit: string, began: number): Progress {
+function barProgress(unit: string, began: number, stream: Stream): Progress {
   const bar: Bar = new SingleBar(
     {
       format: `{bar} {percentage}%  {count} ${unit}  {rate}/s  {left} left`,
-      stream: process.stderr,
+      stream,
       hideCursor: true,
       etaBuffer: 50,
     },
@@ -45,7 +56,7 @@ function barProgress(unit: string, began: number): Progress {
   };
 }
 
-function lineProgress(unit: string, began: number): Progress {
+function lineProgress(unit: string, began: number, stream: Stream): Progress {
   let saidAt = began;
   let start: Start | undefined;
   return {
@@ -54,7 +65,7 @@ function lineProgress(unit: string, began: number): Progress {
       if (performance.now() - saidAt < lineEveryMs) return;
       saidAt = performance.now();
       const percent = Math.floor(share * 100);
-      console.error(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left`);
+      stream.write(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left\n`);
     },
     end: () => undefined,
   };
@@ -65,6 +76,7 @@ function rateOf(count: number, began: number): number {
 }
 
 function leftOf(share: number, start: Start | undefined): string {
+  if (share >= 1) return '0 s';
   if (start === undefined || share <= start.share) return '?';
   const seconds = Math.round(((performance.now() - start.at) / 1_000) * ((1 - share) / (share - start.share)));
   if (seconds < 60) return `${seconds} s`;

@@ -185,25 +185,28 @@ export async function discardDelivery(db: Database, id: string): Promise<boolean
 }
 
 /** How many deliveries {@link discardBefore} would remove. */
-export async function countBefore(db: Database, moment: Date): Promise<number> {
+export async function countBefore(db: Database, moment: Date, isUnrecognized = false): Promise<number> {
   const [row] = await query<{ count: number }>(
     db,
-    'select count(*)::int as count from ops.deliveries where received_at < $1',
-    [moment.toISOString()],
+    'select count(*)::int as count from ops.deliveries where received_at < $1 and (not $2 or not is_recognized)',
+    [moment.toISOString(), isUnrecognized],
   );
   return row?.count ?? 0;
 }
 
 const discardedAtOnce = 10_000;
 
-/** Removes the deliveries before a moment, some at a time, so that the inbox is never locked for long. */
-export async function discardBefore(db: Database, moment: Date): Promise<number> {
+/**
+ * Removes the deliveries before a moment, or of these those that could not be understood; some at a time, so that the inbox
+ * is never locked for long.
+ */
+export async function discardBefore(db: Database, moment: Date, isUnrecognized = false): Promise<number> {
   for (let discarded = 0; ; ) {
     // Ids order arrivals, so the oldest are looked at and no more, however many are kept.
     const rows = await query(
       db,
       `delete from ops.deliveries where delivery_id in (
-         select delivery_id from (select delivery_id, received_at from ops.deliveries order by delivery_id limit $2) oldest
+         select delivery_id from (select delivery_id, received_at from ops.deliveries where ${isUnrecognized ? 'not is_recognized' : 'true'} order by delivery_id limit $2) oldest
          where received_at < $1)
        returning 1`,
       [moment.toISOString(), discardedAtOnce],

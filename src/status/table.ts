@@ -1,7 +1,7 @@
-import Table from 'cli-table3';
 import { queueNames } from '../../config/queues.ts';
 import { targetKinds } from '../inbox/target.ts';
 import { states } from '../ledger/states.ts';
+import { renderColumns } from './columns.ts';
 import { concernsOf, verdictOf } from './concerns.ts';
 import { credentialWords } from './facts/credential.ts';
 import { dollars, simulatedWords } from './page/sends.ts';
@@ -11,12 +11,12 @@ import { ago, quantity, span, streamNames } from './words.ts';
 /** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
 export function renderTable(snapshot: Snapshot): string {
   const { takenAt } = snapshot;
-  const streams = table(['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing']);
-  for (const kind of targetKinds) {
+  const head = ['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
+  const streams = targetKinds.map((kind) => {
     const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
     const owed = known(snapshot.backlog, []).find((each) => each.kind === kind);
     const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
-    streams.push([
+    return [
       `${streamNames[kind]}${parked ? ' (parked)' : ''}`,
       fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
       fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
@@ -25,13 +25,13 @@ export function renderTable(snapshot: Snapshot): string {
       owed ? quantity(owed.later) : '?',
       owed ? quantity(owed.history) : '?',
       owed ? quantity(owed.failing) : '?',
-    ]);
-  }
+    ];
+  });
   return [
     verdictOf(snapshot).sentence,
     ...concernsOf(snapshot).map(({ sentence, cure }) => `  - ${sentence} ${cure}`),
     '',
-    streams.toString(),
+    renderColumns(head, streams),
     '',
     line('held', snapshot.holdings, (tables) =>
       tables
@@ -105,12 +105,4 @@ export function renderTable(snapshot: Snapshot): string {
 
 function line<T>(name: string, part: Part<T>, tell: (value: T) => string): string {
   return `${name.padEnd(11)} ${part.state === 'known' ? tell(part.value) : `could not be asked: ${part.reason}`}`;
-}
-
-function table(head: string[]) {
-  return new Table({
-    head,
-    style: { head: [], border: [] },
-    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
-  });
 }

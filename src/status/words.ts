@@ -52,6 +52,11 @@ export function exactly(moment: Date, timeZone: string): string {
   return moment.toLocaleString('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'long' });
 }
 
+/** A moment in UTC to the second, as it may be given to a command again. */
+export function toTheSecond(moment: Date): string {
+  return moment.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
 /** The time of day alone. */
 export function timeOfDay(moment: Date, timeZone: string): string {
   return moment.toLocaleTimeString('en-GB', { timeZone });

@@ -41,6 +41,13 @@ describe('wrong use ends with 2 and says what would do', () => {
   test.each([
     ['events list --type Foo', 'AccountSMS'],
     ['resync lines foo', 'resync lines'],
+    ['resync call', 'Name the call: `resync call 1783385492.057900`'],
+    ['resync thread', 'Name the thread: write line/number'],
+    ['stat', '(Did you mean status?)'],
+    ['sends paus', '(Did you mean pause?)'],
+    ['events lits', '(Did you mean list?)'],
+    ['pause', '(Did you mean sends pause?)'],
+    ['events discard 5 --unrecognized', '--unrecognized goes with --before'],
     ['events show five', 'whole number'],
     ['events list --since yesterday', '2026-11-01'],
     ['events replay', '--since'],
@@ -134,7 +141,7 @@ test('a back-fill without --from takes the year before its end, and says so', as
   const { code, out, err } = await run(['backfill', 'calls', '--to', '2026-01-01T08:00:00Z', '--json']);
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ isFinished: true, doneUntil: '2026-01-01T08:00:00.000Z' });
-  expect(err).toContain('From 2024-12-31T00:00:00.000Z to 2026-01-01T08:00:00.000Z');
+  expect(err).toContain('From 2024-12-31T00:00:00Z to 2026-01-01T08:00:00Z');
 });
 
 test('a comparison says how many hours it could not prove', async () => {
@@ -319,6 +326,44 @@ test('a sandbox whose port is taken says which flag helps', async () => {
 test('settings are told as JSON', async () => {
   const rows = JSON.parse((await run(['settings', '--json'])).out) as { name: string; isSecret: boolean }[];
   expect(rows.find(({ name }) => name === 'WEBHOOK_SECRET')).toMatchObject({ isSecret: true });
+});
+
+test('sends tell which of them were only simulated, and take the beginning of an id', async () => {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  const id = '1f8c0000-1111-4222-8333-444455556666';
+  await database.query(
+    `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, planned_at, expires_at)
+     values ($1, 'simulated', '18005550100', '18455550177', 'message', 'd1', now(), 'dry-run', 'Hello', 'DENIED', 'dry_run', '2026-11-01T08:00:00.123Z', now()),
+       (gen_random_uuid(), 'taken', '18005550100', '18455550178', 'message', 'd2', now(), 'live', 'Hello', 'DENIED', 'dry_run', now(), now()),
+       (gen_random_uuid(), 'real', '18005550100', '18455550179', 'message', 'd3', now(), 'live', 'Hello', 'DENIED', 'gate:opted_out', now(), now())`,
+    [id],
+  );
+  const { out } = await run(['sends', 'list']);
+  const lineOf = (rule: string) => out.split('\n').find((line) => line.includes(` ${rule} `)) ?? '';
+  expect(lineOf('simulated')).toMatch(new RegExp(`^${id} +2026-11-01T08:00:00Z +simulated .* dry-run +DENIED`));
+  expect(lineOf('taken')).toContain(' dry-run ');
+  expect(lineOf('real')).toContain(' live ');
+  expect(out).toContain('2 of 3 are dry-run: they were only simulated');
+  expect((await run(['sends', 'show', '1f8c0000'])).out).toContain('dry-run: only simulated, nothing is sent');
+  expect((await run(['sends', 'show', '1f8c0001'])).code).toBe(1);
+  await database.query('truncate ops.sends');
+  await database.end();
+});
+
+test('only what could not be understood is discarded, where that is meant', async () => {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(
+    `insert into ops.deliveries (body, body_hash, targets, is_recognized, received_at)
+     values ('{}', 'h', '{}', false, '2026-01-01'), ('{}', 'h', '{}', false, '2026-03-01'), ('a text', 'h', '{"users all"}', true, '2026-01-01')`,
+  );
+  const { code, out } = await run(['events', 'discard', '--before', '2026-02-01', '--unrecognized', '--json']);
+  expect({ code, said: JSON.parse(out) }).toEqual({ code: 0, said: { deliveries: 1, isDone: true } });
+  const { rows } = await database.query('select is_recognized from ops.deliveries order by delivery_id');
+  expect(rows).toEqual([{ is_recognized: false }, { is_recognized: true }]);
+  await database.query('truncate ops.deliveries');
+  await database.end();
 });
 
 describe('sends settle', () => {

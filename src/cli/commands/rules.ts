@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import Table from 'cli-table3';
 import { parseRules } from '../../rules/file/parse.ts';
 import { type RulesProblem, shownProblem } from '../../rules/file/problem.ts';
 import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate } from '../../rules/simulate/simulate.ts';
+import { renderColumns } from '../../status/columns.ts';
+import { toTheSecond } from '../../status/words.ts';
 import { createDatabase, type OpenDatabase, query } from '../../warehouse/database.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
@@ -88,14 +89,11 @@ export async function runList({ json }: Flags): Promise<void> {
     return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
   });
   if (json) return console.log(JSON.stringify(rows));
-  const table = new Table({
-    head: ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'],
-    style: { head: [], border: [] },
+  const head = ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'];
+  const lines = rows.map(({ rule, on, does, mode, tried, matched, lastAt }) => {
+    return [rule, on, does.join(', '), mode, tried, matched, lastAt ? toTheSecond(lastAt) : ''];
   });
-  for (const { rule, on, does, mode, tried, matched, lastAt } of rows) {
-    table.push([rule, on, does.join(', '), mode, tried, matched, lastAt?.toISOString() ?? '']);
-  }
-  console.log(table.toString());
+  console.log(renderColumns(head, lines));
   console.log(standingOf(set, inForce));
 }
 
@@ -171,26 +169,16 @@ async function load(file: string, timeZone: string, json: boolean | undefined): 
 }
 
 function renderReport(report: Report): string {
-  const table = new Table({
-    head: ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'],
-    style: { head: [], border: [] },
-  });
-  for (const each of report.rules) {
-    table.push([
-      each.rule,
-      each.tried,
-      each.matched,
-      each.messages,
-      each.segments,
-      dollars(each.micros),
-      listed({ ...each.blocked, ...(each.held > 0 && { held: each.held }) }),
-      listed(each.actions),
-    ]);
-  }
+  const head = ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'];
+  const rows = report.rules.map((each) => [
+    ...[each.rule, each.tried, each.matched, each.messages, each.segments, dollars(each.micros)],
+    listed({ ...each.blocked, ...(each.held > 0 && { held: each.held }) }),
+    listed(each.actions),
+  ]);
   const { from, to, matched, messages, segments, micros } = report;
-  const span = `${from.toISOString()} to ${to.toISOString()}`;
+  const span = `${toTheSecond(from)} to ${toTheSecond(to)}`;
   const sum = `${span}: ${counted(matched, 'match')}, ${counted(messages, 'text')} in ${counted(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
-  return [table.toString(), ...report.rules.flatMap(renderDetails), sum].join('\n');
+  return [renderColumns(head, rows), ...report.rules.flatMap(renderDetails), sum].join('\n');
 }
 
 function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[] {
@@ -203,7 +191,7 @@ function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[
     );
   const shown = examples.map(
     ({ at, thread, text, outcome }) =>
-      `  e.g. ${at.toISOString()} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
+      `  e.g. ${toTheSecond(at)} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
   );
   return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...shown, ''];
 }

@@ -1,10 +1,11 @@
-import Table from 'cli-table3';
 import { type Control, pauseSends, readControl, resumeSends } from '../../ledger/control.ts';
 import { listSends, readSend, settleByHand } from '../../ledger/operations.ts';
 import type { Send } from '../../ledger/send.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { maskNumbers } from '../../masking.ts';
-import { createDatabase, type Database } from '../../warehouse/database.ts';
+import { renderColumns } from '../../status/columns.ts';
+import { toTheSecond } from '../../status/words.ts';
+import { createDatabase, type Database, query } from '../../warehouse/database.ts';
 import { type ConsentFlags, consents } from '../consent.ts';
 import { commandSettings } from '../environment.ts';
 import { CommandFailed } from '../exit.ts';
@@ -25,16 +26,28 @@ export function runList({ state, limit, json }: ListFlags): Promise<void> {
     const sends = (await listSends(db, state, limit)).map(listed);
     if (json) return console.log(JSON.stringify(sends));
     if (sends.length === 0) return console.log(state === undefined ? 'There is no send.' : `No send is ${state}.`);
-    const head = ['id', 'planned', 'rule', 'line', 'to', 'state', 'why', 'cost'];
-    const table = new Table({ head, style: { head: [], border: [] } });
-    for (const { sendId, plannedAt, rule, line, number, state: is, reason, settledMicros } of sends) {
+    const head = ['id', 'planned', 'rule', 'line', 'to', 'mode', 'state', 'why', 'cost'];
+    const rows = sends.map((send) => {
+      const { sendId, plannedAt, rule, line, number, state: is, reason, settledMicros } = send;
       const cost = settledMicros === null ? '' : dollars(settledMicros);
-      table.push([sendId, plannedAt.toISOString(), rule, line, number, is, reason ?? '', cost]);
-    }
-    console.log(table.toString());
+      // On a terminal there is no room for more; commands take the beginning of an id.
+      const id = process.stdout.isTTY ? sendId.slice(0, 8) : sendId;
+      return [id, toTheSecond(plannedAt), rule, line, number, modeOf(send), is, reason ?? '', cost];
+    });
+    console.log(renderColumns(head, rows));
+    const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
+    if (simulated > 0)
+      console.log(
+        `${simulated} of ${sends.length} are dry-run: they were only simulated, and nothing of them was or will be sent.`,
+      );
     const { isPaused, reason } = await readControl(db);
     if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` lets them out again.`);
   });
+}
+
+/** A live send that RULES_MODE of its worker, or its rule meanwhile, let get no further is dry-run as well. */
+function modeOf({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
+  return reason === 'dry_run' ? 'dry-run' : mode;
 }
 
 function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ...send }: Send) {
@@ -42,19 +55,18 @@ function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ..
 }
 
 /** Shows one send in full, with its history. */
-export function runShow(sendId: string, { json }: Json): Promise<void> {
+export function runShow(given: string, { json }: Json): Promise<void> {
   return inLedger(async (db) => {
-    const found = await readSend(db, sendId);
-    if (!found) throw noSuch(sendId);
+    const found = await sendOf(db, given);
     if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
     const { send, events } = found;
     const lines: Record<string, unknown> = {
       state: send.reason === null ? send.state : `${send.state} (${send.reason})`,
       rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
-      mode: send.mode,
+      mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
       from: send.line,
       to: send.number,
-      answers: `${send.trigger.kind} ${send.trigger.id} of ${send.trigger.at.toISOString()}`,
+      answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at)}`,
       segments: send.units ?? 'not counted',
       cost: costOf(send),
       message: send.messageId ?? 'none known',
@@ -62,7 +74,7 @@ export function runShow(sendId: string, { json }: Json): Promise<void> {
     for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
     console.log(`\n${send.text}\n`);
     for (const { at, to, reason, actor } of events) {
-      console.log(`${at.toISOString()}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
+      console.log(`${toTheSecond(at)}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
     }
   });
 }
@@ -79,12 +91,10 @@ export interface SettleFlags extends ConsentFlags {
 }
 
 /** Settles a send that needs a person, with `force` one that is still looked for; after a look where one is wanted. */
-export function runSettle(sendId: string, { sent, force = false, ...flags }: SettleFlags): Promise<void> {
+export function runSettle(given: string, { sent, force = false, ...flags }: SettleFlags): Promise<void> {
   const to = sent ? 'SENT' : 'NOT_SENT';
   return inLedger(async (db) => {
-    const found = await readSend(db, sendId);
-    if (!found) throw noSuch(sendId);
-    const { state, reservedMicros } = found.send;
+    const { sendId, state, reservedMicros } = (await sendOf(db, given)).send;
     if (state === 'UNKNOWN' && !force) {
       throw new CommandFailed(
         'This send is UNKNOWN: its thread is still looked through. --force settles it all the same.',
@@ -127,6 +137,22 @@ function tell({ isPaused, reason }: Control, json: boolean | undefined): void {
   if (json) console.log(JSON.stringify({ isPaused, reason }));
   else
     console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends go out again, as far as RULES_MODE lets them.');
+}
+
+/** The one send whose id begins so. Throws `CommandFailed` when there is none, or more than one. */
+async function sendOf(db: Database, given: string) {
+  const [from, to] = ['0', 'f'].map(
+    (digit) => given + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.slice(given.length).replaceAll('x', digit),
+  );
+  const ids = await query<{ id: string }>(
+    db,
+    'select send_id as id from ops.sends where send_id between $1 and $2 limit 2',
+    [from, to],
+  );
+  if (ids.length > 1) throw new CommandFailed(`Several sends begin with ${given}: name more of the id.`);
+  const found = ids[0] && (await readSend(db, ids[0].id));
+  if (!found) throw noSuch(given);
+  return found;
 }
 
 async function inLedger(work: (db: Database) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
-import Table from 'cli-table3';
 import { type Context, createContext, readySettings } from '../../context.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
+import { renderColumns } from '../../status/columns.ts';
 import { type Ensured, ensureSubscriptions } from '../../sync/subscriptions/ensure.ts';
 import { readOwnership } from '../../sync/subscriptions/shown.ts';
 import { markBroken } from '../../sync/subscriptions/watched.ts';
@@ -90,18 +90,17 @@ async function list(service: Service, { database, settings }: Context, { json }:
     return { id, name, type, enabled, host, ours: isOurs(subscription) };
   });
   if (json) return console.log(JSON.stringify(rows));
-  const table = new Table({ head: ['id', 'type', 'enabled', 'ours', 'host', 'name'], style: { head: [], border: [] } });
-  for (const row of rows) {
-    table.push([
-      row.id,
-      row.type ?? '',
-      row.enabled ? 'yes' : 'no',
-      row.ours ? 'yes' : 'no',
-      row.host ?? '',
-      row.name ?? '',
-    ]);
-  }
-  console.log(table.toString());
+  const head = ['id', 'type', 'enabled', 'ours', 'host', 'name'];
+  const yes = (is: boolean | undefined) => (is ? 'yes' : 'no');
+  const lines = rows.map((row) => [
+    row.id,
+    row.type ?? '',
+    yes(row.enabled),
+    yes(row.ours),
+    row.host ?? '',
+    row.name ?? '',
+  ]);
+  console.log(renderColumns(head, lines));
 }
 
 async function ensure(service: Service, context: Context, { json }: { json?: boolean }): Promise<void> {

@@ -45,9 +45,13 @@ export function addEvents(program: Command): void {
     .argument('[id]', 'one delivery', deliveryId)
     .description('Removes deliveries from the inbox. What was mirrored stays. On a terminal it asks first.')
     .option('--before <moment>', `all before ${momentWords}`, momentArgument)
+    .option('--unrecognized', 'with --before: only those that could not be understood')
     .option(...jsonFlag)
     .action((id, options, command: Command) => {
       needsOne(command, id, options.before, '--before');
+      if (options.unrecognized && options.before === undefined) {
+        command.error('error: --unrecognized goes with --before', { exitCode: exitCodes.wrongUse });
+      }
       return reporting(async () => (await load()).runDiscard(id, options));
     });
 }

@@ -52,8 +52,8 @@ export function addSends(program: Command): void {
 
 function sendArgument(): Argument {
   return new Argument('<id>', 'its id, as `sends list` shows it').argParser((text) => {
-    if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
-      throw new InvalidArgumentError('It must be the id of a send, such as 0f8c….');
+    if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
+      throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
     }
     return text.toLowerCase();
   });

@@ -1,6 +1,11 @@
-/** The known word that a misspelt one was most likely to be; undefined when none is near. */
+/**
+ * The known word that a misspelt one was most likely to be: one that begins with it, else the one that takes the fewest
+ * changes; undefined when none is near.
+ */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase();
+  const begun = known.filter((each) => wanted.length > 1 && each.toLowerCase().startsWith(wanted));
+  if (begun.length > 0) return begun.sort((a, b) => a.length - b.length)[0];
   const ranked = known
     .map((each) => ({ each, distance: distance(wanted, each.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);

@@ -1,4 +1,5 @@
 import { forgetTokens, type LoginStanding, readStanding } from '../../../credentials/tokens.ts';
+import { toTheSecond } from '../../../status/words.ts';
 import { type ConsentFlags, consents } from '../../consent.ts';
 import { commandSettings } from '../../environment.ts';
 import { createRemarks } from '../../remarks.ts';
@@ -49,8 +50,8 @@ function standingWords(inUse: 'api_key' | 'login' | 'none', login: LoginStanding
     `  service   ${service}`,
     `  user      ${user ?? 'not known'}`,
     `  scopes    ${scopes.join(' ')}`,
-    `  made      ${loggedInAt.toISOString()}`,
-    `  expires   ${expiresAt.toISOString()}${state === 'lost' ? '' : ', refreshed by itself'}`,
+    `  made      ${toTheSecond(loggedInAt)}`,
+    `  expires   ${toTheSecond(expiresAt)}${state === 'lost' ? '' : ', refreshed by itself'}`,
   );
   if (lastError !== null) lines.push(`  trouble   ${lastError}`);
   return lines.join('\n');

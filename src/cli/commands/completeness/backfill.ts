@@ -1,5 +1,6 @@
 import { createContext, readySettings } from '../../../context.ts';
 import type { Service } from '../../../service/client.ts';
+import { toTheSecond } from '../../../status/words.ts';
 import { backfillCalls } from '../../../sync/coverage/backfill.ts';
 import { createDriftLog } from '../../../warehouse/drift.ts';
 import { commandSettings } from '../../environment.ts';
@@ -25,7 +26,7 @@ const usualDays = 366;
  */
 export async function runCalls({ artefacts = false, json, ...given }: CallFlags): Promise<void> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? usualFrom(given.to) }, 0);
-  if (!given.from) console.error(`From ${from.toISOString()} to ${to.toISOString()}, since no --from was given.`);
+  if (!given.from) console.error(`From ${toTheSecond(from)} to ${toTheSecond(to)}, since no --from was given.`);
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
   const log = createRemarks();
   await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
@@ -54,7 +55,9 @@ export async function runCalls({ artefacts = false, json, ...given }: CallFlags)
   if (json) console.log(JSON.stringify({ ...outcome, doneUntil }));
   else {
     const resumed = outcome.resumedFrom === undefined ? '' : ' (it went on where it was cut off)';
-    console.log(`${outcome.mirrored} calls mirrored, everything before ${doneUntil} is compared${resumed}.`);
+    console.log(
+      `${outcome.mirrored} calls mirrored, everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
+    );
     for (const doubt of outcome.doubts) console.log(`Not proven: ${doubt}.`);
     if (artefacts)
       console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');

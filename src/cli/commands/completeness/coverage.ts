@@ -1,5 +1,5 @@
-import Table from 'cli-table3';
 import { createContext, readySettings } from '../../../context.ts';
+import { renderColumns } from '../../../status/columns.ts';
 import { countOf, fatesOfTexts } from '../../../status/words.ts';
 import { type DayOfCoverage, daysOfCoverage } from '../../../sync/coverage/days.ts';
 import { wereTextsCompared } from '../../../sync/evidence/missing.ts';
@@ -32,21 +32,12 @@ export async function run({ json, ...given }: CoverageFlags): Promise<void> {
 }
 
 function renderDays(days: readonly DayOfCoverage[]): string {
-  const table = new Table({
-    head: ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''],
-    style: { head: [], border: [] },
-  });
-  for (const day of days) {
-    table.push([
-      day.date,
-      `${day.provenHours} of ${day.hours} h`,
-      day.reported ?? '?',
-      day.held ?? '?',
-      day.unannounced ?? '',
-      day.isComplete ? 'complete' : (day.difference ?? 'not compared yet'),
-    ]);
-  }
-  return table.toString();
+  const head = ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''];
+  const rows = days.map((day) => [
+    ...[day.date, `${day.provenHours} of ${day.hours} h`, day.reported ?? '?', day.held ?? '?', day.unannounced ?? ''],
+    day.isComplete ? 'complete' : (day.difference ?? 'not compared yet'),
+  ]);
+  return renderColumns(head, rows);
 }
 
 /** Conversations cannot be listed (section 4.2), so of texts it can be shown that some are missing, hardly ever that none is. */

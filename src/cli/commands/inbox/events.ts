@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { type Context, createContext, readySettings } from '../../../context.ts';
 import { maxReferences } from '../../../events/extract.ts';
 import {
@@ -15,6 +14,8 @@ import {
   replaySince,
 } from '../../../inbox/operations.ts';
 import { maskNumbers, maskTarget } from '../../../masking.ts';
+import { renderColumns } from '../../../status/columns.ts';
+import { toTheSecond } from '../../../status/words.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { type ConsentFlags, consents } from '../../consent.ts';
 import { commandSettings } from '../../environment.ts';
@@ -38,14 +39,11 @@ export function runList({ unrecognized, type, since, limit, json }: ListFlags): 
     const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
     if (json) return console.log(JSON.stringify(found.map(listed)));
     if (found.length === 0) return console.log('There is no such delivery.');
-    const table = new Table({
-      head: ['id', 'received', 'type', 'bytes', 'points at'],
-      style: { head: [], border: [] },
+    const head = ['id', 'received', 'type', 'bytes', 'points at'];
+    const rows = found.map(listed).map((each) => {
+      return [each.id, toTheSecond(each.receivedAt), each.type ?? '', each.bytes, standing(each)];
     });
-    for (const each of found.map(listed)) {
-      table.push([each.id, each.receivedAt.toISOString(), each.type ?? '', each.bytes, standing(each)]);
-    }
-    console.log(table.toString());
+    console.log(renderColumns(head, rows));
   });
 }
 
@@ -68,7 +66,7 @@ export function runShow(id: string, { json }: Json): Promise<void> {
     if (json) return console.log(JSON.stringify(found));
     const { body, targets, receivedAt, ...rest } = found;
     const lines: Record<string, unknown> = {
-      received: receivedAt.toISOString(),
+      received: toTheSecond(receivedAt),
       type: rest.type ?? 'none in the address',
       'body says': rest.claimedType ?? 'nothing',
       'content type': rest.contentType ?? 'none',
@@ -117,17 +115,18 @@ export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unl
 /** Removes one delivery, or all before a moment, after a look where one is wanted. */
 export function runDiscard(
   id: string | undefined,
-  { before, ...flags }: ConsentFlags & { before?: Date },
+  { before, unrecognized = false, ...flags }: ConsentFlags & { before?: Date; unrecognized?: boolean },
 ): Promise<void> {
   return inInbox(async ({ database: { db } }) => {
     const moment = before ?? new Date(0);
     const isMeant = await consents(flags, async () => {
-      const deliveries = id === undefined ? await countBefore(db, moment) : Number(await isKept(db, id));
+      const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : Number(await isKept(db, id));
       if (id !== undefined && deliveries === 0) throw noSuch(id);
       return { sentence: `${counted(deliveries)} would be discarded.`, facts: { deliveries } };
     });
     if (!isMeant) return;
-    const deliveries = id === undefined ? await discardBefore(db, moment) : Number(await discardDelivery(db, id));
+    const deliveries =
+      id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
     if (id !== undefined && deliveries === 0) throw noSuch(id);
     console.log(flags.json ? JSON.stringify({ deliveries, isDone: true }) : `${counted(deliveries)} discarded.`);
   });

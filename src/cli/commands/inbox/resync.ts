@@ -55,7 +55,8 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
       return threadKeyOf(given);
     default:
       if (given !== undefined && /^\d{9,11}\.\d{1,12}$/.test(given)) return given;
-      throw new WrongUse(`${quoted(given)} is no call id: one looks like 1783385492.057900.`);
+      if (!given) throw new WrongUse(`Name the call: \`resync ${kind} 1783385492.057900\`, with the id of the call.`);
+      throw new WrongUse(`"${given}" is no call id: one looks like 1783385492.057900.`);
   }
 }
 
@@ -63,20 +64,17 @@ const threadForm = 'write line/number, and line/number,number for a group, with 
 
 // A group may stand as `line/a,b`, or as the mirror keys it: `line/a/a,b`.
 function threadKeyOf(given: string | undefined): string {
-  const [lineText = '', numbers = '', more = '', ...rest] = (given ?? '').split('/');
+  if (!given) throw new WrongUse(`Name the thread: ${threadForm}.`);
+  const [lineText = '', numbers = '', more = '', ...rest] = given.split('/');
   const line = normalizeNumber(lineText);
   const participants = [
     ...new Set([numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '')),
   ].map(normalizeNumber);
   const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
   if (!isNumber(line) || participants.length === 0 || !participants.every(isNumber) || rest.length > 0) {
-    throw new WrongUse(`${quoted(given)} is no thread: ${threadForm}.`);
+    throw new WrongUse(`"${given}" is no thread: ${threadForm}.`);
   }
   const parties = [...new Set(participants)].filter((number) => number !== line).sort();
   const [number = line] = parties;
   return threadKey({ line, number, participants: parties.length > 1 ? parties : [] });
-}
-
-function quoted(given: string | undefined): string {
-  return given === undefined ? 'Nothing' : `"${given}"`;
 }
