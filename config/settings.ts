@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { Client } from 'pg';
 import { z } from 'zod';
 
 /** What the README's table says of a variable. */
@@ -48,7 +50,33 @@ function faultOf(text: string, protocols: readonly string[]): string {
 
 /** Nothing stands behind a # in the address of a store: who writes one has it in a password, of which it takes the rest away. */
 const store = (...of: Parameters<typeof url>) =>
-  url(...of).refine((text) => !text.includes('#'), { error: 'must not hold a #: in a password it is written %23' });
+  url(...of)
+    .refine((text) => !text.includes('#'), { error: 'must not hold a #: in a password it is written %23' })
+    .superRefine((text, context) => {
+      for (const [name, file] of filesOf(text)) {
+        if (isReadable(file)) continue;
+        context.addIssue({ code: 'custom', message: `names a file that cannot be read: ${name}=${file}` });
+      }
+    });
+
+/** The files of certificates and keys that the address of a store names. */
+function filesOf(text: string): [string, string][] {
+  const { searchParams } = new URL(text.replace('@/', '@socket/'));
+  return ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
+    const file = searchParams.get(name);
+    return file ? [[name, file]] : [];
+  });
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What paths are appended to: behind a query or a fragment, none of them would reach anybody. */
 const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
   error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
@@ -283,15 +311,33 @@ function grouped(read: z.output<typeof variables>): Settings {
 export const shortestUnguessed = 16;
 
 /** What works and is dangerous all the same: one sentence each, with its cure, and no secret. */
-export function weaknessesOf({ receiver }: Settings): string[] {
+export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
   const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
-  return Object.entries(secrets).flatMap(([name, secret]) =>
+  const weaknesses = Object.entries(secrets).flatMap(([name, secret]) =>
     secret === undefined || secret.length >= shortestUnguessed
       ? []
       : [
           `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
         ],
   );
+  const host = plainTextHost(databaseUrl);
+  return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
+}
+
+/** What to say of a connection to Postgres that is not encrypted. */
+export const plainText = {
+  sentence: (host: string) =>
+    `The connection to Postgres at ${host} is not encrypted: whoever is on the way reads the password and all data.`,
+  remedy:
+    'Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.',
+};
+
+/** The host of a Postgres to which the driver connects without TLS; undefined when that leaves this machine on no way. */
+export function plainTextHost(databaseUrl: string | undefined): string | undefined {
+  if (databaseUrl === undefined) return undefined;
+  // The driver's own reading of the address and of PGSSLMODE.
+  const { host, ssl } = new Client({ connectionString: databaseUrl });
+  return ssl || host.startsWith('/') || isLoopback(host) ? undefined : host;
 }
 
 /** A variable as people read of it. */

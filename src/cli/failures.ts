@@ -1,3 +1,4 @@
+import { isUntrusted } from '../queues/trouble.ts';
 import type { Advice } from '../service/errors.ts';
 
 /** Codes of errors whose message is all that a person needs. */
@@ -40,17 +41,6 @@ const cures: Readonly<Record<string, (message: string, syscall: unknown) => stri
   queue_unavailable: (message) =>
     `${message} See that the server of REDIS_URL runs, or without one that of DATABASE_URL, and repeat the command.`,
 };
-
-/** What Node calls the faults of a certificate; those of the service's are a ServiceError's. */
-const certificateFaults = new Set([
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
 const unreachable = new Set([
@@ -99,7 +89,7 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   if (!unready.has(code) && isPostgresAway(error)) {
     return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): see that it runs, and that DATABASE_URL is right.`;
   }
-  if (certificateFaults.has(code)) {
+  if (isUntrusted(error)) {
     return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or take any certificate with sslmode=no-verify.`;
   }
   const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;

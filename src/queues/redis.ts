@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { queueTiming } from '../../config/queues.ts';
 import type { QueueStore, StoreHealth } from './store.ts';
-import type { Trouble } from './trouble.ts';
+import { isUntrusted, type Trouble } from './trouble.ts';
 
 /** Without the one option that types a client's answers, which only fixed types could carry. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -73,11 +74,21 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
   };
 }
 
-/** Accepts `rediss://` servers with a certificate of their own only when the URL says `?rejectUnauthorized=false`. */
+/**
+ * Takes the parameters of TLS that DATABASE_URL takes: `sslrootcert=FILE` names the authority of the server's certificate,
+ * `sslmode=no-verify` accepts any. `rejectUnauthorized=false` is another spelling of the latter.
+ */
 function parse(url: string): { address: string; options: ConnectionOptions } {
   const address = new URL(url);
-  const isLax = address.searchParams.get('rejectUnauthorized') === 'false';
-  address.searchParams.delete('rejectUnauthorized');
+  const taken = (name: string) => {
+    const value = address.searchParams.get(name);
+    address.searchParams.delete(name);
+    return value;
+  };
+  const authority = taken('sslrootcert');
+  const [rejects, mode] = [taken('rejectUnauthorized'), taken('sslmode')];
+  const isLax = rejects === 'false' || mode === 'no-verify';
+  const isEncrypted = address.protocol === 'rediss:' || authority !== null;
   return {
     address: address.href,
     options: {
@@ -85,7 +96,9 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
       // The driver's own timer for a peer that does not hang up keeps the process alive: be short about it.
       disconnectTimeout: 200,
       retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
-      ...(isLax && address.protocol === 'rediss:' ? { tls: { rejectUnauthorized: false } } : {}),
+      ...(isEncrypted && {
+        tls: { rejectUnauthorized: !isLax, ...(authority !== null && { ca: readFileSync(authority) }) },
+      }),
     },
   };
 }
@@ -94,6 +107,9 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
 function reasonOf(error: Error | undefined): string | undefined {
   if (error === undefined) return undefined;
   const { message } = error;
+  if (isUntrusted(error)) {
+    return `The certificate of Redis is not trusted (${message}): name its authority with sslrootcert=FILE in REDIS_URL.`;
+  }
   if (/^(?:WRONGPASS|NOAUTH)\b|invalid password|without any password configured/i.test(message)) {
     return `Redis refuses the user or the password of REDIS_URL (${message}).`;
   }

@@ -59,11 +59,32 @@ const connectionCodes =
 const connectionWords =
   /^(?:Connection (?:is closed|terminated|ended)|timeout e|Socket timeout|Command timed out|connect E|Stream isn't writeable|Reached the max retries|Client has encountered|WRONGPASS|NOAUTH|Query read timeout)/i;
 
+/** What Node calls the faults of a certificate. */
+const certificateFaults = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Whether a connection to a store failed because its certificate is not trusted. */
+export function isUntrusted(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && certificateFaults.has(String(error.code));
+}
+
 /** Whether no connection stands, or none that may be used. */
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
-  return connectionCodes.test(code) || connectionWords.test(error.message) || isConnectionError(error.cause);
+  return (
+    connectionCodes.test(code) ||
+    connectionWords.test(error.message) ||
+    isUntrusted(error) ||
+    isConnectionError(error.cause)
+  );
 }
 
 /** An answer of Redis or of Postgres that says no: a replica takes no writes, memory is used up. */

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, SettingsError, settingsTable, weaknessesOf } from '../../config/settings.ts';
+import {
+  isLoopback,
+  plainTextHost,
+  readSettings,
+  SettingsError,
+  settingsTable,
+  weaknessesOf,
+} from '../../config/settings.ts';
 
 function problemsOf(...given: Parameters<typeof readSettings>): readonly string[] {
   try {
@@ -265,4 +272,35 @@ test('the table has one whole row for every variable', () => {
   expect(rows.length).toBeGreaterThan(10);
   for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+ \|$/);
   expect(rows.find((row) => row.includes('`PORT`'))).toContain('`3000`');
+});
+
+test.each(['DATABASE_URL=postgres://app:hunter2@db.example/app', 'REDIS_URL=rediss://:hunter2@cache.example'])(
+  'a file of certificates that cannot be read is said by its name: %s',
+  (line) => {
+    const [name = '', address = ''] = line.split(/=(.*)/s);
+    const [problem, ...others] = problemsOf({ [name]: `${address}?sslrootcert=/nosuch/ca.pem` });
+    expect(others).toEqual([]);
+    expect(problem).toBe(`${name} names a file that cannot be read: sslrootcert=/nosuch/ca.pem`);
+  },
+);
+
+test.each([
+  ['postgres://app:hunter2@db.example/app', 'db.example'],
+  ['postgres://app:hunter2@db.example/app?sslmode=disable', 'db.example'],
+  ['postgres://app:hunter2@10.0.0.7:5433/app', '10.0.0.7'],
+  ['postgres://app:hunter2@ignored/app?host=db.example', 'db.example'],
+  ['postgres://app:hunter2@db.example/app?sslmode=verify-full', undefined],
+  ['postgres://app:hunter2@db.example/app?sslmode=no-verify', undefined],
+  ['postgres://app:hunter2@db.example/app?ssl=true', undefined],
+  ['postgres://app:hunter2@127.0.0.1/app', undefined],
+  ['postgres://app:hunter2@[::1]/app', undefined],
+  ['postgres://app:hunter2@localhost/app', undefined],
+  ['postgres://app:hunter2@/app?host=/run/postgresql', undefined],
+])('a connection that is not encrypted is a weakness unless it stays on the machine: %s', (address, host) => {
+  expect(plainTextHost(address)).toBe(host);
+  const weaknesses = weaknessesOf(readSettings({ DATABASE_URL: address }));
+  expect(weaknesses).toEqual(
+    host === undefined ? [] : [expect.stringContaining(`Postgres at ${host} is not encrypted`)],
+  );
+  expect(weaknesses.join()).not.toContain('hunter2');
 });

@@ -76,6 +76,17 @@ test('finds nothing wrong where nothing is', async () => {
   );
 });
 
+test('warns of a connection to Postgres that is not encrypted', async () => {
+  const findings = await examine(settingsFor('postgres://app:hunter2@nosuch.invalid/app', environment()), log);
+  expect(findings).toContainEqual({
+    subject: 'Postgres',
+    level: 'warning',
+    sentence: expect.stringContaining('at nosuch.invalid is not encrypted'),
+    cure: expect.stringContaining('sslmode=verify-full'),
+  });
+  expect(JSON.stringify(findings)).not.toContain('hunter2');
+});
+
 test('asks without leaving a trace', async () => {
   const asked = sandbox.requests().length;
   await examine(settingsFor(databaseUrl, environment()), log);

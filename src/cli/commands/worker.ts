@@ -1,4 +1,5 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
+import { weaknessesOf } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { untilMigrated, untilPostgresIsThere } from '../arrival.ts';
@@ -12,6 +13,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] }));
   await refuseBadRules(settings);
   const log = createLog(settings.logLevel);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   await untilPostgresIsThere(settings.databaseUrl, log);
   await untilMigrated(settings, log);
   const context = await createContext(settings, { log, name: 'worker', maxConnections: 8 });

@@ -1,3 +1,4 @@
+import { plainText, plainTextHost } from '../../../config/settings.ts';
 import type { ReadySettings } from '../../context.ts';
 import { openCredential } from '../../credentials/credentials.ts';
 import type { Log } from '../../log.ts';
@@ -23,6 +24,8 @@ export async function examine(settings: ReadySettings, log: Log): Promise<Findin
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
   const backend = settings.redisUrl === undefined ? 'postgres' : 'redis';
   const findings = [findingsOn('Settings').ok('The settings are well-formed.')];
+  const host = plainTextHost(settings.databaseUrl);
+  if (host !== undefined) findings.push(findingsOn('Postgres').warning(plainText.sentence(host), plainText.remedy));
   const postgres = await examinePostgres(database.db, backend);
   findings.push(...postgres);
   const open = openCredential(settings, log);
