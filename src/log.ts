@@ -1,15 +1,16 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { printable } from './storable.ts';
 
 export type Log = Logger;
 
 /**
  * The process's log: one JSON line per moment, on standard error, so that standard output stays free for data.
- * Only allow-listed fields of an error are written: a raw answer or a URL attached to an error never reaches the log.
+ * Control characters are escaped, since a person may read it on a terminal. Only allow-listed fields of an error are written: a raw answer or a URL attached to an error never reaches the log.
  */
 export function createLog(level: string, destination: DestinationStream = standardError()): Log {
   return pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime, serializers: { err: describeError } },
-    destination,
+    { write: (line) => destination.write(printable(line)) },
   );
 }
 

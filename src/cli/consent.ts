@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { printable } from '../storable.ts';
 import { CommandFailed } from './exit.ts';
 
 export interface ConsentFlags {
@@ -39,7 +40,7 @@ export async function consents(
     console.log(json ? JSON.stringify({ ...facts, isDone: false }) : sentence);
     return false;
   }
-  const answer = await ask(`${sentence}\nType yes to do it: `, terminal);
+  const answer = await ask(printable(`${sentence}\nType yes to do it: `), terminal);
   if (answer.trim().toLowerCase() !== 'yes') throw new CommandFailed('Nothing was done.');
   return true;
 }

@@ -1,3 +1,5 @@
+import { format } from 'node:util';
+import { printable } from '../storable.ts';
 import { sentenceOf } from './failures.ts';
 
 /** Exit codes of every command. */
@@ -13,6 +15,17 @@ export class CommandFailed extends Error {
 export class WrongUse extends Error {
   override readonly name = 'WrongUse';
   readonly code = 'wrong_use';
+}
+
+/**
+ * Makes all that commands print safe for a terminal: they show what strangers wrote. To be called once, before any command
+ * runs; what is styled on purpose is written to the stream itself.
+ */
+export function makeConsolePrintable(): void {
+  for (const method of ['log', 'error', 'warn', 'info'] as const) {
+    const write = console[method].bind(console);
+    console[method] = (...values: unknown[]) => write(printable(format(...values)));
+  }
 }
 
 /** Runs a command's work; a failure becomes one message on standard error and the exit code. */

@@ -394,3 +394,62 @@ describe('sends settle', () => {
     expect(ran.out + ran.err).toContain(says);
   });
 });
+
+describe('what strangers wrote changes nothing on a terminal', () => {
+  const hostile = 'a\u001b[2J\u009b31m\u202egpj\u2066\u200b\ufeff\u007f\r\u0007b';
+  const unsafe = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/u;
+  const sendId = '00000000-0000-4000-8000-000000000002';
+  let delivery = '';
+
+  beforeAll(async () => {
+    const client = new Client(databaseUrl);
+    await client.connect();
+    const { rows } = await client.query(
+      `insert into ops.deliveries (claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized)
+       values ($1, $1, $1, $2, 'hostile', array['thread ' || $1::text], true) returning delivery_id`,
+      [hostile, `not JSON: ${hostile}`],
+    );
+    delivery = rows[0].delivery_id;
+    await client.query(
+      `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at)
+       values ($2, $1, '18457511134', '18455008086', 'message', $1, now(), 'live', $1, 'NEEDS_HUMAN', $1, now())`,
+      [hostile, sendId],
+    );
+    await client.end();
+  });
+  afterAll(async () => {
+    const client = new Client(databaseUrl);
+    await client.connect();
+    await client.query('delete from ops.sends where send_id = $1', [sendId]);
+    await client.query(`delete from ops.deliveries where body_hash = 'hostile'`);
+    await client.end();
+  });
+
+  test.each([
+    ['events', 'list'],
+    ['events', 'show', 'DELIVERY'],
+    ['sends', 'list'],
+    ['sends', 'show', sendId],
+    ['sends', 'settle', sendId, '--not-sent', '--dry-run'],
+    ['status'],
+    ['doctor'],
+    ['resync', 'call', hostile],
+    ['rules', 'check', hostile],
+  ])('%s %s', async (...words) => {
+    const args = words.map((word) => (word === 'DELIVERY' ? delivery : word));
+    for (const more of [[], ['--json']]) {
+      const { out, err } = await run([...args, ...more], { API_KEY: 'of-nobody' });
+      expect(out + err).not.toBe('');
+      expect(out.replaceAll(/\u001b\[(?:3[0-9]|0)m/g, '')).not.toMatch(unsafe);
+      expect(err).not.toMatch(unsafe);
+    }
+  });
+
+  test('and JSON still says what they wrote', async () => {
+    const { out } = await run(['events', 'show', delivery, '--json']);
+    expect(JSON.parse(out)).toMatchObject({ body: `not JSON: ${hostile}`, userAgent: hostile });
+    expect((await run(['events', 'show', delivery])).out).toContain(
+      'a\\u001b[2J\\u009b31m\\u202egpj\\u2066\\u200b\\ufeff\\u007f\\u000d\\u0007b',
+    );
+  });
+});

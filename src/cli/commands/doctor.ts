@@ -4,6 +4,7 @@ import { readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { examine } from '../../status/doctor/examine.ts';
 import { type Finding, findingsOn, isFault } from '../../status/doctor/finding.ts';
+import { printable } from '../../storable.ts';
 import { commandSettings } from '../environment.ts';
 import { exitCodes } from '../exit.ts';
 
@@ -11,7 +12,8 @@ import { exitCodes } from '../exit.ts';
 export async function run(options: { json?: boolean }): Promise<void> {
   const findings = await examination();
   const faults = findings.filter(isFault);
-  console.log(options.json ? JSON.stringify(findings) : report(findings, faults.length));
+  if (options.json) console.log(JSON.stringify(findings));
+  else process.stdout.write(`${report(findings, faults.length)}\n`);
   process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
@@ -38,10 +40,10 @@ const marks = {
 function report(findings: readonly Finding[], faults: number): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap((finding) => [
-    `${marks[finding.level]} ${finding.subject.padEnd(width)}  ${finding.sentence}`,
-    ...(finding.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${finding.cure}`]),
+    `${marks[finding.level]} ${finding.subject.padEnd(width)}  ${printable(finding.sentence)}`,
+    ...(finding.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${printable(finding.cure)}`]),
   ]);
-  return [...lines, '', verdictOf(findings, faults)].join('\n');
+  return [...lines, '', printable(verdictOf(findings, faults))].join('\n');
 }
 
 /** What is only noticed is said again: nothing was found wrong in what was examined, which may not be all. */
