@@ -70,6 +70,7 @@ const layers: readonly (readonly string[])[] = [
 
 /** Parts of one layer that know each other, and why. */
 const neighbours = new Map([
+  ['src/log.ts', ['src/storable.ts']], // a person may read the log on a terminal
   ['src/warehouse', ['src/service']], // it mirrors the service's entities
   ['src/rules', ['src/ledger']], // rules plan what the ledger sends
 ]);

@@ -12,14 +12,15 @@ import { erasableNumber, refuseOwnNumber } from './number.ts';
 import { keepOptOuts, type OptOutChange } from './opt-outs.ts';
 import { eraseRules } from './rules.ts';
 import { eraseSends } from './sends.ts';
+import { refreshStatistics } from './statistics.ts';
 
 export { NotErasable } from './number.ts';
 
 /*
- * An erasure is one promise in five steps:
+ * An erasure is one promise in six steps:
  *
  *   remember: the hash is committed ─▶ barrier: writers that may not know it have ended ─▶ purge ─▶
- *   wait: every receiver has asked who was erased ─▶ purge the inbox and the queues once more
+ *   wait: every receiver has asked who was erased ─▶ purge the inbox and the queues once more ─▶ statistics of the planner
  *
  * Killed at any step, it is repeated from the beginning: what is gone is not counted again.
  */
@@ -37,6 +38,8 @@ export interface Erasure {
   /** The last four digits, to be recognized by. */
   readonly number: string;
   readonly removed: Removed;
+  /** Empty tables whose statistics still hold the person; missing when there are none. */
+  readonly tablesWithStatistics?: readonly string[];
 }
 
 /** A receiver asks every `erasedRefreshMs`; a second for its answer. */
@@ -88,7 +91,11 @@ export async function eraseNumber(parts: ErasureParts, text: string): Promise<Er
   const forgottenLate = await forgetBells(queues, number);
   const afterwards = sum([late, { queues: forgotten + forgottenLate }]);
   await record(db, number, afterwards);
-  return { number: shown(number), removed: sum([purged, afterwards]) };
+  const kept = await refreshStatistics(db);
+  return {
+    ...{ number: shown(number), removed: sum([purged, afterwards]) },
+    ...(kept.length > 0 && { tablesWithStatistics: kept }),
+  };
 }
 
 /** Everything in one transaction, so that a person is either held or not. */

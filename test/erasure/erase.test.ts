@@ -8,6 +8,7 @@ import type { Service } from '../../src/service/client.ts';
 import { createReconciler } from '../../src/sync/coverage/reconcile.ts';
 import { compareUnread } from '../../src/sync/evidence/unread.ts';
 import { query } from '../../src/warehouse/database.ts';
+import { trunkline } from '../credentials/commands.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
 import { placesWith } from './everywhere.ts';
@@ -27,6 +28,17 @@ afterAll(async () => {
 /** Digits of the number as they stand in any format, and the person's name. */
 async function traces(world: World): Promise<string[]> {
   return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
+}
+
+/** Columns whose statistics hold the number, however it is written, or the name. */
+async function statisticsOf({ query }: World): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    `select distinct tablename || '.' || attname as name from pg_stats s
+     where regexp_replace(s::text, '[^0-9]', '', 'g') like '%' || $1 || '%' or s::text like '%' || $2 || '%'`,
+    number.slice(1),
+    name,
+  );
+  return rows.map((row) => row.name);
 }
 
 /** The traces that only an erasure ends. A job is gone once it is done, whoever looks. */
@@ -134,8 +146,12 @@ describe.each(backends)('on %s', (backend) => {
     expect(await value('select count(*)::integer from ops.erasures')).toBe(0);
   });
 
-  test('an erasure leaves no trace in any table or queue', async () => {
+  test('an erasure leaves no trace in any table, queue or statistic of the planner', async () => {
+    await query('analyze');
+    expect(await statisticsOf(world)).not.toEqual([]);
     const outcome = await erase(world);
+    expect(await statisticsOf(world)).toEqual([]);
+    expect(outcome.tablesWithStatistics).toBeUndefined();
     expect(outcome.number).toBe('…0001');
     expect(outcome.removed).toMatchObject({ 'warehouse.sms_messages': expect.any(Number), 'warehouse.calls': 2 });
     expect(await traces(world)).toEqual([]);
@@ -337,6 +353,125 @@ test('a delivery that cannot be judged is answered and read, and its body is not
     targets: ['thread 12125559911/15557770999'],
     is_erased: true,
     is_recognized: true,
+  });
+});
+
+test('of a table that is empty afterwards, statistics are cleared or named', async () => {
+  const { database, queues } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  await query(db, 'create table ops.emptied (note text)', []);
+  onTestFinished(async () => void (await query(db, 'drop table ops.emptied', [])));
+  await query(db, `insert into ops.emptied select 'a note' from generate_series(1, 20)`, []);
+  await query(db, 'analyze ops.emptied', []);
+  await query(db, 'delete from ops.emptied', []);
+  const { tablesWithStatistics = [] } = await eraseNumber({ db, queues, optOutChange, knownAfterMs: 0 }, '15557770316');
+  const left = await query<{ name: string }>(
+    db,
+    `select distinct 'ops.' || tablename as name from pg_stats where schemaname = 'ops' and tablename = 'emptied'`,
+    [],
+  );
+  expect(tablesWithStatistics.filter((table) => table === 'ops.emptied')).toEqual(left.map((row) => row.name));
+});
+
+describe('erase --at-service', () => {
+  const world = worlds.get('postgres') as World;
+  const { sandbox } = world;
+
+  async function command(...args: string[]) {
+    const ran = trunkline(
+      {
+        DATABASE_URL: world.context.settings.databaseUrl,
+        API_BASE_URL: sandbox.url,
+        API_KEY: sandbox.apiKey,
+      },
+      'erase',
+      ...args,
+    );
+    return { code: await ran.ended, out: ran.out(), err: ran.err() };
+  }
+
+  async function talk(person: string, friend: string): Promise<{ line: string; mention: number }> {
+    const { line } = await sandbox.emit.sms({ number: person, text: 'It is me' });
+    await sandbox.emit.sms({ line, participants: [person, friend], text: 'All of us' });
+    const { id } = await sandbox.emit.sms({ line, number: friend, text: `Ask +${person}` });
+    await sandbox.emit.sms({ line, number: friend, text: 'Thank you' });
+    await world.settled();
+    return { line, mention: id };
+  }
+
+  const textsOf = async (line: string, party: string, group?: string) => {
+    const read = await (world.context.service as Service).conversations.read(
+      { line, number: party, ...(group && { groupParticipants: [group] }) },
+      { limit: 50 },
+    );
+    return read.data.messages.map(({ text }) => text);
+  };
+
+  const restrict = (restrictDeletingSms: boolean) =>
+    fetch(`${sandbox.url}/_sandbox/account`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ restrictDeletingSms }),
+    });
+
+  test('deletes thread, group texts and mentions there, and says what no erasure reaches', async () => {
+    const [person, friend] = ['15557770501', '15557770502'];
+    const { line, mention } = await talk(person, friend);
+    const looked = await command(person, '--at-service', '--dry-run');
+    expect(looked.code).toBe(0);
+    expect(looked.out).toContain(`the thread ${line}/…0501`);
+    expect(looked.out).toContain(`the text ${mention} in the thread ${line}/${friend}`);
+    expect(looked.out).not.toContain(person);
+    expect(await textsOf(line, person)).toEqual(['It is me']);
+
+    const { code, out, err } = await command(person, '--at-service');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(await textsOf(line, person)).toEqual([]);
+    expect(await textsOf(line, person, friend)).toEqual([]);
+    expect(await textsOf(line, friend)).toEqual(['Thank you']);
+    for (const word of ['back-ups', 'write-ahead log', 'portal']) expect(out).toContain(word);
+    expect(await command(person, '--at-service')).toMatchObject({ code: 0 });
+  });
+
+  test('names what the service refuses, erases here all the same, and ends with 1', async () => {
+    const [person, friend] = ['15557770503', '15557770504'];
+    const { line, mention } = await talk(person, friend);
+    await restrict(true);
+    onTestFinished(async () => void (await restrict(false)));
+    const { code, out } = await command(person, '--at-service', '--json');
+    expect(code).toBe(1);
+    const told = JSON.parse(out);
+    expect(told.atService.refused).toEqual(
+      expect.arrayContaining([
+        { line, number: '…0503', reason: expect.stringContaining('restricts') },
+        { line, number: friend, messageId: String(mention), reason: expect.any(String) },
+      ]),
+    );
+    expect(await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person)).toBe(0);
+    expect(await textsOf(line, person)).toEqual(['It is me']);
+  });
+
+  test('erases nothing here while the service cannot be asked, so that a repetition finds what to delete', async () => {
+    const [person, friend] = ['15557770505', '15557770506'];
+    await talk(person, friend);
+    const ran = trunkline(
+      { DATABASE_URL: world.context.settings.databaseUrl, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' },
+      ...['erase', person, '--at-service'],
+    );
+    expect(await ran.ended).toBe(1);
+    expect(ran.err()).toContain('Nothing was erased here yet');
+    expect(
+      await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person),
+    ).toBeGreaterThan(0);
+  });
+
+  test('without it, the service is asked nothing, and the output says so', async () => {
+    const [person, friend] = ['15557770507', '15557770508'];
+    const { line } = await talk(person, friend);
+    const { code, out } = await command(person, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out).remaining.join(' ')).toContain('nothing was deleted there');
+    expect(await textsOf(line, person)).toEqual(['It is me']);
   });
 });
 

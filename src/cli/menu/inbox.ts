@@ -79,6 +79,7 @@ export function addErase(program: Command): void {
     .description(
       'Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries. On a terminal it asks first.',
     )
+    .option('--at-service', 'first delete the person’s texts at the service, too, and name what it refuses')
     .option(...jsonFlag)
     .action((number, options) =>
       reporting(async () => (await import('../commands/inbox/erase.ts')).run(number, options)),

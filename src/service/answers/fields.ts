@@ -70,6 +70,11 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
   };
 }
 
+/** A copy of an entity with other values in some fields, which keeps the raw object: a plain copy would lose it. */
+export function withFields<E extends { readonly raw: unknown }, C extends object>(entity: E, changes: C): E & C {
+  return Object.defineProperty({ ...entity, ...changes }, 'raw', { value: entity.raw });
+}
+
 function readKey(
   object: Record<string, unknown>,
   key: string,

@@ -1,5 +1,6 @@
 import type { Bump } from '../../inbox/bumps.ts';
 import { priorities } from '../../inbox/target.ts';
+import { withFields } from '../../service/answers/fields.ts';
 import { isNotFound } from '../../service/client.ts';
 import type { Call } from '../../service/entities/call.ts';
 import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
@@ -30,7 +31,10 @@ export function createCallReader(lister: CallLister): TargetReader {
     return (held) => {
       const since = new Date(Math.max(Number(startedAt), Number(held?.firstSeenAt ?? room.now())));
       return {
-        finding: { kind: 'call', read: { call: { ...call, id: claim.key }, read: provenance(claim, 'calls.get') } },
+        finding: {
+          kind: 'call',
+          read: { call: withFields(call, { id: claim.key }), read: provenance(claim, 'calls.get') },
+        },
         followUps: artefactsOf(call, held, claim.key, room.now()),
         lookAgainSeconds: soonest([
           lookAgain(call, startedAt, room.looks, room.now()),

@@ -1,3 +1,4 @@
+import { withFields } from '../../service/answers/fields.ts';
 import { hotQuery, type Transaction } from '../database.ts';
 import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
@@ -58,5 +59,6 @@ function blanked(value: unknown, isErased: (number: string) => boolean): unknown
   if (typeof value === 'number') return numbersMentioned(String(value)).some(isErased) ? null : value;
   if (Array.isArray(value)) return value.map((each) => blanked(each, isErased));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blanked(inner, isErased)]));
+  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blanked(inner, isErased)]));
+  return 'raw' in value && !Object.hasOwn(copy, 'raw') ? withFields(value as { raw: unknown }, copy) : copy;
 }

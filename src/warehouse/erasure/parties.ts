@@ -1,3 +1,4 @@
+import { withFields } from '../../service/answers/fields.ts';
 import type { Call, CallSummary, Leg } from '../../service/entities/call.ts';
 import { numbersMentioned } from './mentions.ts';
 
@@ -37,9 +38,9 @@ export function withoutParties<C extends CallSummary | Call>(
 ): C {
   const names = new Set([call, ...legsOf(call)].flatMap((each) => namesBeside(each, isErased)));
   const alreadyEmpty = partyFields.filter((field) => held.includes(columnOf[field]));
-  const own = { ...call, ...emptied(call, isErased, names), ...nothing(alreadyEmpty) };
+  const own = withFields(call, { ...emptied(call, isErased, names), ...nothing(alreadyEmpty) });
   if (!('legs' in own) || own.legs === undefined) return own;
-  return { ...own, legs: own.legs.map((leg) => ({ ...leg, ...emptied(leg, isErased, names) })) };
+  return withFields(own, { legs: own.legs.map((leg) => withFields(leg, emptied(leg, isErased, names))) });
 }
 
 function legsOf(call: CallSummary | Call): readonly Leg[] {

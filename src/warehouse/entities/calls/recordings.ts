@@ -1,3 +1,4 @@
+import { withFields } from '../../../service/answers/fields.ts';
 import type { Recording } from '../../../service/entities/recording.ts';
 import { mirrorTable } from '../../columns.ts';
 import { hotQuery, type Transaction } from '../../database.ts';
@@ -79,7 +80,7 @@ async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Pro
   const bare = { url: undefined, from: undefined, to: undefined, unknownKeys: [] };
   return reads.map((each) =>
     marked.has(each.callId) || named.includes(each.callId)
-      ? { ...each, recordings: each.recordings.map((one) => ({ ...one, ...bare })) }
+      ? { ...each, recordings: each.recordings.map((one) => withFields(one, bare)) }
       : each,
   );
 }
