@@ -14,7 +14,7 @@ alter table ops.processes
   add column seen_at timestamptz,
   add column rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   add column api_answered_at timestamptz,
-  add column api_waiting_since timestamptz,
+  add column api_waiting_from timestamptz,
   add column api_waiting_operation text;
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that looked after the webhook subscriptions lately.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
@@ -25,5 +25,5 @@ comment on column ops.processes.started_at is 'When it began to report itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
-comment on column ops.processes.api_waiting_since is 'When the oldest request began that the service has not answered; NULL while nothing waits.';
+comment on column ops.processes.api_waiting_from is 'When the oldest request began that the service has not answered; NULL while nothing waits.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';

@@ -24,7 +24,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
     db,
     `select role, started_at as "startedAt", rules_mode as "rulesMode",
        extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
-       extract(epoch from now() - api_waiting_since)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
+       extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
      from ops.processes where seen_at > now() - interval '${goneAfterSeconds} seconds' order by started_at, process_id`,
     [],
   );
@@ -42,11 +42,11 @@ export function reportProcess(
     const waiting = service?.waiting();
     await query(
       db,
-      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_since, api_waiting_operation)
+      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation)
        values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6)
        on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
          seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
-         api_waiting_since = excluded.api_waiting_since, api_waiting_operation = excluded.api_waiting_operation`,
+         api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation`,
       [
         processId,
         role,
