@@ -14,7 +14,7 @@ const requestMs = 10_000;
 const keepAliveMs = 75_000;
 
 /** A client that is still sending when it is refused needs a moment to read the answer; in milliseconds. */
-const lingerMs = 1_000;
+const lingerMs = 2_000;
 
 /** More connections than any proxy or service keeps open; each costs some 30 KiB, its headers included. */
 const usualMaxConnections = 2_000;
