@@ -98,6 +98,7 @@ describe('does what is asked, and says it in JSON', () => {
     'rules simulate',
     'resync users',
     'rules check',
+    'rules facts',
     'rules simulate --from 2026-01-01 --to 2026-01-02',
     'sends pause',
     'sends resume',

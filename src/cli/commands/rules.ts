@@ -1,9 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import { normalizeNumber } from '../../numbers.ts';
+import { explain, type RuleExplanation, type TextChoice } from '../../rules/explain.ts';
+import { type DescribedFact, describedFacts } from '../../rules/facts/declared.ts';
+import { fixturesOf } from '../../rules/facts/fixtures.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { type RulesProblem, shownProblem } from '../../rules/file/problem.ts';
 import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
 import { simulate } from '../../rules/simulate/simulate.ts';
+import { type TriggerKind, triggerKinds } from '../../rules/triggers.ts';
 import { renderColumns } from '../../status/columns.ts';
 import { toTheSecond } from '../../status/words.ts';
 import { createDatabase, type OpenDatabase, query } from '../../warehouse/database.ts';
@@ -112,6 +117,146 @@ function standingOf({ version }: RuleSet, inForce: InForce | undefined): string 
   const other = inForce.version === null ? 'no rules at all' : `version ${inForce.version}`;
   const why = inForce.problem === null ? '' : ` They refused a newer file:\n${inForce.problem}`;
   return `This file is version ${version}; the workers go by ${other}. ${mode}${why}`;
+}
+
+/** Prints every fact with its type, its meaning, its values and an example; those of one trigger, if it is named. */
+export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
+  const facts = describedFacts()
+    .filter(({ triggers }) => on === undefined || triggers.includes(on))
+    .map((each) => ({ ...each, example: exampleOf(each.fact, on ?? each.triggers[0]) }));
+  if (json) {
+    console.log(JSON.stringify(facts));
+    return;
+  }
+  for (const [triggers, some] of Map.groupBy(facts, (each) => each.triggers.join(', '))) {
+    const isEverywhere = some[0]?.triggers.length === triggerKinds.length;
+    console.log(isEverywhere ? 'In every rule:' : `In rules on ${triggers}:`);
+    for (const each of some) {
+      console.log(`  ${each.fact}  ${each.type}${each.isOptional ? ', can be missing: has(…) asks' : ''}`);
+      console.log(`      ${each.meaning}${formsOf(each, on)} Example: ${shown(each.example)}`);
+    }
+    console.log('');
+  }
+  console.log('Types are those of CEL: compare an int with a number, a timestamp with now - duration("2h").');
+}
+
+function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKind | undefined): string {
+  const known = (on && valuesOn?.[on]) ?? values;
+  const less = Object.entries(on ? {} : (valuesOn ?? {})).map(
+    ([kind, some]) => `; on ${kind} always ${some?.map(shown).join(', ')}`,
+  );
+  const formats = {
+    number: ' Digits with the country code.',
+    plain: ' Neither capital letters nor punctuation.',
+    time: ' Written HH:MM.',
+    date: ' Written YYYY-MM-DD.',
+  };
+  return [
+    known ? ` One of ${known.map(shown).join(', ')}${less.join('')}.` : '',
+    format ? formats[format] : '',
+    min === undefined ? '' : ` At least ${min}.`,
+  ].join('');
+}
+
+/** The fact's value in the sample that rules are tried on. */
+function exampleOf(path: string, kind: TriggerKind = 'message_received'): unknown {
+  const [sample] = fixturesOf(kind);
+  const [group = '', name = ''] = path.split('.');
+  const facts = sample as unknown as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  return name === '' ? facts[group] : facts[group]?.[name];
+}
+
+const longestShown = 200;
+
+/** A value for the terminal: on one line, shortened, and without characters that move the cursor or turn the writing. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const text = value.length > longestShown ? `${value.slice(0, longestShown)}…` : value;
+  return JSON.stringify(text).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Says of each rule whether it acts on a text and why not, and what really happened. Writes nothing. */
+export async function runExplain(which: string, { json }: Flags): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: judgedBy });
+  const { rulesFile, timeZone } = settings;
+  const choice = textChoiceOf(which);
+  const set = await load(rulesFile, timeZone, json);
+  if (!set) return;
+  await using database = openDatabase(settings.databaseUrl);
+  const [inForce] = await query<InForce>(database.db, 'select version, mode, problem from ops.rules_loaded', []);
+  const mode = inForce?.mode ?? settings.rulesMode;
+  const explanation = await explain(database.db, set, choice, mode);
+  if (!explanation) {
+    throw new CommandFailed(
+      'messageId' in choice
+        ? `The mirror holds no text with the id ${choice.messageId}.`
+        : `The mirror holds no text from ${choice.number} on the line ${choice.line}.`,
+    );
+  }
+  if (json) return console.log(JSON.stringify({ ...explanation, file: rulesFile, version: set.version, mode }));
+  const { message, rules } = explanation;
+  const [from, to] = message.direction === 'in' ? [message.number, message.line] : [message.line, message.number];
+  console.log(`Text ${message.messageId} of ${message.at.toISOString()} from ${from} to ${to}: ${shown(message.text)}`);
+  for (const rule of rules) console.log(`\n${explained(rule, mode).join('\n')}`);
+  console.log(`\nTried with what was known when it came, by ${rulesFile}. ${standingOf(set, inForce)}`);
+}
+
+function textChoiceOf(which: string): TextChoice {
+  if (/^\d{1,19}$/.test(which)) return { messageId: which };
+  const [line = '', number = '', ...rest] = which.split('/').map(normalizeNumber);
+  if (line !== '' && number !== '' && rest.length === 0) return { line, number };
+  throw new CommandFailed('Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text by its id.');
+}
+
+function explained(
+  { rule, on, mode, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
+  most: Mode,
+): string[] {
+  const lines = [`${rule}: ${outcomeWords(outcome, on)}`];
+  for (const { clause, facts } of falseClauses) {
+    const values = Object.entries(facts).map(([path, value]) => `${path} = ${shown(value)}`);
+    lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
+  }
+  if (reply === 'sent') lines.push('  Every gate lets its reply out.');
+  else if (reply === 'held') lines.push('  Its reply waits for the end of the quiet hours.');
+  else if (reply !== undefined) lines.push(`  Its reply is refused: ${reply}.`);
+  const least = lesserMode(mode, most);
+  if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: it is ${least}.`);
+  if (outcome === 'matched' && isTooOldNow)
+    lines.push('  It would not act any more now: the trigger is older than its max_age.');
+  if (past) {
+    lines.push(`  In fact, ${past.evaluatedAt.toISOString()} (version ${past.version}, ${past.mode}): ${past.reason}`);
+    for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
+      const send =
+        sendId === null ? '' : `; send ${sendId} is ${sendState}${sendReason === null ? '' : ` (${sendReason})`}`;
+      lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
+    }
+  } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
+    lines.push('  In fact: no worker has tried it on this text.');
+  }
+  return lines;
+}
+
+function outcomeWords(outcome: string, on: string): string {
+  const words: Readonly<Record<string, string>> = {
+    matched: 'matches',
+    condition_false: 'its condition is false',
+    off: 'is off',
+    other_trigger: on === 'thread_idle' ? 'waits for silence after a later text' : `waits for ${on}, not for a text`,
+    not_due: 'the thread has not been silent for long enough yet',
+    gone: 'what it waits for is gone',
+    no_other_party: 'there is no other party',
+    group_thread: 'rules do not act in groups',
+  };
+  const [kind = '', detail = ''] = outcome.split(':');
+  if (kind === 'limit') return `its limit per ${detail} is used up`;
+  if (kind === 'stopped') return `${detail} above stopped it`;
+  return words[outcome] ?? outcome;
 }
 
 export interface SimulateFlags extends Flags {

@@ -178,6 +178,45 @@ const valuesAt: Readonly<Partial<Record<TriggerKind, Readonly<Record<string, rea
   voicemail_left: { 'call.status': ['voicemail'] },
 };
 
+/** A fact as people are told of it. */
+export interface DescribedFact {
+  /** Such as `message.text`. */
+  readonly fact: string;
+  readonly type: FactType;
+  readonly meaning: string;
+  /** Whether it can be missing: a condition asks `has(…)` first. */
+  readonly isOptional: boolean;
+  readonly values?: readonly string[];
+  readonly format?: FactFormat;
+  readonly min?: number;
+  /** The triggers whose rules know it. */
+  readonly triggers: readonly TriggerKind[];
+  /** Triggers on which it has fewer values. */
+  readonly valuesOn?: Readonly<Partial<Record<TriggerKind, readonly string[]>>>;
+}
+
+/** Every fact, from the declarations that conditions and templates are checked against. */
+export function describedFacts(): DescribedFact[] {
+  const kinds = Object.keys(groupsOf) as TriggerKind[];
+  const now: DescribedFact = {
+    fact: 'now',
+    type: 'timestamp',
+    meaning: 'The moment of the trigger. Its parts are in UTC: the local time is hours.time.',
+    isOptional: false,
+    triggers: kinds,
+  };
+  const described = Object.entries<Readonly<Record<string, Declared>>>(declaredFacts).flatMap(([group, facts]) =>
+    Object.entries(facts).map(([name, { type, doc, isOptional = false, isPrivate: _, ...domain }]): DescribedFact => {
+      const fact = `${group}.${name}`;
+      const triggers = kinds.filter((kind) => groupsOf[kind].includes(group as FactGroup));
+      const fewer = triggers.flatMap((kind) => (valuesAt[kind]?.[fact] ? [[kind, valuesAt[kind][fact]] as const] : []));
+      const valuesOn = fewer.length > 0 ? { valuesOn: Object.fromEntries(fewer) } : {};
+      return { fact, type, meaning: doc, isOptional, ...domain, triggers, ...valuesOn };
+    }),
+  );
+  return [now, ...described];
+}
+
 /** What the values of a fact are limited to in rules on a trigger. */
 export function domainOf(kind: TriggerKind, path: string): FactDomain | undefined {
   const declared = declarationOf(path);

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { type Explanation, explain } from '../../src/rules/explain.ts';
+import { declarationOf, describedFacts } from '../../src/rules/facts/declared.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { createDesk } from './desk.ts';
+import { options } from './refusal.ts';
+
+const rules = `
+rules:
+  - name: asks-hours
+    on: message_received
+    if: message.plain.contains("open") && thread.inbound_count > 5 && message.media_count == 0
+    do: [{ comment: Asked. }]
+  - name: greets
+    on: message_received
+    if: has(thread.last_human_reply_at) || message.plain == "hello"
+    do: [{ reply: Hello. }]
+    limits: { per_thread: 1 per 24h, quiet_hours: none }
+    stop: true
+  - name: after
+    on: message_received
+    do: [{ comment: The rest. }]
+  - name: calls
+    on: call_missed
+    do: [{ comment: Missed. }]
+  - name: silent
+    on: thread_idle
+    for: 48h
+    do: [{ comment: Silent. }]
+  - name: asleep
+    on: message_received
+    mode: off
+    do: [{ comment: Off. }]
+`;
+const set = parseRules(rules, options);
+const desk = await createDesk(rules, 'live', 'postgres');
+const { sandbox, context } = desk;
+const line = '16465550100';
+afterAll(() => desk.close());
+
+async function explained(number: string): Promise<Explanation> {
+  const explanation = await explain(context.database.db, set, { line, number }, 'live');
+  if (!explanation) throw new Error('the text is not mirrored');
+  return explanation;
+}
+const of = ({ rules: each }: Explanation, name: string) => each.find(({ rule }) => rule === name);
+
+test('each rule is told with the clause that was false, its gate, and what happened', async () => {
+  const number = '12125550171';
+  const { id: messageId } = await sandbox.emit.sms({ line, number, text: 'Are you open?' });
+  await desk.acted();
+  const first = await explained(number);
+  expect(first.message).toMatchObject({ messageId: String(messageId), line, number, text: 'Are you open?' });
+  expect(of(first, 'asks-hours')).toMatchObject({
+    outcome: 'condition_false',
+    falseClauses: [{ clause: 'thread.inbound_count > 5', facts: { 'thread.inbound_count': 1 } }],
+    past: { isMatched: false, reason: 'condition_false' },
+  });
+  expect(of(first, 'greets')?.falseClauses).toEqual([
+    {
+      clause: 'has(thread.last_human_reply_at) || message.plain == "hello"',
+      facts: { 'thread.last_human_reply_at': undefined, 'message.plain': 'are you open' },
+    },
+  ]);
+  expect(of(first, 'after')).toMatchObject({
+    outcome: 'matched',
+    past: { reason: 'matched', actions: [{ kind: 'comment', state: 'done' }] },
+  });
+  expect(of(first, 'calls')?.outcome).toBe('other_trigger');
+  expect(of(first, 'silent')?.outcome).toBe('not_due');
+  expect(of(first, 'asleep')?.outcome).toBe('off');
+
+  await sandbox.emit.sms({ line, number, text: 'Hello!' });
+  await desk.acted();
+  const second = await explained(number);
+  expect(of(second, 'greets')).toMatchObject({
+    outcome: 'matched',
+    reply: 'sent',
+    past: { actions: [{ kind: 'reply', state: 'done', sendState: 'SENT' }] },
+  });
+  expect(of(second, 'after')?.outcome).toBe('stopped:greets');
+  expect(await explain(context.database.db, set, { messageId: String(messageId) }, 'live')).toMatchObject({
+    message: { text: 'Are you open?' },
+  });
+  expect(await explain(context.database.db, set, { line, number: '12125550179' }, 'live')).toBeUndefined();
+});
+
+test('a reply that a gate refuses is told with the gate', async () => {
+  const number = '447700900171';
+  await sandbox.emit.sms({ line, number, text: 'Hello' });
+  await desk.acted();
+  const greets = of(await explained(number), 'greets');
+  expect(greets).toMatchObject({ outcome: 'matched', reply: 'gate:country' });
+  expect(greets?.past?.actions).toMatchObject([{ sendState: 'DENIED', sendReason: 'gate:country' }]);
+});
+
+const run = promisify(execFile);
+const command = (...args: string[]) =>
+  run(process.execPath, ['src/main.ts', 'rules', ...args], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: context.settings.databaseUrl,
+      RULES_FILE: desk.rulesFile,
+      TIME_ZONE: 'UTC',
+    },
+  });
+
+test('the command writes it for people, on one line each and without characters that turn the writing', async () => {
+  const number = '12125550172';
+  await sandbox.emit.sms({ line, number, text: 'Open?\u202e\u001b[31m\nnow' });
+  await desk.acted();
+  const { stdout } = await command('explain', `+1 (646) 555-0100/${number}`);
+  expect(stdout).toContain(String.raw`"Open?\u202e\u001b[31m\nnow"`);
+  expect(stdout).toMatch(
+    /asks-hours: its condition is false\n {2}false: thread\.inbound_count > 5\n {4}thread\.inbound_count = 1\n/,
+  );
+  expect(stdout).toMatch(/calls: waits for call_missed, not for a text\n/);
+  await expect(command('explain', 'nothing')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('<line>/<number>'),
+  });
+  await expect(command('explain', '999999999999')).rejects.toMatchObject({ code: 1 });
+});
+
+test('every declared fact is printed with its type, its meaning and an example', async () => {
+  const { stdout } = await command('facts', '--json');
+  const printed = JSON.parse(stdout) as {
+    fact: string;
+    type: string;
+    meaning: string;
+    values?: string[];
+    example?: unknown;
+  }[];
+  expect(printed.map(({ fact }) => fact)).toEqual(describedFacts().map(({ fact }) => fact));
+  for (const { fact, type, meaning, example } of printed.filter((each) => each.fact !== 'now')) {
+    expect({ type, doc: meaning }).toMatchObject({ type: declarationOf(fact)?.type, doc: declarationOf(fact)?.doc });
+    expect(example, fact).toBeDefined();
+  }
+  expect(printed.find(({ fact }) => fact === 'hours.weekday')?.values).toContain('monday');
+  const { stdout: text } = await command('facts', 'voicemail_left');
+  expect(text).toContain('One of "voicemail".');
+  expect(text).not.toContain('message.text');
+});
