@@ -18,7 +18,7 @@ test.each([
   ['contact.number.startsWith("+1845")', '"+1', 'Write "1845".'],
   ['contact.number.matches("^\\\\+1845")', '"^', 'Write digits, such as "^1845".'],
   ['hours.weekday == "Monday"', '"Monday"', 'Did you mean "monday"?'],
-  ['hours.weekday.startsWith("Mon")', '"Mon"', 'There is: monday'],
+  ['hours.weekday.startsWith("Mon")', '"Mon"', 'Did you mean "monday"?'],
   ['hours.weekday in ["saturday", "Sunday"]', '"Sunday"', 'Did you mean "sunday"?'],
   ['hours.time >= "9:00"', '"9:00"', 'Write "09:00".'],
   ['hours.date == "12/25/2026"', '"12', 'Write "2026-11-01".'],
