@@ -1,4 +1,4 @@
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, inTransaction, query } from '../warehouse/database.ts';
 
 interface Described {
   readonly schema: string;
@@ -9,8 +9,8 @@ interface Described {
 
 /**
  * Has the planner forget what was erased: its statistics hold the most common values of each column. All tables are
- * analysed, so that an erasure that was cut off after its purge is completed by its repetition. Returns the tables whose
- * statistics stay: those of an empty table are not replaced, and before Postgres 18 its owner cannot clear them.
+ * analysed, so that an erasure that was cut off after its purge is completed by its repetition. ANALYZE keeps what it knew of a
+ * table that is empty now, so that those statistics are cleared. Returns the tables of which that failed.
  */
 export async function refreshStatistics(db: Database): Promise<string[]> {
   const tables = await query<{ table: string }>(
@@ -49,7 +49,7 @@ async function clear(db: Database, table: string, described: readonly Described[
     }
     return true;
   }
-  if (!able?.is_superuser) return false;
+  if (!able?.is_superuser) return replace(db, table);
   await query(
     db,
     `delete from pg_statistic where starelid = $1::regclass
@@ -57,4 +57,43 @@ async function clear(db: Database, table: string, described: readonly Described[
     [table],
   );
   return true;
+}
+
+/** What stands for nothing in a column that must hold something, by category of type. */
+const blanks = `case when a.atttypid = 'uuid'::regtype then 'gen_random_uuid()' when a.atttypid = 'jsonb'::regtype then $s$'{}'$s$
+  else (array['0', 'false', 'now()', $s$'{}'$s$, $s$'0'$s$])[array_position(array['N', 'B', 'D', 'A', 'T'], t.typcategory::text)] end`;
+
+/**
+ * Replaces the statistics of an empty table before Postgres 18, where its owner cannot clear them: analyses it while it
+ * holds one blank row, which nobody else sees. False where a constraint lets no blank row in, or others hold the table.
+ */
+async function replace(db: Database, table: string): Promise<boolean> {
+  const columns = await query<{ name: string; value: string }>(
+    db,
+    `select quote_ident(a.attname) as name, coalesce(${blanks}, $s$''$s$) as value
+     from pg_attribute a join pg_type t on t.oid = a.atttypid
+     where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef
+       and a.attidentity = ''`,
+    [table],
+  );
+  const into =
+    columns.length === 0
+      ? 'default values'
+      : `(${columns.map(({ name }) => name).join(', ')}) values (${columns.map(({ value }) => value).join(', ')})`;
+  try {
+    await inTransaction(db, async (tx) => {
+      await query(tx, `set local lock_timeout = '5s'`, []);
+      await query(tx, `alter table ${table} disable trigger user`, []);
+      const [row] = await query<{ at: string }>(tx, `insert into ${table} ${into} returning ctid::text as at`, []);
+      await query(tx, `analyze ${table}`, []);
+      await query(tx, `delete from ${table} where ctid = $1::tid`, [row?.at]);
+      await query(tx, `alter table ${table} enable trigger user`, []);
+    });
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    // A constraint (class 23), a value that a type does not take (22), a lock that was not got, and no right to lock.
+    if (/^(?:22|23)/.test(code) || code === '55P03' || code === '42501' || code === '40P01') return false;
+    throw error;
+  }
 }
