@@ -6,7 +6,7 @@ import { takeStep } from './transitions.ts';
 
 /**
  * `planned`: the row stands as soon as the transaction commits. `duplicate`: this rule has answered this trigger, or is
- * about to. `thread_busy`: another send of the thread and the mode is under way, and nothing was planned.
+ * about to, or another rule did before this one was in force: a rule that is renamed answers nobody twice. `thread_busy`: another send of the thread and the mode is under way, and nothing was planned.
  */
 export type Planned = 'planned' | 'duplicate' | 'thread_busy';
 
@@ -20,7 +20,7 @@ export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned
   const line = normalizeNumber(plan.line);
   const number = normalizeNumber(plan.number);
   const key = [rule, line, number, trigger.kind, trigger.id];
-  if (await isPlanned(tx, key)) return 'duplicate';
+  if (await isPlanned(tx, key, mode, plan.ruleSince)) return 'duplicate';
   await supersede(tx, { line, number, trigger, mode });
   const planned = await hotQuery(
     tx,
@@ -42,15 +42,21 @@ export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned
     ],
   );
   if (planned.length > 0) return 'planned';
-  return (await isPlanned(tx, key)) ? 'duplicate' : 'thread_busy';
+  return (await isPlanned(tx, key, mode)) ? 'duplicate' : 'thread_busy';
 }
 
-async function isPlanned(tx: Transaction, key: readonly string[]): Promise<boolean> {
+async function isPlanned(
+  tx: Transaction,
+  key: readonly string[],
+  mode: SendPlan['mode'],
+  ruleSince?: Date,
+): Promise<boolean> {
   const held = await hotQuery(
     tx,
     `select from ops.sends
-     where rule = $1 and line = $2 and number = $3 and trigger_kind = $4 and trigger_id = $5`,
-    key,
+     where line = $2 and number = $3 and trigger_kind = $4 and trigger_id = $5
+       and (rule = $1 or (planned_at < $6 and mode = $7))`,
+    [...key, ruleSince ?? null, mode],
   );
   return held.length > 0;
 }

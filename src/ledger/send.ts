@@ -6,6 +6,8 @@ import type { SendState } from './states.ts';
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
+  /** Since when the rule has been in force: what was replied to before, by whatever rule, it does not reply to. */
+  readonly ruleSince?: Date;
   readonly line: string;
   /** One recipient: two would make a group. */
   readonly number: string;
@@ -17,7 +19,7 @@ export interface SendPlan {
 }
 
 /** A send of the ledger; moments are those of the database's clock. */
-export interface Send extends Omit<SendPlan, 'ruleVersion' | 'limits'> {
+export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;

@@ -7,6 +7,7 @@ import type { ActionParts } from './actions/perform.ts';
 import { createPerformer } from './actions/performer.ts';
 import { createEvaluator } from './evaluator.ts';
 import { type RulesInForce, watchRules } from './file/watched.ts';
+import { sinceKey } from './outbox.ts';
 import { lesserMode, type Mode } from './rule.ts';
 import { forgetRuns } from './runs.ts';
 
@@ -165,10 +166,13 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
 async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
   await query(
     db,
-    `insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at)
-     values ($1, $2, $3, $6, $4, now(), $5, case when $5::text is not null then now() end)
+    `insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at, since)
+     values ($1, $2, $3, $6, $4, now(), $5, case when $5::text is not null then now() end,
+       (select coalesce(jsonb_object_agg(key, to_jsonb(clock_timestamp())), '{}') from unnest($7::text[]) key))
      on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules, limits = excluded.limits,
        loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
+       since = case when excluded.version is null then l.since else
+         (select coalesce(jsonb_object_agg(key, coalesce(l.since -> key, excluded.since -> key)), '{}') from unnest($7::text[]) key) end,
        problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
     [
       set?.version ?? null,
@@ -177,6 +181,7 @@ async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: Ru
       loadedAt ?? null,
       problem ?? null,
       JSON.stringify(set?.accountLimits ?? {}),
+      (set?.rules ?? []).filter((rule) => lesserMode(rule.mode, mode) !== 'off').map(sinceKey),
     ],
   );
 }

@@ -55,7 +55,12 @@ interface WaitingRule {
 const waiting = new WeakMap<readonly Rule[], Map<string, readonly WaitingRule[]>>();
 
 /** The rules that wait for a trigger, in the file's order. */
-function rulesFor(rules: readonly Rule[], { kind, idleSeconds }: Trigger, most: Mode): readonly WaitingRule[] {
+function rulesFor(rules: readonly Rule[], { rules: names, ...trigger }: Trigger, most: Mode): readonly WaitingRule[] {
+  const waitingRules = allRulesFor(rules, trigger, most);
+  return names ? waitingRules.filter(({ rule }) => names.includes(rule.name)) : waitingRules;
+}
+
+function allRulesFor(rules: readonly Rule[], { kind, idleSeconds }: Trigger, most: Mode): readonly WaitingRule[] {
   const known = waiting.get(rules) ?? new Map<string, readonly WaitingRule[]>();
   waiting.set(rules, known);
   const key = `${kind} ${idleSeconds} ${most}`;

@@ -4,7 +4,7 @@ import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
 import { holdSends } from './holds.ts';
-import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, putBack, takeEvents } from './outbox.ts';
+import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, putBack, readSince, takeEvents } from './outbox.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
@@ -83,7 +83,7 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
     const earliest = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
     const history = await readHistory(tx, set, threads, { from: earliest, held: hold.sends });
     const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
-    const matched = await recordDecisions(tx, set.version, decisions);
+    const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
     return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
   }
 

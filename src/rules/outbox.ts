@@ -1,5 +1,6 @@
+import { isOpenSend } from '../ledger/states.ts';
 import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
-import type { RuleSet } from './rule.ts';
+import type { Rule, RuleSet } from './rule.ts';
 import type { Trigger, TriggerKind } from './triggers.ts';
 
 /** A row of `ops.rule_events`. */
@@ -77,10 +78,29 @@ export async function dropEvents(db: Database): Promise<void> {
   await query(db, 'delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)', []);
 }
 
+/** By what `ops.rules_loaded.since` knows a rule: one with another name or another silence is a new one. */
+export function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
+  return [name, on, ...(idleSeconds === undefined ? [] : [idleSeconds])].join(' ');
+}
+
+/** Since when rules have been in force; one that is not written down is taken to be in force from now on. */
+export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
+  const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
+    tx,
+    "select coalesce((select since from ops.rules_loaded), '{}') as since, clock_timestamp() as now",
+    [],
+  );
+  return (rule) => {
+    const since = row?.since[sinceKey(rule)];
+    return since === undefined ? (row?.now ?? new Date()) : new Date(since);
+  };
+}
+
 /**
  * Threads that have been silent long enough for a rule, and that it has not met in this silence. Read from the mirror, so
- * no timer is lost with a process. A silence counts for a day after it became long enough, so that a rule that is new does
- * not act on all of history.
+ * no timer is lost with a process. A silence is for rules that were in force before it was long enough and mirrored, so that
+ * one that is new or renamed does not act on what is past. It waits until rules were tried on the text that it begins with,
+ * and while a reply of ours is on its way, which ends it.
  */
 export async function idleTriggers(
   tx: Transaction,
@@ -94,25 +114,34 @@ export async function idleTriggers(
   );
   for (const [idleSeconds, waiting] of durations) {
     const furthest = Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds));
-    const rows = await query<{ key: string; at: Date }>(
+    const rows = await query<{ key: string; at: Date; rules: string[] }>(
       tx,
-      `select c.conversation_id || '/' || m.message_id as key, c.last_message_at + $1 * interval '1 second' as at
+      `select c.conversation_id || '/' || m.message_id as key, c.last_message_at + $1 * interval '1 second' as at, known.rules
        from warehouse.sms_conversations c
        cross join lateral (
-         select message_id from warehouse.sms_messages m
+         select message_id, first_seen_at from warehouse.sms_messages m
          where m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true and m.sent_at is not null
          order by m.sent_at desc, m.message_id desc limit 1
        ) m
-       where c.deleted_at is null and c.last_message_at <= now() - $1 * interval '1 second'
+       cross join lateral (
+         select array_agg(w.rule) as rules from unnest($3::text[], $5::text[]) w (rule, since_key)
+         where greatest(c.last_message_at + $1 * interval '1 second', m.first_seen_at)
+           > (select (since ->> w.since_key)::timestamptz from ops.rules_loaded)
+       ) known
+       where not exists (select from ops.rule_events e
+           where e.kind = 'message_received' and e.key = c.conversation_id || '/' || m.message_id)
+         and not exists (select from ops.sends s where s.line = c.line and s.number = c.number and s.mode = 'live'
+           and (${isOpenSend} or (s.state = 'SENT' and s.linked_at is null and s.settled_at > now() - interval '10 minutes')))
+         and c.deleted_at is null and c.last_message_at <= now() - $1 * interval '1 second'
          and c.last_message_at > now() - ($1 + $2) * interval '1 second'
          and exists (
-           select from unnest($3::text[]) as w (rule)
+           select from unnest(known.rules) as w (rule)
            where not exists (select from ops.rule_runs r
              where r.rule = w.rule and r.trigger_kind = 'thread_idle' and r.trigger_key = c.conversation_id || '/' || m.message_id))
        order by c.last_message_at limit $4`,
-      [idleSeconds, furthest, waiting.map(({ name }) => name), most],
+      [idleSeconds, furthest, waiting.map(({ name }) => name), most, waiting.map(sinceKey)],
     );
-    triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
+    triggers.push(...rows.map(({ key, at, rules }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds, rules })));
   }
   return triggers;
 }

@@ -14,6 +14,7 @@ export async function recordDecisions(
   tx: Transaction,
   version: string,
   decisions: readonly Decision[],
+  inForceSince: (rule: Rule) => Date,
 ): Promise<number> {
   let matched = 0;
   for (const decision of decisions) {
@@ -28,7 +29,7 @@ export async function recordDecisions(
           runId,
           at + 1,
           evaluation.mode,
-          await settledAtOnce(tx, version, decision.case, evaluation, action),
+          await settledAtOnce(tx, version, decision.case, evaluation, action, inForceSince),
           action,
         );
       }
@@ -81,6 +82,7 @@ async function settledAtOnce(
   { trigger, subject, facts }: Case,
   { rule, mode }: Evaluation,
   action: Action,
+  inForceSince: (rule: Rule) => Date,
 ): Promise<Beginning> {
   if (action.kind !== 'reply') return { state: mode === 'live' ? 'waiting' : 'dry_run' };
   if (!subject || typeof facts === 'string') return { state: 'skipped', reason: 'there is nobody to answer' };
@@ -91,6 +93,7 @@ async function settledAtOnce(
   const planned = await planSend(tx, {
     ...key,
     ruleVersion: version,
+    ruleSince: inForceSince(rule),
     trigger: { ...answered, at: trigger.at },
     text: action.text,
     mode,

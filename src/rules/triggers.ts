@@ -22,6 +22,8 @@ export interface Trigger {
   readonly at: Date;
   /** Of a silence: for how long, as the rules that wait for it say. */
   readonly idleSeconds?: number;
+  /** Names of the rules that it is for: of a silence, those in force since before it was long enough. Without it, all. */
+  readonly rules?: readonly string[];
 }
 
 const minuteSeconds = 60;

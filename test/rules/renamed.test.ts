@@ -1,0 +1,74 @@
+import { afterAll, expect, test } from 'vitest';
+import { until } from '../world.ts';
+import { createDesk } from './desk.ts';
+
+/* A rule on silence gets another name, or another silence: what was said under the old name is not said again. */
+
+const rule = (name: string, silence = '2s', text = 'Are you still there?') => `
+rules:
+  - name: ${name}
+    on: thread_idle
+    for: ${silence}
+    do: [{ reply: '${text}' }, { comment: Followed up. }]
+    limits: { quiet_hours: none }
+`;
+
+const desk = await createDesk(rule('follow-up'), 'live', 'postgres', {
+  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, silencesMs: 100, fileMs: 200 } },
+});
+const { sandbox, query, value } = desk;
+const line = '16465550100';
+afterAll(() => desk.close());
+
+const textsTo = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
+const notesOn = (number: string) =>
+  sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith(`/${number}/comments`)).length;
+
+/** Resolves when the rules were tried on the silence after the newest text of a number. */
+const isTried = async (number: string, name: string) =>
+  (await value(
+    `select exists (select from ops.rule_runs r join warehouse.sms_conversations c using (conversation_id)
+       where r.rule = $2 and r.number = $1 and split_part(r.trigger_key, '/', 2)::bigint = (
+         select message_id from warehouse.sms_messages m where m.conversation_id = c.conversation_id order by sent_at desc, message_id desc limit 1))`,
+    number,
+    name,
+  )) === true;
+
+test('a renamed rule texts nobody again, neither for the same silence nor after the first follow-up', async () => {
+  const number = '12125550501';
+  await sandbox.emit.sms({ line, number, text: 'Hm' });
+  await until(() => textsTo(number) === 1);
+  await desk.rules(rule('nudge', '2s', 'Hello?'));
+  // It is tried on the silence after the follow-up, and on no earlier one.
+  await until(() => isTried(number, 'nudge'));
+  await desk.acted();
+  expect(textsTo(number)).toBe(1);
+  expect(
+    await query('select trigger_key from ops.rule_runs where rule = $1 and number = $2', 'nudge', number),
+  ).toHaveLength(1);
+  expect(
+    await query(
+      `select a.state, a.reason from ops.rule_actions a join ops.rule_runs r using (run_id) where r.rule = 'nudge' and a.kind = 'reply'`,
+    ),
+  ).toEqual([{ state: 'skipped', reason: 'it was answered before' }]);
+  // A new text begins anew.
+  await sandbox.emit.sms({ line, number, text: 'Yes, I am' });
+  await until(() => textsTo(number) === 2);
+});
+
+test('a rule that is new acts on no silence of before', async () => {
+  const number = '12125550502';
+  await desk.rules(rule('nudge', '1h'));
+  await sandbox.emit.sms({ line, number, text: 'Hm', sentAt: new Date(Date.now() - 60_000).toISOString() });
+  await desk.settled();
+  await until(
+    async () => (await value('select count(*)::int from warehouse.sms_messages where number = $1', number)) === 1,
+  );
+  await desk.rules(rule('newcomer', '20s'));
+  const other = '12125550503';
+  await sandbox.emit.sms({ line, number: other, text: 'Hm', sentAt: new Date(Date.now() - 60_000).toISOString() });
+  // What is mirrored only now, nobody can have been followed up on.
+  await until(() => textsTo(other) === 1);
+  expect(textsTo(number)).toBe(0);
+  expect(notesOn(number)).toBe(0);
+});
