@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { type SimulationOptions, simulate } from '../../src/rules/simulate/simulate.ts';
 import { until } from '../world.ts';
@@ -197,3 +197,106 @@ test('what is counted is counted by day, with examples that name nobody', async 
     for (const { thread } of rule.examples) expect(thread).toMatch(/^…\d{4}\/…\d{4}$/);
   }
 });
+
+test('greetings, follow-ups and assignments are simulated as they were done live', async () => {
+  const rules = `
+business_hours: {}
+rules:
+  - name: greeting
+    on: message_received
+    if: thread.inbound_count == 1
+    do: [{ reply: Welcome. }, { assign: named@example.com }]
+    limits: { quiet_hours: none }
+  - name: known
+    on: message_received
+    if: has(thread.assigned_user_id) && thread.inbound_count > 1
+    do: [{ comment: Somebody has it. }]
+  - name: menu
+    on: message_received
+    if: message.plain == "menu"
+    do: [{ reply: 'One or two?' }]
+    limits: { quiet_hours: none, per_thread: 1 per 1h }
+  - name: second-answer
+    on: message_received
+    if: message.plain == "menu"
+    do: [{ reply: 'Never beside the first.' }]
+    limits: { quiet_hours: none }
+  - name: follow-up
+    on: thread_idle
+    for: 3s
+    if: replies.count < 5
+    do: [{ reply: Are you still there? }]
+    limits: { quiet_hours: none }
+  - name: call-assigns
+    on: call_ended
+    if: call.status == "answered"
+    do: [{ assign: agent }]
+  - name: call-assigned
+    on: thread_idle
+    for: 3s
+    if: has(thread.assigned_user_id)
+    do: [{ comment: It is theirs. }]
+`;
+  const own = await createDesk(rules, 'live', 'postgres', {
+    workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, silencesMs: 100, fileMs: 1_000 } },
+  });
+  onTestFinished(() => own.close());
+  await until(async () => (await own.value('select min(line) from warehouse.sms_lines')) !== null);
+  await until(async () => (await own.value('select min(user_id) from warehouse.users')) !== null);
+  await own.query(`update warehouse.users set email = 'named@example.com' where user_id = 4156`);
+  const ownLine = String(await own.value('select min(line) from warehouse.sms_lines'));
+  const numbers = Array.from({ length: 5 }, (_, at) => `1718555060${at}`);
+  const write = async (number: string, said: string) =>
+    void (await own.sandbox.emit.sms({ line: ownLine, number, text: said }));
+  // Everything has been said: each thread was tried on the silence after its newest text, and knows whose it is.
+  const isQuiet = async () =>
+    (await own.value(
+      `select count(*)::int from warehouse.sms_conversations c cross join lateral (
+         select message_id, direction, send_id from warehouse.sms_messages m where m.conversation_id = c.conversation_id
+         order by sent_at desc, message_id desc limit 1) m
+       where c.number like '17185550%' and (m.direction = 'out' and m.send_id is null or not exists (
+         select from ops.rule_runs r where r.trigger_kind = 'thread_idle' and r.trigger_key = c.conversation_id || '/' || m.message_id))`,
+    )) === 0 &&
+    (await own.value(
+      `select count(*)::int from ops.sends where state not in ('SENT', 'DENIED') or state = 'SENT' and linked_at is null`,
+    )) === 0;
+  const said = [
+    ['Hello', 'Hi', 'menu', 'Good day', 'menu'],
+    ['menu', 'What now?', 'menu', 'So?', 'Hm'],
+  ];
+  for (const texts of said) {
+    for (const [at, number] of numbers.entries()) await write(number, texts[at] ?? '');
+    await own.sandbox.emit.call({
+      direction: 'inbound',
+      status: 'answered',
+      number: numbers[0] ?? '',
+      durationSeconds: 30,
+      group: 'Service',
+    });
+    await own.acted();
+    await until(isQuiet);
+    await until(async () => (await own.query(`select from ops.rule_actions where state = 'waiting'`)).length === 0);
+  }
+
+  const live = await own.query<{ rule: string; matched: number; messages: number; done: number }>(
+    `select r.rule, count(distinct r.run_id)::int as matched, count(*) filter (where s.state = 'SENT')::int as messages,
+       count(*) filter (where a.kind <> 'reply' and a.state = 'done')::int as done
+     from ops.rule_runs r left join ops.rule_actions a using (run_id) left join ops.sends s using (send_id)
+     where r.is_matched group by r.rule order by r.rule`,
+  );
+  expect(own.sandbox.sends().length).toBeGreaterThanOrEqual(12);
+  const set = parseRules(rules, { file: 'rules.yaml', timeZone: 'UTC' });
+  const [first] = await own.query<{ at: Date }>(
+    `select date_trunc('second', min(trigger_at)) as at from ops.rule_runs`,
+  );
+  const report = await simulate(own.context.database.db, { set, from: first?.at ?? new Date(), to: new Date() });
+  const simulated = report.rules
+    .filter(({ matched }) => matched > 0)
+    .map(({ rule, matched, messages, actions }) => ({
+      rule,
+      matched,
+      messages,
+      done: Object.values(actions).reduce((sum, count) => sum + count, 0),
+    }));
+  expect(simulated.sort((a, b) => (a.rule < b.rule ? -1 : 1))).toEqual(live);
+}, 120_000);

@@ -1,4 +1,5 @@
-import { type Database, query } from '../../warehouse/database.ts';
+import { type Database, query, type Transaction } from '../../warehouse/database.ts';
+import type { Assignee } from '../rule.ts';
 import type { Pending } from './pending.ts';
 
 /** The user that an assignment means, null for nobody; or why there is none, and whether that is a mistake of the rule. */
@@ -6,10 +7,10 @@ export type FoundAssignee = { readonly user: number | null } | { readonly nobody
 
 /** Finds whom an action is to assign to, as the directory and the call's attribution have it now. */
 export async function assigneeOf(
-  db: Database,
-  { line, runId, argument }: Pick<Pending, 'line' | 'runId' | 'argument'>,
+  db: Database | Transaction,
+  to: Assignee,
+  { line, trigger }: Pick<Pending, 'line' | 'trigger'>,
 ): Promise<FoundAssignee> {
-  const to = argument.to ?? { kind: 'nobody' };
   switch (to.kind) {
     case 'user':
       return { user: to.userId };
@@ -20,7 +21,7 @@ export async function assigneeOf(
       return user === undefined ? { nobody: `no user is called ${to.name}`, isMistake: true } : { user };
     }
     case 'agent': {
-      const user = (await agentOf(db, runId)) ?? (await firstOfLine(db, line));
+      const user = (await agentOf(db, trigger)) ?? (await firstOfLine(db, line));
       return user === undefined
         ? { nobody: 'nobody of us is known to have been on the call, and the line is everybody’s', isMistake: false }
         : { user };
@@ -32,7 +33,7 @@ export async function assigneeOf(
   }
 }
 
-async function firstOfLine(db: Database, line: string): Promise<number | undefined> {
+async function firstOfLine(db: Database | Transaction, line: string): Promise<number | undefined> {
   const rows = await query<{ id: string }>(
     db,
     `select user_id as id from warehouse.sms_line_users where line = $1 and valid_to = 'infinity' order by user_id limit 1`,
@@ -41,7 +42,7 @@ async function firstOfLine(db: Database, line: string): Promise<number | undefin
   return rows.map(({ id }) => Number(id))[0];
 }
 
-async function userNamed(db: Database, name: string): Promise<number | undefined> {
+async function userNamed(db: Database | Transaction, name: string): Promise<number | undefined> {
   const rows = await query<{ id: string }>(
     db,
     `select user_id as id from warehouse.users
@@ -51,19 +52,18 @@ async function userNamed(db: Database, name: string): Promise<number | undefined
   return rows.map(({ id }) => Number(id))[0];
 }
 
-/** Whoever of us talked the longest on the call that the run is about. */
-async function agentOf(db: Database, runId: string): Promise<number | undefined> {
+/** Whoever of us talked the longest on the call that a trigger is about. */
+async function agentOf(db: Database | Transaction, { kind, key }: Pending['trigger']): Promise<number | undefined> {
+  const isTranscript = kind === 'transcript_ready' || kind === 'action_required';
   const rows = await query<{ id: string }>(
     db,
     `select a.user_id as id
-     from ops.rule_runs r
-     left join warehouse.transcripts t on t.transcript_id =
-       case when r.trigger_kind in ('transcript_ready', 'action_required') then r.trigger_key::bigint end
-     join warehouse.call_attributions a on a.call_id = coalesce(t.call_id, r.trigger_key)
+     from warehouse.call_attributions a
      join warehouse.users u on u.user_id = a.user_id and u.deleted_at is null
-     where r.run_id = $1 and a.role in ('answered', 'placed')
+     where a.call_id = coalesce((select call_id from warehouse.transcripts where transcript_id = $1::bigint), $2)
+       and a.role in ('answered', 'placed')
      order by a.talk_seconds desc nulls last, a.user_id limit 1`,
-    [runId],
+    isTranscript ? [key, null] : [null, key],
   );
   return rows.map(({ id }) => Number(id))[0];
 }

@@ -1,5 +1,6 @@
 import { type Database, query, type Transaction } from '../../warehouse/database.ts';
 import type { Assignee } from '../rule.ts';
+import type { Trigger } from '../triggers.ts';
 
 /*
  * An action's life (ops.rule_actions):
@@ -24,6 +25,7 @@ export interface Pending {
   readonly number: string;
   readonly conversationId: string | null;
   readonly triggerAt: Date;
+  readonly trigger: Pick<Trigger, 'kind' | 'key'>;
   readonly argument: Argument;
   /** Requests that have left for it. */
   readonly tries: number;
@@ -77,7 +79,7 @@ export async function claimActions(db: Database, most: number): Promise<Pending[
        returning a.*
      )
      select c.run_id as "runId", c.ordinal, c.kind, r.rule, r.line, r.number, r.conversation_id as "conversationId",
-       r.trigger_at as "triggerAt", coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
+       r.trigger_at as "triggerAt", jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger, coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
        extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at))::float8 * 1000 as "waitedMs", c.claimed_until::text as claim,
        reply.state as "replyState", reply.reason as "replyReason"
      from claimed c join ops.rule_runs r using (run_id)

@@ -104,7 +104,7 @@ async function requestFor(parts: ActionParts, action: Pending, signal: AbortSign
     case 'reopen':
       return { hasNote: false, send: () => shown(action, 'conversations.reopen', conversations.reopen(pair, call)) };
     case 'assign': {
-      const found = await assigneeOf(parts.db, action);
+      const found = await assigneeOf(parts.db, argument.to ?? { kind: 'nobody' }, action);
       if ('nobody' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.nobody };
       const { user } = found;
       return {

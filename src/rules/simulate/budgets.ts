@@ -5,8 +5,12 @@ import { query, type Transaction } from '../../warehouse/database.ts';
 
 /** The budgets of simulated days (UTC). */
 export interface SimulatedBudgets {
-  /** Takes a send's part of its day, or says which budget is used up. */
-  take(plan: Pick<SendPlan, 'line' | 'number' | 'limits'>, at: Date, micros: number): UsedUp | undefined;
+  /** Takes a send's part of its day, or says which budget is used up. It needs what is reserved, and uses what is charged. */
+  take(
+    plan: Pick<SendPlan, 'line' | 'number' | 'limits'>,
+    at: Date,
+    micros: { readonly reserved: number; readonly charged: number },
+  ): UsedUp | undefined;
 }
 
 /** Opens them with what the ledger really sent before a moment, and on its day: that money was gone. */
@@ -35,8 +39,8 @@ export async function openBudgets(tx: Transaction, limits: AccountLimits, from: 
       if (held('account') >= limits.perAccount) return 'account';
       if (held(`line/${plan.line}`) >= limits.perLine) return 'line';
       if (held(`thread/${plan.line}/${plan.number}`) >= perThread) return 'thread';
-      if (held('money') + micros > limits.dailyMicros) return 'money';
-      add(plan, day, micros);
+      if (held('money') + micros.reserved > limits.dailyMicros) return 'money';
+      add(plan, day, micros.charged);
       return undefined;
     },
   };

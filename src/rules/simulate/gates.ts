@@ -11,7 +11,7 @@ import type { StagedSend } from './stage.ts';
 /** What would have become of a reply. */
 export type Fate =
   | { readonly kind: 'sent'; readonly at: Date; readonly segments: number; readonly micros: number }
-  /** Its quiet hours end after the span. */
+  /** Its quiet hours end then. */
   | { readonly kind: 'held'; readonly until: Date }
   | { readonly kind: 'denied'; readonly reason: string };
 
@@ -22,18 +22,17 @@ export interface Staged {
 }
 
 export interface Judge {
-  fateOf(plan: SendPlan, staged: Staged): Promise<Fate>;
+  /** What becomes of a reply at a moment, as the ledger's worker would decide then. */
+  fateOf(plan: SendPlan, staged: Staged, at: Date): Promise<Fate>;
 }
 
 /**
  * Puts replies of a span through the ledger's own gates, on what the mirror says was known then, and through budgets, which
  * begin with what was really sent before the span.
  */
-export async function createJudge(tx: Transaction, limits: AccountLimits, { from, to }: Span): Promise<Judge> {
-  const price = await priceOf(tx, limits);
+export async function createJudge(tx: Transaction, limits: AccountLimits, { from }: Span): Promise<Judge> {
+  const price = await highestPrice(tx);
   const budgets = await openBudgets(tx, limits, from);
-  const busy = await busyThreads(tx, from);
-  const answered = new Set<string>();
 
   async function verdictAt(plan: SendPlan, staged: Staged, now: Date): Promise<Verdict> {
     const facts = await gateFacts(tx, plan, staged, { now, withoutOwnFrom: from });
@@ -47,25 +46,22 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, { from
   }
 
   return {
-    async fateOf(plan, staged) {
-      const thread = `${plan.line}/${plan.number}`;
-      const key = [thread, plan.trigger.kind, plan.trigger.id].join(' ');
-      // The second answer to one thing finds the first under way.
-      if (busy.has(thread) || answered.has(key)) return { kind: 'denied', reason: 'thread_busy' };
-      answered.add(key);
-      let at = plan.trigger.at;
-      let verdict = await verdictAt(plan, staged, at);
-      if (verdict.kind === 'hold') {
-        at = verdict.until;
-        if (at >= to) return { kind: 'held', until: at };
-        verdict = await verdictAt(plan, staged, at);
-        if (verdict.kind === 'hold') return { kind: 'held', until: verdict.until };
+    async fateOf(plan, staged, at) {
+      const verdict = await verdictAt(plan, staged, at);
+      switch (verdict.kind) {
+        case 'hold':
+          return { kind: 'held', until: verdict.until };
+        case 'expire':
+          return { kind: 'denied', reason: 'gate:too_old' };
+        case 'deny':
+        case 'wait':
+          return { kind: 'denied', reason: verdict.reason };
       }
-      if (verdict.kind === 'expire') return { kind: 'denied', reason: 'gate:too_old' };
-      if (verdict.kind === 'deny') return { kind: 'denied', reason: verdict.reason };
       const segments = worstSegments(plan.text);
-      const micros = segments * price;
-      const usedUp = budgets.take(plan, at, micros);
+      const micros = segments * Math.max(limits.unitMicros, price);
+      // As long as no price is known, the ledger counts on the worst.
+      const charged = price > 0 ? segments * price : micros;
+      const usedUp = budgets.take(plan, at, { reserved: micros, charged });
       return usedUp === undefined
         ? { kind: 'sent', at, segments, micros }
         : { kind: 'denied', reason: `gate:budget_${usedUp}` };
@@ -85,22 +81,12 @@ async function gateFacts(tx: Transaction, plan: SendPlan, { sends }: Staged, mom
   };
 }
 
-async function priceOf(tx: Transaction, limits: AccountLimits): Promise<number> {
+/** Micro-dollars: the highest price of a segment that was ever charged; 0 while none was. */
+async function highestPrice(tx: Transaction): Promise<number> {
   const [row] = await query<{ micros: number }>(
     tx,
     'select highest_unit_micros::float8 as micros from ops.send_control',
     [],
   );
-  return Math.max(limits.unitMicros, row?.micros ?? 0);
-}
-
-/** Threads in which a send of before has no known outcome: nothing else is planned there. */
-async function busyThreads(tx: Transaction, from: Date): Promise<ReadonlySet<string>> {
-  const rows = await query<{ thread: string }>(
-    tx,
-    `select line || '/' || number as thread from ops.sends
-     where state in ('UNKNOWN', 'NEEDS_HUMAN') and dispatched_at < $1`,
-    [from],
-  );
-  return new Set(rows.map(({ thread }) => thread));
+  return row?.micros ?? 0;
 }

@@ -25,7 +25,7 @@ export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span
   return triggers.sort(inTime);
 }
 
-export function inTime(a: Trigger, b: Trigger): number {
+function inTime(a: Trigger, b: Trigger): number {
   return a.at.getTime() - b.at.getTime();
 }
 

@@ -19,7 +19,8 @@ export interface Stage {
   send(sent: StagedSend): void;
   sentTo(thread: Thread): readonly StagedSend[];
   hasBlocked(thread: Thread): boolean;
-  act(each: Case, action: Action): void;
+  /** An assignment is to whom it was found to mean, null for nobody. */
+  act(thread: Thread, action: Action, at: Date, assignedTo?: number | null): void;
 }
 
 interface State {
@@ -45,17 +46,14 @@ export function createStage(): Stage {
     send(sent) {
       sends.set(keyOf(sent), [...(sends.get(keyOf(sent)) ?? []), sent]);
     },
-    act({ subject, facts, trigger: { at } }, action) {
-      if (!subject || typeof facts === 'string') return;
-      const state = stateOf(subject);
+    act(thread, action, at, assignedTo) {
+      const state = stateOf(thread);
       if (action.kind === 'resolve') state.resolved = { is: true, at };
       if (action.kind === 'reopen') state.resolved = { is: false, at };
       if (action.kind === 'block') state.isBlocked = true;
-      // Who an agent or a name is, is looked up only when it is done.
-      if (action.kind !== 'assign' || action.to.kind === 'named' || action.to.kind === 'agent') return;
+      if (action.kind !== 'assign' || assignedTo === undefined) return;
       state.isAssignmentSet = true;
-      state.assignedTo =
-        action.to.kind === 'user' ? action.to.userId : action.to.kind === 'line' ? facts.line?.user_ids[0] : undefined;
+      state.assignedTo = assignedTo ?? undefined;
     },
     seen(each) {
       const { subject, facts, trigger } = each;
