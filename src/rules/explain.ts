@@ -169,15 +169,19 @@ async function tryRules(tx: Transaction, set: RuleSet, trigger: Trigger, mode: M
   if (!each) return [];
   const threads = each.subject ? [each.subject] : [];
   const history = await readHistory(tx, set, threads, { from, until: from });
-  const judge = await createJudge(tx, accountLimits(set.accountLimits), { from, to: endOf(from) });
+  const judge = await createJudge(tx, accountLimits(set.accountLimits), { from });
   // Matches join the history while rules are tried: what the conditions saw of it is read before.
   const seen = (own: 'live' | 'dry-run') => factsSeen(each, history, own);
   const facts = { live: seen('live'), 'dry-run': seen('dry-run') };
   const [decision] = decide(set, mode, [each], history, () => 0);
   const tries: TriedRule[] = [];
+  let isReplied = false;
   for (const evaluation of decision?.evaluations ?? []) {
     const { rule, reason } = evaluation;
-    const reply = evaluation.isMatched ? await replyFate(tx, judge, each, evaluation) : undefined;
+    const fate = evaluation.isMatched ? await replyFate(tx, judge, each, evaluation) : undefined;
+    // The second reply to one trigger finds the first under way.
+    const reply = fate !== undefined && isReplied ? 'thread_busy' : fate;
+    isReplied ||= fate !== undefined;
     tries.push({
       rule,
       outcome: reason,
@@ -186,11 +190,6 @@ async function tryRules(tx: Transaction, set: RuleSet, trigger: Trigger, mode: M
     });
   }
   return tries;
-}
-
-/** Replies that wait for the end of a night are followed so far. */
-function endOf(from: Date): Date {
-  return new Date(from.getTime() + 2 * 86_400_000);
 }
 
 function factsSeen({ subject, facts, trigger }: Case, history: History, mode: 'live' | 'dry-run'): Facts | Obstacle {
@@ -238,7 +237,7 @@ async function replyFate(
     trigger: { ...answered, at: each.trigger.at },
     limits: sendLimitsOf(rule),
   } as const;
-  const fate = await judge.fateOf(plan, { sends: [], isBlocked: false });
+  const fate = await judge.fateOf(plan, { sends: [], isBlocked: false }, each.trigger.at);
   return fate.kind === 'denied' ? fate.reason : fate.kind;
 }
 

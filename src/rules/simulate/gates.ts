@@ -30,7 +30,11 @@ export interface Judge {
  * Puts replies of a span through the ledger's own gates, on what the mirror says was known then, and through budgets, which
  * begin with what was really sent before the span.
  */
-export async function createJudge(tx: Transaction, limits: AccountLimits, { from }: Span): Promise<Judge> {
+export async function createJudge(
+  tx: Transaction,
+  limits: AccountLimits,
+  { from }: Pick<Span, 'from'>,
+): Promise<Judge> {
   const price = await highestPrice(tx);
   const budgets = await openBudgets(tx, limits, from);
 
