@@ -98,6 +98,10 @@ const integer = (from: number, to: number) =>
         .max(to, { error: `must be at most ${to}` }),
     );
 
+const encryptionKey = z
+  .string()
+  .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' });
+
 /** Every environment variable: its type, its default, and its meaning. The README's table is generated from here. */
 const variables = z.object({
   API_BASE_URL: base
@@ -136,15 +140,15 @@ const variables = z.object({
   WEBHOOK_SECRET_PREVIOUS: token
     .optional()
     .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
-  ENCRYPTION_KEY: z
-    .string()
-    .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' })
-    .optional()
-    .register(documentation, {
-      doc: 'Seals the tokens of `trunkline auth login` in the database; the same in every process. Make one with `openssl rand -hex 32`.',
-      isSecret: true,
-      otherwise: '`start` makes one and keeps it; not needed with `API_KEY`',
-    }),
+  ENCRYPTION_KEY: encryptionKey.optional().register(documentation, {
+    doc: 'Seals the tokens of `trunkline auth login` and the links to recordings and attached files in the database; the same in every process. Make one with `openssl rand -hex 32`.',
+    isSecret: true,
+    otherwise: '`start` makes one and keeps it; with `API_KEY` links are sealed with a key derived from that',
+  }),
+  ENCRYPTION_KEY_PREVIOUS: encryptionKey.optional().register(documentation, {
+    doc: 'Opens what was sealed with it while `ENCRYPTION_KEY` is rotated: each worker seals that anew at its start, and `doctor` says when nothing needs it any more.',
+    isSecret: true,
+  }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
     doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token; at least 16 characters. Needed unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
     isSecret: true,
@@ -194,8 +198,9 @@ export type Variable = keyof typeof variables.shape;
 /** The settings of a process, grouped by what they are for. */
 export interface Settings {
   readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
-  /** Seals what `auth login` stores. */
+  /** Seals what `auth login` stores, and links. */
   readonly encryptionKey: string | undefined;
+  readonly encryptionKeyPrevious: string | undefined;
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly receiver: {
@@ -287,6 +292,7 @@ function grouped(read: z.output<typeof variables>): Settings {
   return {
     api: { baseUrl: read.API_BASE_URL, key: read.API_KEY },
     encryptionKey: read.ENCRYPTION_KEY,
+    encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
     databaseUrl: read.DATABASE_URL,
     redisUrl: read.REDIS_URL,
     receiver: {

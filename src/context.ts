@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { openCredential } from './credentials/credentials.ts';
+import { linkSealer } from './credentials/sealer.ts';
 import { defaultPauses, type Pauses } from './inbox/bumps.ts';
 import { createRinger, type Ringer } from './inbox/ringer.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import { createService, type Service } from './service/client.ts';
+import type { SealLink } from './warehouse/columns.ts';
 import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
 
 /** What the parts of one process share. Whoever creates it disposes of it, last. */
@@ -22,6 +24,8 @@ export interface Context extends AsyncDisposable {
   /** Undefined where the command was given no API to talk to, or nothing to show it. */
   readonly service: Service | undefined;
   readonly pauses: Pauses;
+  /** Undefined where nothing is read that has links. */
+  readonly sealLink: SealLink | undefined;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -67,6 +71,7 @@ export async function createContext(
     ringer,
     service,
     pauses: options.pauses ?? defaultPauses,
+    sealLink: linkSealer(settings)?.sealLink,
     async [Symbol.asyncDispose]() {
       await ringer.close();
       await Promise.allSettled([queues.close(), service?.close(), open?.close()]);

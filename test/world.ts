@@ -100,8 +100,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   }
   if (options.workers !== null) await work(options.workers);
   if (sandbox && context.service) {
-    const { database, service } = context;
-    await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret });
+    const { database, service, sealLink } = context;
+    await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret, sealLink });
   }
 
   async function isQuiet(): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { type QueueName, queueNames } from '../config/queues.ts';
 import type { Context } from '../src/context.ts';
+import { sealAnew } from '../src/credentials/resealing.ts';
 import { bumpTargets } from '../src/inbox/bumps.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
@@ -45,7 +46,7 @@ const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
 /** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
-  const { database, queues, ringer, service, settings, log, metrics, pauses } = context;
+  const { database, queues, ringer, service, settings, log, metrics, pauses, sealLink } = context;
   if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
   const { db } = database;
   await queues.open();
@@ -58,7 +59,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const reporting = reportProcess(context, 'worker');
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
-  const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring });
+  const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring, sealLink });
   let sends: SendWork | undefined;
   const rules = await startRules({
     db,
@@ -83,6 +84,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     now: () => new Date(),
     onAnswer,
     onRings: ringer.ring,
+    sealLink,
     onTurn(kind, turn, seconds) {
       metrics.targetTurned(kind, turn, seconds);
       if (turn === 'mirrored') rules.kick();
@@ -118,11 +120,15 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       pauses,
     ),
   );
+  const resealing = sealAnew(db, settings, closing.signal).then(
+    (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with the present key'),
+    (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with the present key'),
+  );
   return {
     async close(deadlineMs) {
       closing.abort();
       const ends = (async () => {
-        await Promise.all([sweep.stop(), unconfirmed, ...working.map((worker) => worker.close(deadlineMs))]);
+        await Promise.all([resealing, sweep.stop(), unconfirmed, ...working.map((worker) => worker.close(deadlineMs))]);
         await sync.idle();
         await rules.stop();
         await maintenance.stop();

@@ -7,7 +7,7 @@ import { exitCodes, reporting } from './exit.ts';
 import { jsonFlag } from './menu/arguments.ts';
 import { addAuth } from './menu/auth.ts';
 import { addCompleteness } from './menu/completeness.ts';
-import { addErase, addEvents, addResync } from './menu/inbox.ts';
+import { addErase, addEvents, addLinks, addResync } from './menu/inbox.ts';
 import { addProcesses } from './menu/processes.ts';
 import { addReporting } from './menu/reporting.ts';
 import { addRules } from './menu/rules.ts';
@@ -58,6 +58,7 @@ export function createProgram(entry: Entry): Command {
   addCompleteness(program);
   addEvents(program);
   addResync(program);
+  addLinks(program);
   addErase(program);
   addSubscriptions(program);
   addRules(program);

@@ -5,12 +5,11 @@ import { apiKey, type Credential } from '../service/transport/authorization.ts';
 import { createDatabase } from '../warehouse/database.ts';
 import { createLoginCredential } from './credential.ts';
 import { createRefresher } from './refresher.ts';
-import { createSealer } from './sealer.ts';
+import { type KeySettings, tokenSealer } from './sealer.ts';
 
 /** What an environment says about whom the daemon acts for. */
-export interface CredentialSettings {
+export interface CredentialSettings extends KeySettings {
   readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
-  readonly encryptionKey: string | undefined;
   readonly databaseUrl: string;
 }
 
@@ -38,13 +37,14 @@ export function serviceName(baseUrl: string): string {
 
 /** The API key where there is one, else the tokens of the log in; undefined when the settings name neither or no API. */
 export function openCredential(settings: CredentialSettings, log: Log): OpenCredential | undefined {
-  const { api, encryptionKey, databaseUrl } = settings;
+  const { api, databaseUrl } = settings;
   const { baseUrl, key } = api;
   if (baseUrl === undefined) return undefined;
   if (key !== undefined) {
     return { kind: 'api_key', baseUrl, credential: apiKey(key), close: () => Promise.resolve() };
   }
-  if (encryptionKey === undefined) return undefined;
+  const sealer = tokenSealer(settings);
+  if (sealer === undefined) return undefined;
   const database = createDatabase({
     url: databaseUrl,
     log,
@@ -53,7 +53,6 @@ export function openCredential(settings: CredentialSettings, log: Log): OpenCred
     statementMs,
   });
   const { db } = database;
-  const sealer = createSealer(encryptionKey);
   const oauth = createOAuth({ baseUrl, log, limits: { headersMs: answerMs, answerMs } });
   const closing = new AbortController();
   const refresher = createRefresher({ db, sealer, oauth, log, signal: closing.signal });

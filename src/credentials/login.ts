@@ -4,7 +4,7 @@ import { createOAuth, type OAuth } from '../service/oauth/oauth.ts';
 import type { Database } from '../warehouse/database.ts';
 import { endLogin, keepLogin, type LoginOutcome, takeLogin } from './logins.ts';
 import { knownClient } from './registrations.ts';
-import { createSealer, type Sealer, WrongEncryptionKey } from './sealer.ts';
+import { type Sealer, WrongEncryptionKey } from './sealer.ts';
 import { storeLogin } from './tokens.ts';
 
 /** The path of the receiver that users are sent back to, below PUBLIC_URL. */
@@ -77,7 +77,7 @@ export type Completed = LoginOutcome | { readonly outcome: 'unknown' };
  * Postgres cannot be reached; all else is kept for whoever waits for the log in.
  */
 export async function completeLogin(
-  parts: { readonly db: Database; readonly encryptionKey: string | undefined; readonly log: Log },
+  parts: { readonly db: Database; readonly sealer: Sealer | undefined; readonly log: Log },
   callback: string,
 ): Promise<Completed> {
   const { db, log } = parts;
@@ -92,17 +92,16 @@ export async function completeLogin(
 }
 
 async function exchange(
-  { db, encryptionKey, log }: Parameters<typeof completeLogin>[0],
+  { db, sealer, log }: Parameters<typeof completeLogin>[0],
   open: (sealer: Sealer) => { service: string; login: Parameters<OAuth['complete']>[0] },
   callback: string,
 ): Promise<LoginOutcome> {
-  if (encryptionKey === undefined) {
+  if (sealer === undefined) {
     return {
       outcome: 'failed',
       reason: 'the process of the receiver has no ENCRYPTION_KEY; set the same one everywhere',
     };
   }
-  const sealer = createSealer(encryptionKey);
   let oauth: OAuth | undefined;
   try {
     const { service, login } = open(sealer);

@@ -1,7 +1,12 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import type { SealLink } from '../warehouse/columns.ts';
 
 /** What a sealed value is for; it opens as nothing else. */
-export type Purpose = 'oauth_tokens.access_token' | 'oauth_tokens.refresh_token' | 'oauth_logins.verifier';
+export type Purpose =
+  | 'oauth_tokens.access_token'
+  | 'oauth_tokens.refresh_token'
+  | 'oauth_logins.verifier'
+  | `link ${string}`;
 
 /** Seals secrets for storing: AES-256-GCM under a key derived from ENCRYPTION_KEY. */
 export interface Sealer {
@@ -9,6 +14,12 @@ export interface Sealer {
   seal(secret: string, purpose: Purpose): Buffer;
   /** Throws `WrongEncryptionKey` when it was sealed with another key or for another purpose, or was changed. */
   open(sealed: Buffer, purpose: Purpose): string;
+  /** Always the same for one address in one row (`table key …`), so that reading it again changes nothing. */
+  sealLink: SealLink;
+  openLink(sealed: string, row: string): string;
+  /** What begins every value, and every link, that is sealed with the present key. */
+  readonly beginning: Buffer;
+  readonly linkBeginning: string;
 }
 
 /** What is stored was sealed with another ENCRYPTION_KEY. */
@@ -25,32 +36,102 @@ export class WrongEncryptionKey extends Error {
 }
 
 const algorithm = 'aes-256-gcm';
-/** The first byte of a sealed value, should its form ever change. */
+/** The first byte of a sealed value, should its form ever change; the name of its key follows. */
 const form = 1;
+const nameBytes = 4;
 const nonceBytes = 12;
 const tagBytes = 16;
+const nonceAt = 1 + nameBytes;
+const textAt = nonceAt + nonceBytes + tagBytes;
+const linkForm = 'sealed';
 
-export function createSealer(encryptionKey: string): Sealer {
-  const key = Buffer.from(hkdfSync('sha256', encryptionKey, 'trunkline', 'credentials at rest', 32));
+interface Key {
+  readonly beginning: Buffer;
+  readonly linkBeginning: string;
+  readonly encryption: Buffer;
+  readonly nonces: Buffer;
+}
+
+/** Seals with the first key, and opens what was sealed with any of them. */
+export function createSealer(encryptionKey: string, ...previous: readonly string[]): Sealer {
+  const present = deriveKey(encryptionKey);
+  const keys = [present, ...previous.map(deriveKey)];
+
+  function sealWith(secret: string, purpose: Purpose, nonce: Buffer): Buffer {
+    const cipher = createCipheriv(algorithm, present.encryption, nonce, { authTagLength: tagBytes });
+    cipher.setAAD(Buffer.from(purpose));
+    const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+    return Buffer.concat([present.beginning, nonce, cipher.getAuthTag(), text]);
+  }
+
+  function open(sealed: Buffer, purpose: Purpose): string {
+    const key = keys.find(({ beginning }) => beginning.equals(sealed.subarray(0, nonceAt)));
+    if (!key || sealed.length < textAt) throw new WrongEncryptionKey();
+    const nonce = sealed.subarray(nonceAt, nonceAt + nonceBytes);
+    const decipher = createDecipheriv(algorithm, key.encryption, nonce, { authTagLength: tagBytes })
+      .setAAD(Buffer.from(purpose))
+      .setAuthTag(sealed.subarray(nonceAt + nonceBytes, textAt));
+    try {
+      return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()]).toString('utf8');
+    } catch {
+      throw new WrongEncryptionKey();
+    }
+  }
+
   return {
-    seal(secret, purpose) {
-      const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(Buffer.from(purpose));
-      const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-      return Buffer.concat([Buffer.of(form), nonce, cipher.getAuthTag(), text]);
+    seal: (secret, purpose) => sealWith(secret, purpose, randomBytes(nonceBytes)),
+    open,
+    sealLink(url, row) {
+      // Two addresses, or two rows, never share a nonce: it is a keyed hash of both.
+      const hash = createHmac('sha256', present.nonces)
+        .update(JSON.stringify([row, url]))
+        .digest();
+      const sealed = sealWith(url, `link ${row}`, hash.subarray(0, nonceBytes));
+      return `${present.linkBeginning}${sealed.subarray(nonceAt).toString('base64url')}`;
     },
-    open(sealed, purpose) {
-      const textAt = 1 + nonceBytes + tagBytes;
-      if (sealed.length < textAt || sealed[0] !== form) throw new WrongEncryptionKey();
-      const nonce = sealed.subarray(1, 1 + nonceBytes);
-      const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
-        .setAAD(Buffer.from(purpose))
-        .setAuthTag(sealed.subarray(1 + nonceBytes, textAt));
-      try {
-        return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()]).toString('utf8');
-      } catch {
-        throw new WrongEncryptionKey();
-      }
+    openLink(sealed, row) {
+      const key = keys.find(({ linkBeginning }) => sealed.startsWith(linkBeginning));
+      if (!key) throw new WrongEncryptionKey();
+      const rest = Buffer.from(sealed.slice(key.linkBeginning.length), 'base64url');
+      return open(Buffer.concat([key.beginning, rest]), `link ${row}`);
     },
+    beginning: present.beginning,
+    linkBeginning: present.linkBeginning,
   };
+}
+
+function deriveKey(text: string): Key {
+  const derive = (use: string, bytes: number) => Buffer.from(hkdfSync('sha256', text, 'trunkline', use, bytes));
+  const name = derive('the name of the key', nameBytes);
+  return {
+    beginning: Buffer.concat([Buffer.of(form), name]),
+    linkBeginning: `${linkForm}:${name.toString('hex')}:`,
+    encryption: derive('credentials at rest', 32),
+    nonces: derive('nonces of links', 32),
+  };
+}
+
+/** What the settings say of keys. */
+export interface KeySettings {
+  readonly api: { readonly key: string | undefined };
+  readonly encryptionKey: string | undefined;
+  readonly encryptionKeyPrevious?: string | undefined;
+}
+
+/** Seals the tokens of a login; undefined without ENCRYPTION_KEY. */
+export function tokenSealer({ encryptionKey, encryptionKeyPrevious }: Omit<KeySettings, 'api'>): Sealer | undefined {
+  return encryptionKey === undefined ? undefined : createSealer(encryptionKey, ...given(encryptionKeyPrevious));
+}
+
+/**
+ * Seals addresses that the API gave us. Without ENCRYPTION_KEY a key is derived from API_KEY, which no dump of the database
+ * holds either: after a change of it the addresses are unreadable until they are read again.
+ */
+export function linkSealer({ api, encryptionKey, encryptionKeyPrevious }: KeySettings): Sealer | undefined {
+  const [present, ...others] = [...given(encryptionKey), ...given(encryptionKeyPrevious), ...given(api.key)];
+  return present === undefined ? undefined : createSealer(present, ...others);
+}
+
+function given(key: string | undefined): string[] {
+  return key === undefined ? [] : [key];
 }

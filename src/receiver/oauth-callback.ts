@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { createSpells } from '../bounded.ts';
 import type { Context } from '../context.ts';
 import { type Completed, callbackPath, completeLogin } from '../credentials/login.ts';
+import { tokenSealer } from '../credentials/sealer.ts';
 import { createRegain } from './regain.ts';
 
 /**
@@ -17,7 +18,7 @@ export function registerOAuthCallback(app: FastifyInstance, { settings, database
   app.addHook('onClose', () => regain.stop());
   // A look at the head of an answer must not use it up.
   app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
-    const completed = await completeLogin({ db, log, encryptionKey: settings.encryptionKey }, request.url);
+    const completed = await completeLogin({ db, log, sealer: tokenSealer(settings) }, request.url);
     if (completed.outcome === 'granted') await regain.begin();
     if (completed.outcome === 'unknown') {
       metrics.requestRefused('login_state');

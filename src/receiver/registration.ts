@@ -28,13 +28,13 @@ export function startRegistration(
   secret: string,
   pace: WatchPace = defaultPace,
 ): Registration {
-  const { service, database, log, settings, processId } = context;
+  const { service, database, log, settings, processId, sealLink } = context;
   if (!service) {
     log.warn(`PUBLIC_URL is set, but this receiver registers no webhook: it lacks ${lackingOf(settings)}`);
     return { isUnderWay: false, stop: () => Promise.resolve() };
   }
   const { previousSecret } = settings.receiver;
-  const parts = { service, db: database.db, log, publicUrl, secret, previousSecret, processId };
+  const parts = { service, db: database.db, log, publicUrl, secret, previousSecret, processId, sealLink };
   let isStopping = false;
   let isFailing = false;
   let pause = pace.firstPauseMs;

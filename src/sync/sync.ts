@@ -17,6 +17,7 @@ import { parkStream, resumeStreams } from '../inbox/streams.ts';
 import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
 import type { Log } from '../log.ts';
 import { isNotFound, ServiceError } from '../service/client.ts';
+import type { SealLink } from '../warehouse/columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import { heldCalls } from '../warehouse/entities/calls/held-call.ts';
 import { threadOf } from '../warehouse/entities/texts/conversations.ts';
@@ -84,6 +85,8 @@ export interface SyncParts extends Omit<ReadingRoom, 'doubts'> {
   readonly log: Log;
   readonly pauses: Pauses;
   readonly onRings: (rings: readonly Ring[]) => void;
+  /** Without it no link is kept. */
+  readonly sealLink?: SealLink | undefined;
   /** Told how every turn ended. */
   readonly onTurn?: (kind: TargetKind, turn: Turn, seconds: number) => void;
 }
@@ -99,7 +102,7 @@ export function createSync(parts: SyncParts): Sync {
     lines: readLines,
   };
   const room: ReadingRoom = { ...parts, doubts: createDoubts(parts) };
-  const writer = createWriter(db, pauses, onRings);
+  const writer = createWriter(db, pauses, onRings, parts.sealLink);
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
     const claimed = new Map(

@@ -1,6 +1,7 @@
 import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
 import { priorities, type Ring } from '../inbox/target.ts';
 import { isNotFound, type Service } from '../service/client.ts';
+import type { SealLink } from '../warehouse/columns.ts';
 import { type Database, inTransaction, query } from '../warehouse/database.ts';
 import { type Thread, threadKey, writeThreads } from '../warehouse/entities/texts/conversations.ts';
 import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
@@ -21,9 +22,11 @@ export function createThreadLook(
   parts: Pick<ReadingRoom, 'service' | 'db' | 'onAnswer'> & {
     readonly pauses: Pauses;
     readonly onRings: (rings: readonly Ring[]) => void;
+    /** Without it no link is kept. */
+    readonly sealLink?: SealLink | undefined;
   },
 ): ThreadLook {
-  const { db, service, onAnswer, pauses, onRings } = parts;
+  const { db, service, onAnswer, pauses, onRings, sealLink } = parts;
   // Whoever looks wants the thread, whatever else asked for it before.
   const readThread = createThreadReader(createThreadPages(), async () => false);
 
@@ -60,7 +63,11 @@ export function createThreadLook(
     if (finding.kind !== 'thread') return false;
     const { read } = finding;
     const rings = await inTransaction(db, async (tx) => {
-      await writeThreads(tx, [read, ...(finding.strayed ?? [])]);
+      const reads = [read, ...(finding.strayed ?? [])];
+      await writeThreads(
+        tx,
+        reads.map((each) => ({ ...each, sealLink })),
+      );
       return bumpTargets(tx, followUps, pauses);
     });
     onRings(rings);

@@ -2,6 +2,7 @@ import { createBatch, oneAtATime } from '../batch.ts';
 import type { Bump, Pauses } from '../inbox/bumps.ts';
 import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
 import { type Priority, priorities, type Ring } from '../inbox/target.ts';
+import type { SealLink } from '../warehouse/columns.ts';
 import { type Database, inTransaction, type Transaction } from '../warehouse/database.ts';
 import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
 import { type HeldCall, heldCalls } from '../warehouse/entities/calls/held-call.ts';
@@ -43,15 +44,20 @@ export interface Writer {
   idle(): Promise<void>;
 }
 
-export function createWriter(db: Database, pauses: Pauses, onRings: (rings: readonly Ring[]) => void): Writer {
+export function createWriter(
+  db: Database,
+  pauses: Pauses,
+  onRings: (rings: readonly Ring[]) => void,
+  sealLink?: SealLink,
+): Writer {
   async function commit(mirrorings: readonly Mirroring[]): Promise<boolean[]> {
     const concluded = await conclude(db, mirrorings);
     const rings = await inTransaction(db, async (tx) => {
-      await writeFindings(tx, findingsOf(concluded, priorities.live));
+      await writeFindings(tx, findingsOf(concluded, priorities.live), sealLink);
       const history = findingsOf(concluded, priorities.history);
       if (history.length > 0) {
         await beginHistory(tx);
-        await writeFindings(tx, history);
+        await writeFindings(tx, history, sealLink);
       }
       return settleTargets(
         tx,
@@ -121,7 +127,11 @@ function findingsOf(concluded: readonly Concluded[], priority: Priority): Findin
   return concluded.flatMap(({ finding, settlement }) => (finding && settlement.priority === priority ? [finding] : []));
 }
 
-async function writeFindings(tx: Transaction, findings: readonly Finding[]): Promise<void> {
+async function writeFindings(
+  tx: Transaction,
+  findings: readonly Finding[],
+  sealLink: SealLink | undefined,
+): Promise<void> {
   const of = <K extends Finding['kind']>(kind: K) =>
     findings.filter((each): each is Finding & { kind: K } => each.kind === kind);
   const threads = of('thread');
@@ -133,7 +143,7 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
   if (threads.length > 0)
     await writeThreads(
       tx,
-      threads.flatMap(({ read, strayed = [] }) => [read, ...strayed]),
+      threads.flatMap(({ read, strayed = [] }) => [read, ...strayed].map((each) => ({ ...each, sealLink }))),
     );
   if (calls.length > 0)
     await writeCalls(
@@ -158,7 +168,7 @@ async function writeFindings(tx: Transaction, findings: readonly Finding[]): Pro
   if (recordings.length > 0)
     await writeRecordings(
       tx,
-      recordings.map(({ read }) => read),
+      recordings.map(({ read }) => ({ ...read, sealLink })),
     );
   if (transcripts.length > 0)
     await writeTranscripts(

@@ -91,3 +91,6 @@ export interface StoredProvenance {
   deleted_at: Date | null;
   deleted_reason: string | null;
 }
+
+/** Seals a bearer address for its row, named by its table and key. */
+export type SealLink = (url: string, row: string) => string;

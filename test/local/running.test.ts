@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findRunning } from '../../src/local/running.ts';
 import { createPart, type Part } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
@@ -126,6 +127,36 @@ describe('beside a running start', () => {
     expect([done.code, done.out.trim()]).toEqual([0, '1 delivery discarded.']);
     expect((await trunkline(['events', 'show', id], env)).code).toBe(1);
     expect((await trunkline(['events', 'discard', id], env)).code).toBe(1);
+  });
+
+  test('links are stored sealed, and printed by a command', async () => {
+    const { databaseUrl = '' } = (await findRunning(opened().folder)) ?? {};
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const recorded = async () =>
+      (await client.query('select call_id, url from secrets.recording_urls limit 1')).rows[0];
+    await expect.poll(recorded).toBeDefined();
+    const { call_id: id, url } = await recorded();
+    expect(url).toMatch(/^sealed:[0-9a-f]{8}:[\w-]+$/);
+    const printed = await trunkline(['links', 'recordings', id, '--json'], env);
+    expect(JSON.parse(printed.out)).toContainEqual({
+      id: expect.any(String),
+      at: expect.any(String),
+      url: expect.stringMatching(/^https?:/),
+    });
+    expect((await trunkline(['links', 'recordings', id], env)).out).toMatch(/^\d{4}-\S+ {2}[\d.]+ {2}https?:/);
+    const wrong = await trunkline(['links', 'recordings', id], {
+      ...env,
+      ENCRYPTION_KEY: 'k'.repeat(32),
+      API_KEY: 'x',
+    });
+    expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`resync recordings ${id}`) });
+    expect(await trunkline(['links', 'recordings', '1700000000.1'], env)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('No link is held of recordings 1700000000.1.'),
+    });
+    expect((await trunkline(['links', 'recordings', 'nonsense'], env)).code).toBe(2);
   });
 
   test('a person is erased after a look', async () => {

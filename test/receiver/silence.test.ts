@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createSealer } from '../../src/credentials/sealer.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, secret, until, type World } from '../world.ts';
 
@@ -81,9 +82,13 @@ describe.each(backends)('on %s, the log', (backend) => {
 
     const log = world.logged();
     expect(log).toContain('"level"');
-    const urls = await world.query<{ url: string }>(
-      'select url from secrets.recording_urls union select url from secrets.webhook_urls',
+    const links = createSealer(sandbox.apiKey);
+    const rows = await world.query<{ url: string; row: string }>(
+      `select url, concat_ws(' ', 'recording_urls', call_id, unique_id) as row from secrets.recording_urls
+       union select url, concat_ws(' ', 'webhook_urls', subscription_id) from secrets.webhook_urls`,
     );
+    const urls = rows.map(({ url, row }) => ({ url: links.openLink(url, row) }));
+    expect(urls.length).toBeGreaterThan(1);
     const secrets = [
       secret,
       previousSecret,

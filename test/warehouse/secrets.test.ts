@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSealer } from '../../src/credentials/sealer.ts';
 import { call } from '../../src/service/entities/call.ts';
 import { line } from '../../src/service/entities/line.ts';
 import { message } from '../../src/service/entities/message.ts';
@@ -8,12 +9,13 @@ import { transcript } from '../../src/service/entities/transcript.ts';
 import { user } from '../../src/service/entities/user.ts';
 import type { Transaction } from '../../src/warehouse/database.ts';
 import { writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
-import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
+import { recordingRow, writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
 import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
-import { writeSubscriptions } from '../../src/warehouse/entities/directory/subscriptions.ts';
+import { subscriptionRow, writeSubscriptions } from '../../src/warehouse/entities/directory/subscriptions.ts';
 import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
 import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
+import { mediaRow } from '../../src/warehouse/entities/texts/messages.ts';
 import { withoutUrls } from '../../src/warehouse/redact.ts';
 import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -27,7 +29,8 @@ const bearer = 'BEARERURL';
 const url = (what: string) => `https://files.example/${what}?signature=${bearer}`;
 const callId = '1700000001.1';
 const read = readNumber(1);
-const whole = { isComplete: true, read } as const;
+const links = createSealer('a key of thirty-two letters or more');
+const whole = { isComplete: true, read, sealLink: links.sealLink } as const;
 
 // Keys that no specification names, as a newer service may add them.
 const odd = {
@@ -90,19 +93,25 @@ beforeAll(async () => {
   for (const write of writes) await database.db.transaction().execute(write);
 });
 
-test('bearer addresses are kept where only the daemon reads', async () => {
+test('bearer addresses are kept sealed, where only the daemon reads', async () => {
   expect(
     await database.query(
       `select url from secrets.recording_urls union all select url from secrets.message_media
        union all select url from secrets.webhook_urls`,
     ),
-  ).toEqual(expect.arrayContaining([{ url: url('recording') }, { url: url('media') }, { url: url('hook') }]));
+  ).toEqual(
+    expect.arrayContaining([
+      { url: links.sealLink(url('recording'), recordingRow(callId, callId)) },
+      { url: links.sealLink(url('media'), mediaRow('1', '1', 1)) },
+      { url: links.sealLink(url('hook'), subscriptionRow(1)) },
+    ]),
+  );
 });
 
-test('no bearer address stands in any other schema', async () => {
+test('no bearer address stands in clear in any table', async () => {
   const tables = await database.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'ops', 'reporting') and c.relkind in ('r', 'v', 'm')`,
+     where n.nspname in ('warehouse', 'ops', 'reporting', 'secrets') and c.relkind in ('r', 'v', 'm')`,
   );
   const found: string[] = [];
   for (const { name } of tables) {

@@ -112,6 +112,7 @@ async function ensure(service: Service, context: Context, { json }: { json?: boo
   const ensured = await ensureSubscriptions({
     ...{ service, db, log: context.log, publicUrl, secret, previousSecret },
     isAsked: true,
+    sealLink: context.sealLink,
   });
   console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
   if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;

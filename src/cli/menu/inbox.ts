@@ -72,6 +72,19 @@ export function addResync(program: Command): void {
     );
 }
 
+/** The bearer addresses, which are stored sealed. */
+export function addLinks(program: Command): void {
+  program
+    .command('links')
+    .description('Prints the links to a call’s recordings, or to the files of a thread. Whoever holds one can open it.')
+    .addArgument(new Argument('<kind>', 'of what').choices(['recordings', 'thread']))
+    .argument('<key>', 'a call id, or line/number for a thread (line/number,number… for a group)')
+    .option(...jsonFlag)
+    .action((kind, key, options) =>
+      reporting(async () => (await import('../commands/inbox/links.ts')).run(kind, key, options)),
+    );
+}
+
 /** The way out for a person. */
 export function addErase(program: Command): void {
   addConsent(program.command('erase'))

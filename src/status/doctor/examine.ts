@@ -11,7 +11,7 @@ import { readSubscriptions } from '../facts/account.ts';
 import { known, takeSnapshot } from '../snapshot.ts';
 import { quantity } from '../words.ts';
 import { examineApi } from './api.ts';
-import { examineCredential } from './credential.ts';
+import { examineCredential, examineKeys } from './credential.ts';
 import { type Finding, findingsOn, isFault, messageOf } from './finding.ts';
 import { examinePostgres } from './postgres.ts';
 import { examineReceiver } from './receiver.ts';
@@ -33,6 +33,7 @@ export async function examine(settings: ReadySettings, log: Log): Promise<Findin
     open && createService({ baseUrl: open.baseUrl, credential: open.credential, log, retry: { tries: 2 } });
   try {
     if (postgres.length > 1) findings.push(...(await examineMirror(settings, database, service, log)));
+    findings.push(...(await examineKeys(settings, database.db)));
     findings.push(...(await examineCredential(settings, database.db)));
     const api = service && (await examineApi(service, database.db, open.kind));
     findings.push(...(api?.findings ?? [noApi]));

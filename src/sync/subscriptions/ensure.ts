@@ -2,6 +2,7 @@ import type { EventType } from '../../event-types.ts';
 import type { Log } from '../../log.ts';
 import { type Service, ServiceError } from '../../service/client.ts';
 import type { Subscription } from '../../service/entities/subscription.ts';
+import type { SealLink } from '../../warehouse/columns.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
 import { beginRead } from '../../warehouse/reads.ts';
@@ -44,6 +45,8 @@ export interface SubscriptionParts {
   readonly previousSecret?: string | undefined;
   /** A person asks for it: another receiver that has them gives way. */
   readonly isAsked?: boolean;
+  /** Without it no address is kept. */
+  readonly sealLink?: SealLink | undefined;
   /** The process of the receiver, as ops.processes knows it; left out by commands. */
   readonly processId?: string;
 }
@@ -109,7 +112,7 @@ async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
     const isOurs = ({ id, url = '' }: Subscription) => ids.has(id) || isOurAddress(parts, url);
-    await mirrorSubscriptions(service, db, isOurs);
+    await mirrorSubscriptions(parts, isOurs);
   }
   return ensured;
 }
@@ -218,9 +221,8 @@ async function isMirrored(db: Database, listed: readonly Subscription[]): Promis
 }
 
 /** Reads all subscriptions into the mirror. */
-export async function mirrorSubscriptions(
-  service: Service,
-  db: Database,
+async function mirrorSubscriptions(
+  { service, db, sealLink }: SubscriptionParts,
   isOurs: (subscription: Subscription) => boolean,
 ): Promise<void> {
   const read = await beginRead(db, 'webhooks.list');
@@ -231,6 +233,7 @@ export async function mirrorSubscriptions(
       isOurs,
       isComplete,
       read,
+      sealLink,
     }),
   );
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { vi } from 'vitest';
+import { createSealer } from '../../../src/credentials/sealer.ts';
 import { createLog } from '../../../src/log.ts';
 import { migrateAll } from '../../../src/migrations.ts';
 import type { Backend } from '../../stores/backends.ts';
@@ -39,6 +40,10 @@ export interface Deployment {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
+const apiKey = 'sandbox-key';
+/** Opens the links that the daemon's processes sealed. */
+export const links = createSealer(apiKey);
+
 export interface DeploymentShape {
   readonly backend: Backend;
   readonly webs?: number;
@@ -61,7 +66,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   const secrets = {
     'webhook secret': randomBytes(18).toString('hex'),
     'admin token': randomBytes(18).toString('hex'),
-    'API key': 'sandbox-key',
+    'API key': apiKey,
   };
   const sandboxPort = await freePort();
   const sandboxArgs = ['sandbox', '--port', sandboxPort, '--seed', seed, '--calls', 20, '--threads', 10];

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { recordingRow } from '../../../src/warehouse/entities/calls/recordings.ts';
+import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import { type Columns, differences, expectedRow, type Row } from './differences.ts';
 
@@ -88,9 +90,14 @@ export async function callDifferences(database: Pool, service: FaultyService, ca
       `recording of ${callId}`,
       sorted(of(recordings, recording), 'unique_id'),
       sorted(
-        await rowsOf(
-          `select r.*, u.url from warehouse.recordings r join secrets.recording_urls u using (call_id, unique_id) where ${held}`,
-        ),
+        (
+          await rowsOf(
+            `select r.*, u.url from warehouse.recordings r join secrets.recording_urls u using (call_id, unique_id) where ${held}`,
+          )
+        ).map((row) => ({
+          ...row,
+          url: links.openLink(String(row.url), recordingRow(callId, String(row.unique_id))),
+        })),
         'unique_id',
       ),
     ),

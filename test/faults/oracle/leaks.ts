@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
-import type { Deployment } from '../deployment/deployment.ts';
+import { recordingRow } from '../../../src/warehouse/entities/calls/recordings.ts';
+import { mediaRow } from '../../../src/warehouse/entities/texts/messages.ts';
+import { type Deployment, links } from '../deployment/deployment.ts';
 import { textMark } from '../load/traffic.ts';
 
 /** Shorter utterances ("Right.") say nothing about anybody, and can stand anywhere. */
@@ -21,11 +23,18 @@ export async function leaks(deployment: Deployment): Promise<string[]> {
 }
 
 async function warehouseSecrets({ database }: Deployment): Promise<Record<string, string[]>> {
+  const rowsOf = async (sql: string) => (await database.query<Record<string, string> & { url: string }>(sql)).rows;
   const wordsOf = async (sql: string) => (await database.query<{ words: string }>(sql)).rows.map(({ words }) => words);
   const utterances = await wordsOf('select full_text as words from warehouse.transcript_bodies');
   return {
-    'a recording URL': await wordsOf('select url as words from secrets.recording_urls'),
-    'a media URL': await wordsOf('select url as words from secrets.message_media'),
+    'a recording URL': (await rowsOf('select call_id, unique_id, url from secrets.recording_urls')).map((row) =>
+      links.openLink(row.url, recordingRow(String(row.call_id), String(row.unique_id))),
+    ),
+    'a media URL': (
+      await rowsOf('select conversation_id, message_id, ordinal::text, url from secrets.message_media')
+    ).map((row) =>
+      links.openLink(row.url, mediaRow(String(row.conversation_id), String(row.message_id), Number(row.ordinal))),
+    ),
     'the signature of a link': ['signature='],
     'what was said': [...new Set(utterances.flatMap((text) => text.split('\n')))].filter(isTelling),
     'a summary': (await wordsOf(`select coalesce(short_summary, '') as words from warehouse.transcripts`)).filter(

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { mediaRow } from '../../../src/warehouse/entities/texts/messages.ts';
+import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import type { ThreadName } from '../load/load.ts';
 import { comparable, differences, expectedRow, type Row } from './differences.ts';
@@ -39,7 +41,13 @@ export async function threadDifferences(database: Pool, service: FaultyService, 
      order by m.message_id`,
     [thread.line, thread.number, thread.participants.join(',')],
   );
-  return differences(`thread ${thread.line}/${thread.number}/${thread.participants}`, expected, rows);
+  const opened = rows.map((row) => ({
+    ...row,
+    media: (row.media as string[]).map((url, at) =>
+      links.openLink(url, mediaRow(String(row.conversation_id), String(row.message_id), at + 1)),
+    ),
+  }));
+  return differences(`thread ${thread.line}/${thread.number}/${thread.participants}`, expected, opened);
 }
 
 async function listMessages(service: FaultyService, { line, number, participants }: ThreadName): Promise<Resource[]> {

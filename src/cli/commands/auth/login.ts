@@ -4,7 +4,7 @@ import { readySettings } from '../../../context.ts';
 import { openCredential, serviceName } from '../../../credentials/credentials.ts';
 import { beginLogin, ScopesNotOffered } from '../../../credentials/login.ts';
 import { abandonLogin, type LoginOutcome, readOutcome } from '../../../credentials/logins.ts';
-import { createSealer } from '../../../credentials/sealer.ts';
+import { type Sealer, tokenSealer } from '../../../credentials/sealer.ts';
 import { nameUser, readStanding } from '../../../credentials/tokens.ts';
 import { createService, ServiceError } from '../../../service/client.ts';
 import { createOAuth } from '../../../service/oauth/oauth.ts';
@@ -60,12 +60,13 @@ export async function runLogin({ scopes, wait, register = false, json }: LoginOp
 
 async function begin(
   db: Database,
-  { api, receiver, encryptionKey }: Settings,
+  settings: Settings,
   wish: { scopes: readonly string[] | undefined; isAnew: boolean; forMs: number },
 ) {
+  const { api, receiver } = settings;
   const service = serviceName(api.baseUrl as string);
   const oauth = createOAuth({ baseUrl: service, log });
-  const sealer = createSealer(encryptionKey as string);
+  const sealer = tokenSealer(settings) as Sealer;
   try {
     return await beginLogin({ db, sealer, oauth }, { ...wish, service, publicUrl: receiver.publicUrl as string });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { withFields } from '../../../service/answers/fields.ts';
 import type { Recording } from '../../../service/entities/recording.ts';
-import { mirrorTable } from '../../columns.ts';
+import { mirrorTable, type SealLink } from '../../columns.ts';
 import { hotQuery, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
 import { eraseCalls, erasedCalls } from '../../erasure/calls.ts';
@@ -24,6 +24,8 @@ export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'uniqu
 /** What one read of a call's recordings found. */
 export interface RecordingsRead extends ArtefactRead {
   readonly recordings: readonly Recording[];
+  /** Without it no link is kept. */
+  readonly sealLink?: SealLink | undefined;
 }
 
 /**
@@ -33,7 +35,9 @@ export interface RecordingsRead extends ArtefactRead {
 export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
   const reads = await clearEnds(tx, await currentArtefactReads(tx, 'recordings', all));
   if (reads.length === 0) return;
-  const listed = reads.flatMap(({ callId, recordings, read }) => recordings.map((each) => ({ callId, each, read })));
+  const listed = reads.flatMap(({ callId, recordings, read, sealLink }) =>
+    recordings.map((each) => ({ callId, each, read, sealLink })),
+  );
   await upsert(
     tx,
     recordings,
@@ -85,9 +89,17 @@ async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Pro
   );
 }
 
-async function keepLinks(tx: Transaction, listed: readonly { callId: string; each: Recording }[]): Promise<void> {
-  const links = listed.flatMap(({ callId, each }) =>
-    each.url ? [{ callId, uniqueId: each.uniqueId, url: each.url }] : [],
+/** The name of a recording's row, to which its sealed link is bound. */
+export function recordingRow(callId: string, uniqueId: string): string {
+  return `recording_urls ${callId} ${uniqueId}`;
+}
+
+async function keepLinks(
+  tx: Transaction,
+  listed: readonly { callId: string; each: Recording; sealLink?: SealLink | undefined }[],
+): Promise<void> {
+  const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink }) =>
+    url && sealLink ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],
   );
   if (links.length === 0) return;
   await hotQuery(

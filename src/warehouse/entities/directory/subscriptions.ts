@@ -1,5 +1,5 @@
 import type { Subscription } from '../../../service/entities/subscription.ts';
-import { mirrorTable, type Provenance } from '../../columns.ts';
+import { mirrorTable, type Provenance, type SealLink } from '../../columns.ts';
 import { query, type Transaction } from '../../database.ts';
 import { upsert } from '../../mirror.ts';
 import { isCurrent } from './periods.ts';
@@ -22,11 +22,13 @@ export interface SubscriptionsRead {
   readonly isOurs: (subscription: Subscription) => boolean;
   readonly isComplete: boolean;
   readonly read: Provenance;
+  /** Without it no address is kept. */
+  readonly sealLink?: SealLink | undefined;
 }
 
 /** Mirrors the account's subscriptions, their addresses apart. */
 export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRead): Promise<void> {
-  const { subscriptions, isOurs, isComplete, read } = found;
+  const { subscriptions, isOurs, isComplete, read, sealLink } = found;
   if (!(await isCurrent(tx, 'warehouse.webhook_subscriptions', read.fetchSeq))) return;
   await upsert(
     tx,
@@ -46,7 +48,9 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
       },
     })),
   );
-  const addressed = subscriptions.filter((each) => each.url !== undefined);
+  const addressed = subscriptions.flatMap(({ id, url }) =>
+    url !== undefined && sealLink ? [{ id, url: sealLink(url, subscriptionRow(id)) }] : [],
+  );
   await query(
     tx,
     `insert into secrets.webhook_urls (subscription_id, url)
@@ -62,6 +66,11 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
      where fetch_seq < $1 and deleted_at is null`,
     [read.fetchSeq],
   );
+}
+
+/** The name of a subscription's row, to which its sealed address is bound. */
+export function subscriptionRow(id: number | string): string {
+  return `webhook_urls ${id}`;
 }
 
 function hostOf(url: string | undefined): string | undefined {

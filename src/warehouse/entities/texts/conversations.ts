@@ -1,5 +1,5 @@
 import type { Message } from '../../../service/entities/message.ts';
-import type { Provenance } from '../../columns.ts';
+import type { Provenance, SealLink } from '../../columns.ts';
 import { hotQuery, query, type Transaction } from '../../database.ts';
 import { erasedAmong, withoutMentions } from '../../erasure/erased.ts';
 import { writeMessages } from './messages.ts';
@@ -23,6 +23,8 @@ export interface ThreadRead {
   /** The next read is to list the thread to its end, though all of it is held. */
   readonly owesReread?: boolean;
   readonly read: Provenance;
+  /** Without it no link of an attached file is kept. */
+  readonly sealLink?: SealLink | undefined;
 }
 
 /** The key of a thread as a target of the sync: `line/number`, and `/a,b,c` for a group. */

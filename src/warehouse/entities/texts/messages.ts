@@ -1,5 +1,5 @@
 import type { Message } from '../../../service/entities/message.ts';
-import { mirrorTable, type Row } from '../../columns.ts';
+import { mirrorTable, type Row, type SealLink } from '../../columns.ts';
 import { hotQuery, type Transaction } from '../../database.ts';
 import { keepDocuments } from '../../documents.ts';
 import { upsert } from '../../mirror.ts';
@@ -45,8 +45,10 @@ type HeldThread = ThreadRead & { readonly conversationId: string };
 
 /** Mirrors the messages of threads; those that a complete read no longer lists are marked deleted. */
 export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<void> {
-  const listed = threads.flatMap(({ conversationId, thread, messages, read }) =>
-    messages.map((message) => ({ conversationId, message, read, row: messageRow(conversationId, thread, message) })),
+  const listed = threads.flatMap(({ conversationId, thread, messages, read, sealLink }) =>
+    messages.map((message) => {
+      return { conversationId, message, read, sealLink, row: messageRow(conversationId, thread, message) };
+    }),
   );
   await upsert(tx, smsMessages, listed);
   await markAbsentDeleted(
@@ -107,11 +109,22 @@ async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[
 interface Listed {
   readonly conversationId: string;
   readonly message: Message;
+  readonly sealLink?: SealLink | undefined;
+}
+
+/** The name of an attached file's row, to which its sealed link is bound. */
+export function mediaRow(conversationId: string, messageId: number | string, ordinal: number): string {
+  return `message_media ${conversationId} ${messageId} ${ordinal}`;
 }
 
 async function keepMedia(tx: Transaction, listed: readonly Listed[]): Promise<void> {
-  const media = listed.flatMap(({ conversationId, message }) =>
-    (message.media ?? []).map((url, at) => ({ conversationId, messageId: message.id, ordinal: at + 1, url })),
+  const media = listed.flatMap(({ conversationId, message: { id, media }, sealLink }) =>
+    sealLink === undefined
+      ? []
+      : (media ?? []).map((url, at) => {
+          const ordinal = at + 1;
+          return { conversationId, messageId: id, ordinal, url: sealLink(url, mediaRow(conversationId, id, ordinal)) };
+        }),
   );
   if (media.length === 0) return;
   await hotQuery(
