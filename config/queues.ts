@@ -36,5 +36,5 @@ export const maxStalledCount = 10;
 /** Bells in one round trip to the store. */
 export const ringBatch = 500;
 
-/** Postgres connections, where the queues live there: those of all producers, and those of each worker. */
-export const queuePools = { producers: 2, worker: 4, listen: 1 } as const;
+/** Postgres connections of one process, where the queues live there: for adding jobs; for taking and finishing them; for hearing of them. */
+export const queuePools = { producers: 1, jobs: 4, listen: 1 } as const;

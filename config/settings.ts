@@ -123,6 +123,9 @@ const variables = z.object({
     otherwise: '`start` runs an embedded Postgres 18',
     cure: 'Run `npm start` here, which brings one along, or set it.',
   }),
+  DATABASE_POOL_SIZE: integer(8, 1_000).prefault('9').register(documentation, {
+    doc: 'How many connections to Postgres a `web` or `worker` process opens at most; `start` opens twice as many.',
+  }),
   REDIS_URL: store(['redis:', 'rediss:']).optional().register(documentation, {
     doc: 'The Redis that holds the queues (`maxmemory-policy noeviction`).',
     isSecret: true,
@@ -202,6 +205,8 @@ export interface Settings {
   readonly encryptionKey: string | undefined;
   readonly encryptionKeyPrevious: string | undefined;
   readonly databaseUrl: string | undefined;
+  /** Connections to Postgres of one process. */
+  readonly poolSize: number;
   readonly redisUrl: string | undefined;
   readonly receiver: {
     readonly host: string;
@@ -294,6 +299,7 @@ function grouped(read: z.output<typeof variables>): Settings {
     encryptionKey: read.ENCRYPTION_KEY,
     encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
     databaseUrl: read.DATABASE_URL,
+    poolSize: read.DATABASE_POOL_SIZE,
     redisUrl: read.REDIS_URL,
     receiver: {
       host: read.HOST,

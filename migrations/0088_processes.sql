@@ -12,6 +12,7 @@ alter table ops.processes
   add column role text,
   add column started_at timestamptz,
   add column seen_at timestamptz,
+  add column connections integer,
   add column rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   add column api_answered_at timestamptz,
   add column api_waiting_from timestamptz,
@@ -23,6 +24,7 @@ comment on column ops.processes.looked_at is 'Of a receiver: when it last looked
 comment on column ops.processes.role is 'web or worker; `start`, which is both, reports itself as worker.';
 comment on column ops.processes.started_at is 'When it began to report itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
+comment on column ops.processes.connections is 'How many connections to Postgres it opens at most.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'When the oldest request began that the service has not answered; NULL while nothing waits.';

@@ -6,6 +6,7 @@ import { defaultPauses, type Pauses } from './inbox/bumps.ts';
 import { createRinger, type Ringer } from './inbox/ringer.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { type ConnectionShares, shareConnections } from './postgres/limits.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import { createService, type Service } from './service/client.ts';
 import type { SealLink } from './warehouse/columns.ts';
@@ -15,6 +16,8 @@ import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
 export interface Context extends AsyncDisposable {
   /** Tells this process from all others, in ops.processes. */
   readonly processId: string;
+  /** The most connections to Postgres that a long-running process opens. */
+  readonly connections: number | undefined;
   readonly settings: ReadySettings;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -39,18 +42,40 @@ export function readySettings(settings: Settings): ReadySettings {
   return { ...settings, databaseUrl };
 }
 
+/** The connections of a long-running process; of `start`, which is two processes in one, as many as those have. */
+export function connectionsOf(settings: Settings, process: { receives: boolean; works: boolean }): ConnectionShares {
+  const { poolSize, redisUrl, api } = settings;
+  return shareConnections(process.receives && process.works ? 2 * poolSize : poolSize, {
+    ...process,
+    queues: redisUrl === undefined ? 'postgres' : 'redis',
+    hasLogin: api.key === undefined,
+  });
+}
+
 export async function createContext(
   settings: ReadySettings,
-  options: { log: Log; name: string; maxConnections: number; pauses?: Pauses; isReadOnly?: boolean },
+  options: {
+    log: Log;
+    name: string;
+    /** Those of the database alone, or how a long-running process divides what it may open. */
+    maxConnections: number | ConnectionShares;
+    pauses?: Pauses;
+    isReadOnly?: boolean;
+  },
 ): Promise<Context> {
-  const { log, name, maxConnections, isReadOnly = false } = options;
+  const { log, name, isReadOnly = false } = options;
+  const shares = typeof options.maxConnections === 'number' ? undefined : options.maxConnections;
+  const maxConnections =
+    typeof options.maxConnections === 'number' ? options.maxConnections : options.maxConnections.main;
   const metrics = createMetrics();
   const { databaseUrl, redisUrl } = settings;
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name });
-  const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly }).catch(async (error: unknown) => {
-    await database[Symbol.asyncDispose]();
-    throw error;
-  });
+  const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(
+    async (error: unknown) => {
+      await database[Symbol.asyncDispose]();
+      throw error;
+    },
+  );
   const ringer = createRinger(queues, log);
   const open = openCredential(settings, log);
   const service =
@@ -63,6 +88,7 @@ export async function createContext(
     });
   return {
     processId: randomUUID(),
+    connections: shares?.total,
     settings,
     log,
     metrics,

@@ -1,3 +1,4 @@
+import { limitReached } from '../postgres/limits.ts';
 import { isUntrusted } from '../queues/trouble.ts';
 import type { Advice } from '../service/errors.ts';
 
@@ -27,7 +28,6 @@ const cures: Readonly<Record<string, (message: string, syscall: unknown) => stri
   '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
   '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
   '25006': (message) => `Postgres takes no writes (${message}): point DATABASE_URL at the primary.`,
-  '53300': (message) => `${message}: raise max_connections of Postgres, or run fewer processes.`,
   '57P01': (message) => `Postgres stops (${message}): try again in a moment.`,
   '57P03': (message) => `Postgres starts or stops (${message}): try again in a moment.`,
   '57014': (message) => `Postgres took too long and was stopped (${message}): try again, or with a shorter range.`,
@@ -92,6 +92,8 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   if (isUntrusted(error)) {
     return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or take any certificate with sslmode=no-verify.`;
   }
+  const limit = limitReached(error);
+  if (limit) return `${limit.sentence} ${limit.remedy}`;
   const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
   if (cure) return cure(error.message, 'syscall' in error ? error.syscall : undefined);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;

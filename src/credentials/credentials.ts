@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
+import { credentialConnections } from '../postgres/limits.ts';
 import { createOAuth } from '../service/oauth/oauth.ts';
 import { apiKey, type Credential } from '../service/transport/authorization.ts';
 import { createDatabase } from '../warehouse/database.ts';
@@ -22,8 +23,6 @@ export interface OpenCredential {
   close(): Promise<void>;
 }
 
-/** One holds the lock of a refresh, one writes, one reads. They are opened when they are needed. */
-const connections = 3;
 /** Longer than a refresh waits for the lock. */
 const statementMs = 20_000;
 /** A lost answer costs a log in, so it is waited for longer than others. */
@@ -48,7 +47,7 @@ export function openCredential(settings: CredentialSettings, log: Log): OpenCred
   const database = createDatabase({
     url: databaseUrl,
     log,
-    maxConnections: connections,
+    maxConnections: credentialConnections,
     name: 'credentials',
     statementMs,
   });

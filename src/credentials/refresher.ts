@@ -112,24 +112,33 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherPar
     }
   }
 
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function after(worn: Worn): Promise<StoredTokens> {
+    let ended: Promise<StoredTokens> | undefined;
+    const locked = db.transaction().execute(async (tx) => {
+      await query(tx, `set local lock_timeout = ${lockMs}`, []);
+      await query(tx, `set local idle_in_transaction_session_timeout = ${holdMs}`, []);
+      await query(tx, `select pg_advisory_xact_lock(hashtext('secrets.oauth_tokens'))`, []);
+      ended = afterLocked(worn);
+      await ended.catch(() => undefined);
+    });
+    // When the connection that holds the lock breaks, what was found out meanwhile is true all the same.
+    const failure = await locked.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (ended) return ended;
+    if (isLockTimeout(failure)) throw notNow('another process refreshes the tokens', 1_000, failure);
+    throw failure;
+  }
+
   return {
-    async after(worn) {
-      let ended: Promise<StoredTokens> | undefined;
-      const locked = db.transaction().execute(async (tx) => {
-        await query(tx, `set local lock_timeout = ${lockMs}`, []);
-        await query(tx, `set local idle_in_transaction_session_timeout = ${holdMs}`, []);
-        await query(tx, `select pg_advisory_xact_lock(hashtext('secrets.oauth_tokens'))`, []);
-        ended = afterLocked(worn);
-        await ended.catch(() => undefined);
-      });
-      // When the connection that holds the lock breaks, what was found out meanwhile is true all the same.
-      const failure = await locked.then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      if (ended) return ended;
-      if (isLockTimeout(failure)) throw notNow('another process refreshes the tokens', 1_000, failure);
-      throw failure;
+    after(worn) {
+      // One after the other: two that wait for the lock would leave no connection to the one that holds it.
+      const next = last.then(() => after(worn));
+      last = next.catch(() => undefined);
+      return next;
     },
   };
 }

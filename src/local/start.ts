@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { arePagesExposed, type Settings } from '../../config/settings.ts';
-import { type Context, createContext } from '../context.ts';
+import { type Context, connectionsOf, createContext } from '../context.ts';
 import type { Log } from '../log.ts';
 import { withoutPassword } from '../masking.ts';
 import { migrateAll } from '../migrations.ts';
@@ -68,7 +68,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api;
     const context = await createContext(
       { ...settings, databaseUrl, api, encryptionKey, receiver: { ...settings.receiver, secret, adminToken } },
-      { log, name: 'start', maxConnections: 10 },
+      { log, name: 'start', maxConnections: connectionsOf(settings, { receives: true, works: true }) },
     );
     opened.push(() => context[Symbol.asyncDispose]());
     const receiver = await createReceiver(context, (app) => registerPages(app, context));

@@ -1,11 +1,22 @@
-import { assertSchemaCompatibility, createPostgresBackend, type PgPool, runMigrations, withBackend } from 'bullmq';
-import { Client, type ClientBase, Pool, type PoolConfig } from 'pg';
+import {
+  assertSchemaCompatibility,
+  createPostgresBackend,
+  type PgPool,
+  type PgPoolClient,
+  runMigrations,
+  withBackend,
+} from 'bullmq';
+import { Client, type ClientBase, type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
-import { prepareSession } from '../postgres/sessions.ts';
+import type { Log } from '../log.ts';
+import { openPool, prepareSession } from '../postgres/sessions.ts';
 import type { BullQueue, BullWorker, QueueStore } from './store.ts';
 import type { Trouble } from './trouble.ts';
 
 const schema = 'bullmq';
+
+/** The most connections of a process for adding jobs, and for taking and finishing them. */
+export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
 /** Brings the schema `bullmq` up to date; safe while other versions run and when two processes do it at once. */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
@@ -13,10 +24,15 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Queues in Postgres: one small pool for all producers; for each worker a pool, one connection of which listens, and
- * that also polls every few seconds because a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
+ * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all of
+ * them; they also poll every few seconds because a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
  */
-export async function createPostgresStore(databaseUrl: string, trouble: Trouble): Promise<QueueStore> {
+export async function createPostgresStore(
+  databaseUrl: string,
+  trouble: Trouble,
+  log: Log,
+  pools: QueuePools = queuePools,
+): Promise<QueueStore> {
   await withClient(databaseUrl, (client) => assertSchemaCompatibility(client, schema));
   const bull = withBackend(createPostgresBackend);
   const prepare = prepareSession(databaseUrl);
@@ -24,18 +40,19 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
     await enterSchema(client);
     await prepare(client);
   };
-  const open = (config: PoolConfig) =>
-    new Pool({ ...config, connectionString: databaseUrl, keepAlive: true, onConnect });
+  const opened: Pool[] = [];
+  const open = (config: PoolConfig) => {
+    const pool = openPool(databaseUrl, log, { ...config, application_name: 'trunkline queues', onConnect });
+    pool.on('error', trouble.report);
+    opened.push(pool);
+    return pool;
+  };
   const producers = open({
-    max: queuePools.producers,
+    max: pools.producers,
     connectionTimeoutMillis: queueTiming.patience,
     query_timeout: queueTiming.patience,
   });
-  producers.on('error', trouble.report);
-  const ofWorkers = new Set<Pool>();
-  const end = (pool: Pool) => {
-    if (ofWorkers.delete(pool)) void pool.end().catch(trouble.report);
-  };
+  let ofWorkers: PgPool | undefined;
 
   return {
     backend: 'postgres',
@@ -43,11 +60,8 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
     openQueue: (name, opening) =>
       new bull.Queue(name, { connection: producers as unknown as PgPool, ...opening }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
-      const pool = open({ max: queuePools.worker + queuePools.listen, connectionTimeoutMillis: 5_000 });
-      ofWorkers.add(pool);
-      const connection = pool as unknown as PgPool;
-      const worker = new bull.Worker(name, processor, { connection, ...tuning }) as unknown as BullWorker;
-      return worker.once('closed', () => end(pool));
+      ofWorkers ??= withOneListener(open({ max: pools.jobs }), open({ max: queuePools.listen }));
+      return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },
     // The library's own trimming of events is not there for this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
@@ -55,12 +69,94 @@ export async function createPostgresStore(databaseUrl: string, trouble: Trouble)
       const answer = await producers.query('select').catch(() => undefined);
       return { isReachable: answer !== undefined, warnings: [], notices: [] };
     },
-    connections: (workers) => queuePools.producers + workers * (queuePools.worker + queuePools.listen),
+    connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
     async disconnect() {
-      for (const pool of ofWorkers) end(pool);
+      for (const pool of opened) if (pool !== producers) void pool.end().catch(trouble.report);
       await producers.end();
     },
   };
+}
+
+type Listener = (error: Error) => void;
+
+/**
+ * A pool as the queue library wants it, all workers of which listen on one connection instead of one each: it takes a
+ * connection out of its pool only to listen, or for a moment at its start, and each worker picks its own queue's
+ * notifications out.
+ */
+function withOneListener(jobs: Pool, listeners: Pool): PgPool {
+  let shared: Promise<PoolClient> | undefined;
+  let lastQuery: Promise<unknown> = Promise.resolve();
+  const holders = new Set<object>();
+
+  async function connect(): Promise<PgPoolClient> {
+    shared ??= open();
+    const client = await shared;
+    const own: [string, Listener][] = [];
+    const remove = (isRemoved: (event: string, listener: Listener) => boolean) => {
+      for (const entry of own.filter(([event, listener]) => isRemoved(event, listener))) {
+        client.removeListener(...entry);
+        own.splice(own.indexOf(entry), 1);
+      }
+    };
+    const holder = {
+      connection: (client as unknown as PgPoolClient).connection,
+      query(text: string, values?: unknown[]) {
+        const answer = lastQuery.then(() => client.query(text, values));
+        lastQuery = answer.catch(() => undefined);
+        return answer;
+      },
+      on(event: string, listener: Listener) {
+        client.on(event as 'error', listener);
+        own.push([event, listener]);
+        return holder;
+      },
+      removeListener(event: string, listener: Listener) {
+        remove((name, each) => name === event && each === listener);
+        return holder;
+      },
+      removeAllListeners(event?: string) {
+        remove((name) => event === undefined || name === event);
+        return holder;
+      },
+      release() {
+        remove(() => true);
+        if (!holders.delete(holder) || holders.size > 0) return;
+        shared = undefined;
+        // Never back to the pool: it listens.
+        client.release(true);
+      },
+    };
+    holders.add(holder);
+    return holder as unknown as PgPoolClient;
+  }
+
+  async function open(): Promise<PoolClient> {
+    try {
+      const client = await listeners.connect();
+      // Who asks next, while the others give the broken one back, gets another.
+      client.once('error', () => {
+        shared = undefined;
+      });
+      return client;
+    } catch (error) {
+      shared = undefined;
+      throw error;
+    }
+  }
+
+  const pool = {
+    options: jobs.options,
+    query: (text: string, values?: unknown[]) => jobs.query(text, values),
+    connect,
+    end: () => jobs.end(),
+    on(event: 'error', listener: (error: Error) => void) {
+      jobs.on(event, listener);
+      return pool;
+    },
+    removeAllListeners: () => pool,
+  };
+  return pool as unknown as PgPool;
 }
 
 /**

@@ -11,7 +11,7 @@ import { readDeploymentId } from '../postgres/sessions.ts';
 import { type Bell, type BellData, jobsOf } from './bell.ts';
 import { forgetBells } from './forgetting.ts';
 import { withPatience } from './patience.ts';
-import { createPostgresStore } from './postgres.ts';
+import { createPostgresStore, type QueuePools } from './postgres.ts';
 import { createRedisStore } from './redis.ts';
 import type { BullQueue, QueueStore, StoreHealth } from './store.ts';
 import { createTrouble } from './trouble.ts';
@@ -61,6 +61,8 @@ export interface QueuesOptions {
   readonly log: Log;
   /** Opening them changes nothing in the store: for commands that only look. */
   readonly isReadOnly?: boolean;
+  /** Default: those of config/queues.ts. */
+  readonly pools?: QueuePools | undefined;
   /** Milliseconds; defaults in config/queues.ts. */
   readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
@@ -84,7 +86,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const trouble = createTrouble(log, redisUrl === undefined ? 'postgres' : 'redis');
   const store: QueueStore =
     redisUrl === undefined
-      ? await createPostgresStore(options.databaseUrl, trouble)
+      ? await createPostgresStore(options.databaseUrl, trouble, log, options.pools)
       : createRedisStore(redisUrl, trouble, () => {
           if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
           return deploymentId;

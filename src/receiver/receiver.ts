@@ -6,6 +6,7 @@ import { createSpells } from '../bounded.ts';
 import type { Context } from '../context.ts';
 import { createInbox } from '../inbox/deliveries.ts';
 import { createErasedNumbers } from '../inbox/erased.ts';
+import { inboxConnections } from '../postgres/limits.ts';
 import { createDatabase } from '../warehouse/database.ts';
 import { guardPages } from './admin.ts';
 import { createBodyBudget } from './bodies.ts';
@@ -38,9 +39,6 @@ class UnknownHost extends Error {
 
 /** Of a stop, in milliseconds: whoever has not sent all of a request by then sends it again. */
 const closeMs = 2_000;
-
-/** The inbox has connections of its own: pages and scrapes never stand before a delivery. */
-const inboxConnections = 3;
 
 /** Memory for bodies of deliveries. What is made of a body on its way to Postgres takes some four times of it. */
 const maxBodyBytes = 32 * largestBody;

@@ -1,10 +1,14 @@
+import { queueNames } from '../../config/queues.ts';
 import type { Context } from '../context.ts';
+import { type ConnectionLimit, connectionLimits, judgeConnections } from '../postgres/limits.ts';
 import { type Database, query } from '../warehouse/database.ts';
 
 /** A process that runs, as it last reported itself. */
 export interface RunningProcess {
   readonly role: 'web' | 'worker';
   readonly startedAt: Date;
+  /** The most connections to Postgres that it opens. */
+  readonly connections: number;
   /** Null where it evaluates no rules. */
   readonly rulesMode: 'off' | 'dry-run' | 'live' | null;
   /** Seconds since the service last answered it; null before the first answer. */
@@ -22,7 +26,7 @@ const goneAfterSeconds = 15;
 export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
     db,
-    `select role, started_at as "startedAt", rules_mode as "rulesMode",
+    `select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
      from ops.processes where seen_at > now() - interval '${goneAfterSeconds} seconds' order by started_at, process_id`,
@@ -35,18 +39,25 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
  * service answers it. While Postgres is away nothing is reported, and nothing else stops.
  */
 export function reportProcess(
-  { database: { db }, processId, service, settings }: Pick<Context, 'database' | 'processId' | 'service' | 'settings'>,
+  {
+    database: { db },
+    processId,
+    connections,
+    service,
+    settings,
+  }: Pick<Context, 'database' | 'processId' | 'connections' | 'service' | 'settings'>,
   role: RunningProcess['role'],
 ): { stop(): Promise<void> } {
   async function report(): Promise<void> {
     const waiting = service?.waiting();
     await query(
       db,
-      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation)
-       values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6)
+      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation, connections)
+       values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6, $7)
        on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
          seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
-         api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation`,
+         api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
+         connections = excluded.connections`,
       [
         processId,
         role,
@@ -54,6 +65,7 @@ export function reportProcess(
         waiting?.answeredMs ?? null,
         waiting?.oldest?.ms ?? null,
         waiting?.oldest?.operation ?? null,
+        connections ?? null,
       ],
     ).catch(() => undefined);
   }
@@ -73,4 +85,26 @@ export function reportProcess(
       await query(db, 'delete from ops.processes where process_id = $1', [processId]).catch(() => undefined);
     },
   };
+}
+
+/** Judges the connections that all running processes may open; without any, those of one web and one worker process. */
+export async function readConnections(db: Database, poolSize: number): Promise<ReturnType<typeof judgeConnections>> {
+  const limits = await query<ConnectionLimit>(db, connectionLimits, [queueNames]);
+  const running = await readProcesses(db).catch(() => []);
+  const assumed = ['web', 'worker'].map((role) => ({ role, connections: poolSize }));
+  const [tightest] = limits;
+  if (!tightest) throw new Error('Postgres names no limit on connections');
+  return judgeConnections(running.length > 0 ? running : assumed, tightest);
+}
+
+/** Logs at a start what the processes may open and what Postgres allows them; says nothing while Postgres is away. */
+export async function reportConnections({
+  database: { db },
+  settings,
+  log,
+}: Pick<Context, 'database' | 'settings' | 'log'>): Promise<void> {
+  const judgement = await readConnections(db, settings.poolSize).catch(() => undefined);
+  if (!judgement) return;
+  if (judgement.remedy === undefined) log.info(judgement.sentence);
+  else log.warn(`${judgement.sentence} ${judgement.remedy}`);
 }

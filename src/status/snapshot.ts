@@ -1,5 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Context } from '../context.ts';
+import { limitReached } from '../postgres/limits.ts';
 import type { CircuitState } from '../service/transport/circuit.ts';
 import { type Database, query } from '../warehouse/database.ts';
 import {
@@ -110,9 +111,12 @@ export async function takeSnapshot({ database, queues, service, settings, metric
       };
     });
   } catch (cause) {
-    throw new DatabaseUnavailable('Postgres does not answer: see that it runs and that DATABASE_URL is right.', {
-      cause,
-    });
+    const limit = limitReached(cause);
+    const told = limit && `${limit.sentence} ${limit.remedy}`;
+    throw new DatabaseUnavailable(
+      told ?? 'Postgres does not answer: see that it runs and that DATABASE_URL is right.',
+      { cause },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely as Db, Kysely, PostgresDialect, type Transaction as Tx } from 'kysely';
-import { Pool, type PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../log.ts';
-import { prepareSession } from '../postgres/sessions.ts';
+import { openPool } from '../postgres/sessions.ts';
 import { storableText } from '../storable.ts';
 import type { Tables } from './tables.ts';
 
@@ -24,14 +24,10 @@ export function createDatabase(options: {
   /** A statement that takes longer fails. Default: no limit. */
   statementMs?: number;
 }): OpenDatabase {
-  const pool = new Pool({
-    connectionString: options.url,
+  const pool = openPool(options.url, options.log, {
     max: options.maxConnections,
     application_name: `trunkline ${options.name}`,
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
     query_timeout: options.statementMs,
-    onConnect: prepareSession(options.url),
   });
   // Without a listener, a connection that Postgres closes would end the process.
   const onLost = (error: Error) => {

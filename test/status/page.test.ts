@@ -33,7 +33,7 @@ const nothingOwed = {
 const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'thread', later: 3, forbidden: 3 }]);
 
 const runningWorker = {
-  ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', answeredSeconds: 1 } as const),
+  ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
   ...{ waitingSeconds: null, waitingOperation: null },
 };
 

@@ -1,11 +1,11 @@
 import { weaknessesOf } from '../../../config/settings.ts';
-import { createContext, readySettings } from '../../context.ts';
+import { connectionsOf, createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
 import { areMigrated } from '../../migrations.ts';
 import { createReceiver } from '../../receiver/receiver.ts';
 import { startRegistration } from '../../receiver/registration.ts';
 import { registerPages } from '../../status/pages.ts';
-import { reportProcess } from '../../status/processes.ts';
+import { reportConnections, reportProcess } from '../../status/processes.ts';
 import { followMigrations, refusePostgresFaults, untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { runUntilStopped } from '../lifetime.ts';
@@ -21,7 +21,11 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const { databaseUrl, redisUrl } = settings;
   if (redisUrl === undefined) await untilPostgresIsThere(databaseUrl, log);
   else await refusePostgresFaults(databaseUrl);
-  const context = await createContext(settings, { log, name: 'web', maxConnections: 4 });
+  const context = await createContext(settings, {
+    log,
+    name: 'web',
+    maxConnections: connectionsOf(settings, { receives: true, works: false }),
+  });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
@@ -41,7 +45,11 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
     },
   });
   // Only now: whoever reads it may tell it to stop.
-  log.info({ url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres' }, 'The receiver listens');
+  log.info(
+    { url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres', connections: context.connections },
+    'The receiver listens',
+  );
+  void reportConnections(context);
   if (json)
     console.log(
       JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),

@@ -1,7 +1,8 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { weaknessesOf } from '../../../config/settings.ts';
-import { createContext, readySettings } from '../../context.ts';
+import { connectionsOf, createContext, readySettings } from '../../context.ts';
 import { createLog } from '../../log.ts';
+import { reportConnections } from '../../status/processes.ts';
 import { untilMigrated, untilPostgresIsThere } from '../arrival.ts';
 import { commandSettings } from '../environment.ts';
 import { drainMs, runUntilStopped } from '../lifetime.ts';
@@ -16,9 +17,13 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   await untilPostgresIsThere(settings.databaseUrl, log);
   await untilMigrated(settings, log);
-  const context = await createContext(settings, { log, name: 'worker', maxConnections: 8 });
+  const context = await createContext(settings, {
+    log,
+    name: 'worker',
+    maxConnections: connectionsOf(settings, { receives: false, works: true }),
+  });
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
-  const connections = 8 + context.queues.connections();
+  const { connections } = context;
   const queues = options.queues ?? queueNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
@@ -29,5 +34,6 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   });
   // Only now: whoever reads it may tell it to stop.
   log.info({ queues, connections }, 'The worker works');
+  void reportConnections(context);
   if (options.json) console.log(JSON.stringify({ queues, connections }));
 }

@@ -22,11 +22,10 @@ const outgrownPerSecond = 300;
 /** Examines a deployment part by part, changing nothing; what cannot be examined is a finding. Never rejects. */
 export async function examine(settings: ReadySettings, log: Log): Promise<Finding[]> {
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
-  const backend = settings.redisUrl === undefined ? 'postgres' : 'redis';
   const findings = [findingsOn('Settings').ok('The settings are well-formed.')];
   const host = plainTextHost(settings.databaseUrl);
   if (host !== undefined) findings.push(findingsOn('Postgres').warning(plainText.sentence(host), plainText.remedy));
-  const postgres = await examinePostgres(database.db, backend);
+  const postgres = await examinePostgres(database.db, settings.poolSize);
   findings.push(...postgres);
   const open = openCredential(settings, log);
   const service =

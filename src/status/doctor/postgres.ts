@@ -1,6 +1,7 @@
-import { queueNames, queuePools } from '../../../config/queues.ts';
+import { limitReached } from '../../postgres/limits.ts';
 import { type Database, query } from '../../warehouse/database.ts';
 import { isMigrated } from '../../warehouse/migrate.ts';
+import { readConnections } from '../processes.ts';
 import { type Finding, findingsOn, messageOf } from './finding.ts';
 
 const on = findingsOn('Postgres');
@@ -9,9 +10,6 @@ const mostSkewSeconds = 2;
 /** A pooler that has several servers to lend may lend the same one twice. */
 const turns = 4;
 
-/** What one web and one worker process hold open beside the queues: their own pools, and the inbox's. */
-const ownConnections = { web: 4 + 3, worker: 8 };
-
 interface Server {
   number: number;
   version: string;
@@ -19,12 +17,11 @@ interface Server {
   fsync: string;
   readOnly: boolean;
   now: Date;
-  most: number;
-  used: number;
+  jit: boolean;
 }
 
 /** Examines the server. Never rejects; a server that cannot be reached is the only finding then. */
-export async function examinePostgres(db: Database, queueBackend: 'redis' | 'postgres'): Promise<Finding[]> {
+export async function examinePostgres(db: Database, poolSize: number): Promise<Finding[]> {
   const began = Date.now();
   let server: Server | undefined;
   let answering: Answering;
@@ -34,13 +31,13 @@ export async function examinePostgres(db: Database, queueBackend: 'redis' | 'pos
       `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
          current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
          pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
-         clock_timestamp() as now,
-         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
-         (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`,
+         clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
       [],
     );
     answering = await askInTurns(db);
   } catch (error) {
+    const limit = limitReached(error);
+    if (limit) return [on.problem(limit.sentence, limit.remedy)];
     return [
       on.problem(
         `Postgres cannot be reached: ${messageOf(error)}.`,
@@ -56,7 +53,8 @@ export async function examinePostgres(db: Database, queueBackend: 'redis' | 'pos
     await schemaOf(db),
     durabilityOf(server),
     clockOf(skew),
-    budgetOf(server, queueBackend),
+    await budgetOf(db, poolSize),
+    ...(server.jit ? [jitIsOn] : []),
   ];
 }
 
@@ -103,6 +101,11 @@ function versionOf({ number, version, readOnly }: Server): Finding {
   return on.ok(`Postgres ${version} answers.`);
 }
 
+const jitIsOn = on.warning(
+  'Postgres compiles statements (jit is on) although our sessions switch that off, and a change may take seconds.',
+  'Run `alter role … set jit = off` for the user of DATABASE_URL.',
+);
+
 async function schemaOf(db: Database): Promise<Finding> {
   try {
     if (await isMigrated(db)) return on.ok('The schema has all migrations of this release.');
@@ -136,18 +139,15 @@ function clockOf(skewSeconds: number): Finding {
   );
 }
 
-function budgetOf({ most, used }: Server, backend: 'redis' | 'postgres'): Finding {
-  const isHere = backend === 'postgres';
-  const perWorker = queueNames.length * (queuePools.worker + queuePools.listen);
-  const producers = isHere ? queuePools.producers : 0;
-  const needed = ownConnections.web + ownConnections.worker + 2 * producers + (isHere ? perWorker : 0);
-  const sentence = `One web and one worker process hold up to ${needed} of ${most} connections; ${used} are open now.`;
-  if (needed > most) {
-    return on.problem(
-      sentence,
-      isHere ? 'Raise max_connections, or set REDIS_URL: queues in Redis hold none.' : 'Raise max_connections.',
+async function budgetOf(db: Database, poolSize: number): Promise<Finding> {
+  try {
+    const { sentence, remedy, isTooMuch } = await readConnections(db, poolSize);
+    if (remedy === undefined) return on.ok(sentence);
+    return isTooMuch ? on.problem(sentence, remedy) : on.warning(sentence, remedy);
+  } catch (error) {
+    return on.warning(
+      `The limits on connections cannot be read: ${messageOf(error)}.`,
+      'Run `trunkline doctor` again.',
     );
   }
-  if (used > most * 0.85) return on.warning(sentence, 'Raise max_connections, or run fewer processes.');
-  return on.ok(sentence);
 }

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { migrateAll } from '../../src/migrations.ts';
+import { limitReached, shareConnections } from '../../src/postgres/limits.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createDatabase as openPool, query } from '../../src/warehouse/database.ts';
+import { trunkline } from '../credentials/commands.ts';
+import { backends, redisUrlOf } from '../stores/backends.ts';
+import { createDatabase, dropDatabase, superuserUrlOf } from '../stores/databases.ts';
+import { captureLog } from '../world/log.ts';
+
+const silent = createLog('silent');
+const soon = { timeout: 60_000 };
+const secret = 'a-secret-of-the-small-plans-0123';
+
+/** A migrated database whose owner may open so many connections, and a superuser's session in it. */
+async function smallPlan(connections: number) {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const url = new URL(await createDatabase(name));
+  const superuser = new Client({ connectionString: superuserUrlOf(url.href) });
+  await superuser.connect();
+  onTestFinished(async () => {
+    await superuser.end();
+    await dropDatabase(name);
+    const last = new Client({ connectionString: inject('postgresSuperuserUrl') });
+    await last.connect();
+    await last.query(`drop role ${name}`);
+    await last.end();
+  });
+  await superuser.query(
+    `create role ${name} login connection limit ${connections} password 'small'; alter database ${name} owner to ${name}`,
+  );
+  url.username = name;
+  url.password = 'small';
+  await migrateAll(url.href, silent);
+  const held = async () => {
+    const { rows } = await superuser.query(
+      'select count(*)::integer as held from pg_stat_activity where usename = $1',
+      [name],
+    );
+    return rows[0].held as number;
+  };
+  return { url: url.href, role: name, superuser, held };
+}
+
+const shapes = backends.flatMap((queues) =>
+  [true, false].flatMap((hasLogin) =>
+    [
+      { receives: true, works: false },
+      { receives: false, works: true },
+      { receives: true, works: true },
+    ].map((process) => ({ queues, hasLogin, ...process })),
+  ),
+);
+
+test.each(shapes)('the shares of %o are no more than the whole, and enough for each part', (process) => {
+  const isStart = process.receives && process.works;
+  for (const total of [8, 9, 10, 25].map((size) => (isStart ? 2 * size : size))) {
+    const { main, producers, jobs } = shareConnections(total, process);
+    expect(main).toBeGreaterThanOrEqual(2);
+    const others = (process.receives ? 3 : 0) + (process.hasLogin ? 2 : 0);
+    const isListening = process.works && process.queues === 'postgres';
+    expect(main + producers + jobs + others + (isListening ? 1 : 0)).toBe(total);
+    expect(jobs > 0).toBe(isListening);
+  }
+});
+
+test.each(backends)('with queues in %s, web and worker at work keep within a plan of 20', async (backend) => {
+  const { url, held } = await smallPlan(20);
+  const sandbox = await createSandbox({ calls: 0, threads: 0 });
+  onTestFinished(sandbox.close);
+  const environment = {
+    API_BASE_URL: sandbox.url,
+    API_KEY: sandbox.apiKey,
+    DATABASE_URL: url,
+    REDIS_URL: redisUrlOf(backend) ?? '',
+    WEBHOOK_SECRET: secret,
+    PORT: '0',
+  };
+  const web = trunkline(environment, 'web', '--json');
+  const worker = trunkline(environment, 'worker', '--json');
+  await expect.poll(web.out, soon).toContain('\n');
+  await expect.poll(worker.out, soon).toContain('\n');
+  expect(JSON.parse(worker.out())).toMatchObject({ connections: 9 });
+  const { url: receiver } = JSON.parse(web.out());
+  const probe = openPool({ url, log: silent, maxConnections: 1, name: 'probe' });
+  const mirrored = async () =>
+    (await query<{ n: number }>(probe.db, 'select count(*)::integer as n from warehouse.calls', []))[0]?.n;
+  let most = 0;
+  const watching = setInterval(() => void held().then((count) => (most = Math.max(most, count))), 20);
+  try {
+    const calls = await Promise.all(Array.from({ length: 150 }, () => sandbox.emit.call()));
+    await Promise.all(
+      calls.map(({ id }) =>
+        fetch(`${receiver}/hooks/${secret}/AccountEndedCalls`, {
+          method: 'POST',
+          body: JSON.stringify({ callid: id }),
+        }),
+      ),
+    );
+    await expect.poll(mirrored, soon).toBe(150);
+  } finally {
+    clearInterval(watching);
+    await probe[Symbol.asyncDispose]();
+  }
+  // The probe is one more.
+  expect(most).toBeLessThanOrEqual(19);
+  expect(web.err() + worker.err()).not.toContain('refused');
+  const doctor = trunkline(environment, 'doctor', '--json');
+  await doctor.ended;
+  expect(doctor.out()).toContain('1 web and 1 worker open up to 18 connections; the role');
+});
+
+test('who asks for more connections than the role may open waits for those of its own pool', async () => {
+  const { url, role } = await smallPlan(2);
+  const captured = captureLog();
+  await using database = openPool({ url, log: captured.log, maxConnections: 6, name: 'crowd' });
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => query(database.db, 'select $1::integer as n from pg_sleep(0.05)', [n])),
+  );
+  expect(answers.flat()).toHaveLength(12);
+  expect(captured.text()).toContain(`role \\"${role}\\"`);
+  expect(captured.text().match(/it is tried again/g)).toHaveLength(1);
+});
+
+test('a limit that is reached is waited for and named, with what helps, in the log, in status and in doctor', async () => {
+  const { url, role } = await smallPlan(3);
+  const holders = Array.from({ length: 3 }, () => new Client({ connectionString: url }));
+  for (const holder of holders) await holder.connect();
+  const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
+  const worker = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, 'worker', '--json');
+  await expect.poll(worker.err, soon).toContain('it is waited for');
+  expect(worker.err()).toContain(`all that the role \\"${role}\\" allows are open`);
+  expect(worker.err()).toContain('DATABASE_POOL_SIZE');
+  for (const name of ['doctor', 'status']) {
+    const command = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, name);
+    expect(await command.ended).toBe(1);
+    const told = (command.out() + command.err()).replaceAll(/\s+/g, ' ');
+    expect(told, name).toContain(`all that the role "${role}" allows are open`);
+    expect(told, name).toContain('lower their DATABASE_POOL_SIZE');
+    expect(told, name).not.toContain('user, password and database');
+  }
+  for (const holder of holders) await holder.end();
+  await expect.poll(worker.out, soon).toContain('\n');
+  worker.process.kill('SIGTERM');
+  expect(await worker.ended).toBe(0);
+});
+
+test.each([
+  ['too many connections for role "app"', 'ALTER ROLE'],
+  ['too many connections for database "mirror"', 'ALTER DATABASE'],
+  ['sorry, too many clients already', 'max_connections'],
+  ['remaining connection slots are reserved for roles with the SUPERUSER attribute', 'max_connections'],
+])('of "%s" it is said what limits and what to raise', (message, remedy) => {
+  const limit = limitReached(new Error('outer', { cause: Object.assign(new Error(message), { code: '53300' }) }));
+  expect(limit?.sentence).toContain(message);
+  expect(limit?.remedy).toContain(remedy);
+});
