@@ -70,7 +70,7 @@ export async function readTokens(db: Database, sealer: Sealer): Promise<StoredTo
     `select service, client_id as "clientId", access_token as access, refresh_token as refresh, scopes, version, state,
        extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as "leftMs",
        extract(epoch from expires_at - issued_at)::float8 * 1000 as "lifetimeMs",
-       greatest(0, extract(epoch from retry_at - clock_timestamp())::float8 * 1000) as "restMs",
+       extract(epoch from greatest(retry_at, clock_timestamp()) - clock_timestamp())::float8 * 1000 as "restMs",
        case when issued_at > now() - interval '1 minute' then refusals else 0 end as refusals, last_error as "lastError"
      from secrets.oauth_tokens`,
     [],

@@ -6,6 +6,8 @@ import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
 import type { Sent } from '../../src/service/entities/sent.ts';
 import type { Messages } from '../../src/service/resources/messages.ts';
 import { query } from '../../src/warehouse/database.ts';
+import { superuserUrlOf } from '../stores/databases.ts';
+import { openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
 import { openStage } from './stage.ts';
@@ -394,7 +396,8 @@ test('a resume that waits for a send, while that send waits for the switch, come
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
   await pauseSends(database.db, 'a test');
-  const { resuming } = await database.db.transaction().execute(async (tx) => {
+  await using admin = openDatabase(superuserUrlOf(database.url));
+  const { resuming } = await admin.db.transaction().execute(async (tx) => {
     // Of two that wait for each other, the resume is the one that is given up, and tried again.
     await query(tx, `set local deadlock_timeout = '1min'`, []);
     await query(tx, 'select from ops.sends where send_id = $1 for update', [sendId]);
