@@ -8,6 +8,7 @@ import { captureLog } from '../world/log.ts';
 import { type Asked, notFound, type Reply } from '../world/service.ts';
 import { callId, shownCall } from './call-service.ts';
 import { openDesk } from './desk.ts';
+import { tellerIn } from './teller.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -100,5 +101,32 @@ test('a call that was never held is not searched for', async () => {
   const { desk, readToEnd, client } = await withUnshownCall();
   expect(await readToEnd()).toEqual(['later', 'later', 'later', 'gone']);
   expect(desk.service.asked.map(({ path }) => path)).not.toContain('/calls/search');
+  await client.close();
+});
+
+test('a call that is held is given up by spaced reads, though only a delivery named it for reading', async () => {
+  const { id, desk, lists, compare, isHeld, client } = await withUnshownCall();
+  lists(true);
+  await compare();
+  lists(false);
+  // As a back-fill leaves it that reads no artefacts.
+  await database.query('delete from ops.sync_targets where key = $1', id);
+  await tellerIn(database)('AccountEndedCalls', { kind: 'call', key: id });
+  const waits: number[] = [];
+  for (;;) {
+    await desk.pass({ kind: 'call', key: id });
+    if ((await desk.turn('call', id)) === 'gone') break;
+    expect(await isHeld()).toBe(true);
+    waits.push(
+      Number(
+        await database.value(
+          `select round(extract(epoch from due_at - now())) from ops.sync_targets where key = $1`,
+          id,
+        ),
+      ),
+    );
+  }
+  expect(waits).toEqual([1, 15, 60, 60]);
+  expect(await isHeld()).toBe(false);
   await client.close();
 });
