@@ -94,6 +94,20 @@ test('of two texts in a row the newer one is answered, once', async () => {
   expect(chargesOf(number)).toBe(1);
 });
 
+test('of two texts in a row the older one is answered where no rule answers the newer', async () => {
+  const number = '12125550411';
+  await sandbox.emit.sms({ line, number, text: 'hello' });
+  await sandbox.emit.sms({ line, number, text: 'just a moment' });
+  await until(() => chargesOf(number) === 1);
+  await desk.acted();
+  expect(await textsOf(number)).toEqual(['Hello, hello']);
+  const stopped = '12125550412';
+  await sandbox.emit.sms({ line, number: stopped, text: 'hello', announce: false });
+  await sandbox.emit.sms({ line, number: stopped, text: 'STOP' });
+  await desk.acted();
+  expect(chargesOf(stopped)).toBe(0);
+});
+
 test('so it is where the rule goes by the replies so far', async () => {
   const number = '12125550406';
   await sandbox.emit.sms({ line, number, text: 'good morning' });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -31,6 +31,8 @@ const ends: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'trunkline-shipped-'));
+  // As root, the embedded Postgres runs as another user, who has to reach its data.
+  await chmod(folder, 0o755);
   const shipped = await readFile(join(root, 'config/rules.yaml'), 'utf8');
   const today = new Date().toISOString().slice(0, 10);
   const rules = shipped.replace('for: 48h', 'for: 4s').replace(/holidays: \[/, `holidays: [${today}, `);
