@@ -90,7 +90,7 @@ export function judgeConnections(
 ): { readonly sentence: string; readonly remedy: string | undefined; readonly isTooMuch: boolean } {
   const needed = processes.reduce((sum, { connections }) => sum + connections, 0);
   const roles = Map.groupBy(processes, ({ role }) => role);
-  const counted = [...roles].map(([role, { length }]) => `${length} ${role}`).join(' and ');
+  const counted = [...roles].sort(([a], [b]) => a.localeCompare(b)).map(([role, { length }]) => `${length} ${role}`).join(' and ');
   const { whose, most, others } = limit;
   const isTooMuch = needed > most;
   const sentence = `${counted} open up to ${needed} connections; ${whose} allows ${most}, of which others hold ${others}.`;

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
 import type { Service } from '../../../src/service/client.ts';
@@ -6,6 +7,7 @@ import { createEvidenceRounds } from '../../../src/sync/evidence/evidence.ts';
 import { compareUnread, type UnreadParts } from '../../../src/sync/evidence/unread.ts';
 import { retryDeadlock } from '../../../src/warehouse/database.ts';
 import { backends } from '../../stores/backends.ts';
+import { superuserUrlOf } from '../../stores/databases.ts';
 import { createWorld, until } from '../../world.ts';
 
 const line = '16465550100';
@@ -285,7 +287,8 @@ describe.each(backends)('on %s', async (backend) => {
        select 'texts', now() - interval '1 hour', now(), 'the gap ' || i from generate_series(1, 2) i`,
     );
     const lock = (reason: string) => other.query('select from ops.gaps where reason = $1 for update', [reason]);
-    const other = await context.database.pool.connect();
+    const other = new Client({ connectionString: superuserUrlOf(context.settings.databaseUrl) });
+    await other.connect();
     try {
       await other.query('begin');
       await other.query(`set local deadlock_timeout = '10s'`);
@@ -302,7 +305,7 @@ describe.each(backends)('on %s', async (backend) => {
       await other.query('commit');
       await round;
     } finally {
-      other.release();
+      await other.end();
     }
     await rounds.round();
     await world.query(`update ops.gaps set next_try_at = now() where filled_at is null`);
