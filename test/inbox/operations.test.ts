@@ -53,7 +53,9 @@ async function keep(
 }
 
 const settle = () =>
-  database.query('update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version');
+  database.query(
+    'update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version, is_unconfirmed = false',
+  );
 const owed = async () =>
   (
     await database.query<{ key: string }>(

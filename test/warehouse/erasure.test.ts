@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSealer } from '../../src/credentials/sealer.ts';
 import { eraseNumber } from '../../src/erasure/erase.ts';
 import { bumpTargets } from '../../src/inbox/bumps.ts';
 import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
@@ -48,6 +49,7 @@ const mirrorRecordings = (id: string, more: object = {}) =>
         isComplete: true,
         state: 'complete',
         read: read(),
+        sealLink: createSealer('a key of thirty-two letters or more').sealLink,
       },
     ]),
   );
