@@ -1,11 +1,11 @@
 export interface QueueSettings {
-  /** Handlers of this queue that run at the same time in one worker process: many, so that what they write shares a transaction. */
+  /** Handlers of this queue in one worker process: many, so that their writes share a transaction. */
   readonly handlers: number;
-  /** How many of them ask the API at the same time; together fewer than the client's connections. */
+  /** Handlers that read the API at a time; in all, fewer than the client's connections. */
   readonly reads: number;
 }
 
-/** The queues, by what their handlers read or send; most of a handler's time is spent waiting. */
+/** The queues, by what their handlers read or send. */
 export const queueSettings = {
   conversations: { handlers: 32, reads: 16 },
   calls: { handlers: 256, reads: 32 },
@@ -18,23 +18,23 @@ export type QueueName = keyof typeof queueSettings;
 
 export const queueNames = Object.keys(queueSettings) as readonly QueueName[];
 
-/** Times in milliseconds. A worker that died is noticed after `lockDuration`, at the next look. */
+/** Times in milliseconds. A dead worker is noticed at the first stalled check after `lockDuration`. */
 export const queueTiming = {
   lockDuration: 10_000,
   stalledInterval: 5_000,
-  /** How often an idle worker asks the store by itself, in case that a notice was lost. Whole seconds. */
+  /** How often an idle worker polls the store, in case a notification was lost. Whole seconds. */
   pollEvery: 5_000,
-  /** How long a producer waits for the store before the bell counts as not rung. */
-  patience: 2_000,
-  /** Pause of a worker between attempts while its store is away. */
+  /** How long a producer waits for the store before its jobs count as not enqueued. */
+  timeout: 2_000,
+  /** Wait of a worker between attempts while its store is away. */
   retryDelay: 1_000,
 } as const;
 
-/** How often a job may lose its worker before it is given up; the target stays due, so a later bell tries again. */
+/** How often a job may lose its worker before it is given up. Its target stays due, so the sweep enqueues it again. */
 export const maxStalledCount = 10;
 
-/** Bells in one round trip to the store. */
-export const ringBatch = 500;
+/** Jobs in one round trip to the store. */
+export const enqueueBatch = 500;
 
-/** Postgres connections of one process, where the queues live there: for adding jobs; for taking and finishing them; for hearing of them. */
+/** Postgres connections of one process for queues in Postgres: to add jobs, to take and finish them, to listen. */
 export const queuePools = { producers: 1, jobs: 4, listen: 1 } as const;

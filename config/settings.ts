@@ -1,24 +1,25 @@
 import { accessSync, constants } from 'node:fs';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { UserError } from '../src/shared/errors.ts';
 
-/** What the README's table says of a variable. */
+/** The documentation of a variable, for the README's table. */
 interface Documented {
   readonly doc: string;
-  /** Never printed, not even when it is wrong. */
+  /** The value is never printed, not even in an error. */
   readonly isSecret?: boolean;
-  /** Shown in place of a default that the schema cannot say. */
+  /** What happens without it, when the schema has no default. */
   readonly otherwise?: string;
-  /** Where it is needed, this other variable will do as well. */
+  /** Another variable that satisfies the same need. */
   readonly instead?: { readonly name: string; readonly how: string };
-  /** What helps who lacks it, beside setting it. */
-  readonly cure?: string;
+  /** What to do when it is missing. */
+  readonly remedy?: string;
 }
 
 const documentation = z.registry<Documented>();
 
 const url = (protocols: readonly string[], parsed: (text: string) => string = (text) => text) =>
-  // What is pasted, or read from a file of secrets, brings a line's end along, and not every driver leaves that away.
+  // Pasted values and secret files often end with a line break, which not every driver tolerates.
   z
     .string()
     .trim()
@@ -27,7 +28,7 @@ const url = (protocols: readonly string[], parsed: (text: string) => string = (t
       abort: true,
     });
 
-/** The protocol of what can be read as an address, and undefined of anything else. */
+/** The protocol of a URL; undefined when it cannot be parsed. */
 function protocolOf(text: string): string | undefined {
   try {
     const { protocol, hostname } = new URL(text);
@@ -38,7 +39,7 @@ function protocolOf(text: string): string | undefined {
   }
 }
 
-/** What is wrong with an address, without a word of it. */
+/** What is wrong with a URL. Quotes no part of it: it may contain a password. */
 function faultOf(text: string, protocols: readonly string[]): string {
   if (/^["'`]/.test(text.trim())) return 'must be written without quotes around it';
   const begins = protocols.map((each) => `${each}//`);
@@ -48,7 +49,7 @@ function faultOf(text: string, protocols: readonly string[]): string {
   return 'cannot be read as an address: in a password, # is written %23, / is %2F, ? is %3F and % is %25';
 }
 
-/** Nothing stands behind a # in the address of a store: who writes one has it in a password, of which it takes the rest away. */
+/** The URL of Postgres or Redis. It has no fragment, so a # is an unescaped part of a password, which it would cut off. */
 const store = (...of: Parameters<typeof url>) =>
   url(...of)
     .refine((text) => !text.includes('#'), { error: 'must not hold a #: in a password it is written %23' })
@@ -59,7 +60,7 @@ const store = (...of: Parameters<typeof url>) =>
       }
     });
 
-/** The files of certificates and keys that the address of a store names. */
+/** The certificate and key files in the URL of a store. */
 function filesOf(text: string): [string, string][] {
   const { searchParams } = new URL(text.replace('@/', '@socket/'));
   return ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
@@ -77,11 +78,11 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** What paths are appended to: behind a query or a fragment, none of them would reach anybody. */
+/** A URL to which paths are appended, so it must not have a query or a fragment. */
 const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
   error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
 });
-/** A user may stand before no host, where a parameter names the folder of a Unix socket: `postgres://user@/name?host=/run`. */
+/** The host may be empty after a user, when a parameter names a Unix socket: `postgres://user@/name?host=/run`. */
 const postgres = store(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
 const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
   error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
@@ -121,7 +122,7 @@ const variables = z.object({
     doc: 'The Postgres that holds the warehouse.',
     isSecret: true,
     otherwise: '`start` runs an embedded Postgres 18',
-    cure: 'Run `npm start` here, which brings one along, or set it.',
+    remedy: 'Run `npm start` here, which brings one along, or set it.',
   }),
   DATABASE_POOL_SIZE: integer(8, 1_000).prefault('9').register(documentation, {
     doc: 'How many connections to Postgres a `web` or `worker` process opens at most; `start` opens twice as many.',
@@ -198,14 +199,14 @@ const variables = z.object({
 
 export type Variable = keyof typeof variables.shape;
 
-/** The settings of a process, grouped by what they are for. */
+/** The settings of a process, grouped by purpose. */
 export interface Settings {
   readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
-  /** Seals what `auth login` stores, and links. */
+  /** Encrypts the tokens of `auth login` and the stored links. */
   readonly encryptionKey: string | undefined;
   readonly encryptionKeyPrevious: string | undefined;
   readonly databaseUrl: string | undefined;
-  /** Connections to Postgres of one process. */
+  /** Maximum of connections to Postgres per process. */
   readonly poolSize: number;
   readonly redisUrl: string | undefined;
   readonly receiver: {
@@ -226,10 +227,10 @@ export interface Settings {
   readonly eventRetentionDays: number;
 }
 
-/** The environment cannot be used; the message lists every problem with its cure, and no secret. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
+/** The environment is invalid. The message lists every problem with its remedy, and no secret. */
+export class SettingsError extends UserError {
   readonly code = 'settings';
+  override readonly exitCode = 2;
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -239,9 +240,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads the environment. `needed` are variables that the command cannot do without; one that `makesToken` needs
- * no ADMIN_TOKEN to serve the pages. An empty variable counts as not
- * set. Throws one SettingsError for all problems.
+ * Reads the environment; an empty variable counts as not set. `needed`: variables that the command requires. `makesToken`: it
+ * generates its own ADMIN_TOKEN. Throws one SettingsError for all problems.
  */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -255,10 +255,10 @@ export function readSettings(
     ? []
     : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}${shownValue(issue.path[0], given)}`);
   for (const name of options.needed ?? []) {
-    const { doc, instead, cure } = documentationOf(name);
+    const { doc, instead, remedy } = documentationOf(name);
     if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
     problems.push(
-      `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${cure ? ` ${cure}` : ''}`,
+      `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${remedy ? ` ${remedy}` : ''}`,
     );
   }
   if (options.servesPages) problems.push(...tokenProblems(given, options.makesToken));
@@ -266,23 +266,25 @@ export function readSettings(
   return grouped(parsed.data);
 }
 
-/** What is wrong with ADMIN_TOKEN where others than this machine can ask for the pages. */
+/** The problems of ADMIN_TOKEN when other machines can reach the pages. */
 function tokenProblems(given: Readonly<Record<string, string | undefined>>, makesToken = false): string[] {
   const { ADMIN_TOKEN: token, HOST: host, PUBLIC_URL: publicUrl } = given;
   if (!arePagesExposed({ host, publicUrl })) return [];
   const why = isLoopback(host) ? 'with a PUBLIC_URL' : 'with HOST other than loopback';
-  const cure = 'make one with `openssl rand -hex 24`';
+  const remedy = 'make one with `openssl rand -hex 24`';
   if (token === undefined) {
-    return makesToken ? [] : [`ADMIN_TOKEN is missing: ${why}, the status page must not be open to everybody; ${cure}`];
+    return makesToken
+      ? []
+      : [`ADMIN_TOKEN is missing: ${why}, the status page must not be open to everybody; ${remedy}`];
   }
   return token.length >= shortestUnguessed
     ? []
     : [
-        `ADMIN_TOKEN has ${token.length} characters and might be guessed: ${why} it must have at least ${shortestUnguessed}; ${cure}`,
+        `ADMIN_TOKEN has ${token.length} characters and might be guessed: ${why} it must have at least ${shortestUnguessed}; ${remedy}`,
       ];
 }
 
-/** Whether others than this machine can ask for the pages: directly, or through a proxy at PUBLIC_URL. */
+/** Whether other machines can reach the pages, directly or through a proxy at PUBLIC_URL. */
 export function arePagesExposed({
   host,
   publicUrl,
@@ -319,10 +321,10 @@ function grouped(read: z.output<typeof variables>): Settings {
   };
 }
 
-/** Characters below which a secret of the receiver's addresses might be guessed. */
+/** Minimum length, in characters, of a secret that cannot be guessed. */
 export const shortestUnguessed = 16;
 
-/** What works and is dangerous all the same: one sentence each, with its cure, and no secret. */
+/** Warnings about settings that work but are insecure: one sentence each, with its remedy, and no secret. */
 export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
   const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
   const weaknesses = Object.entries(secrets).flatMap(([name, secret]) =>
@@ -336,7 +338,7 @@ export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
   return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
 }
 
-/** What to say of a connection to Postgres that is not encrypted. */
+/** The warning about an unencrypted connection to Postgres. */
 export const plainText = {
   sentence: (host: string) =>
     `The connection to Postgres at ${host} is not encrypted: whoever is on the way reads the password and all data.`,
@@ -344,15 +346,15 @@ export const plainText = {
     'Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.',
 };
 
-/** The host of a Postgres to which the driver connects without TLS; undefined when that leaves this machine on no way. */
+/** The host of a Postgres that the driver connects to without TLS; undefined when the connection stays on this machine. */
 export function plainTextHost(databaseUrl: string | undefined): string | undefined {
   if (databaseUrl === undefined) return undefined;
-  // The driver's own reading of the address and of PGSSLMODE.
+  // The driver itself interprets the URL and PGSSLMODE.
   const { host, ssl } = new Client({ connectionString: databaseUrl });
   return ssl || host.startsWith('/') || isLoopback(host) ? undefined : host;
 }
 
-/** A variable as people read of it. */
+/** The documentation of one variable. */
 export interface SettingRow {
   readonly name: Variable;
   /** Its default; null when there is none. */
@@ -399,7 +401,7 @@ export function isLoopback(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether an address names this machine; what cannot be read as an address does not. */
+/** Whether a URL points to this machine; false when it cannot be parsed. */
 export function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }

@@ -1,48 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
+import { createService, type Service } from './api-client/client.ts';
 import { openCredential } from './credentials/credentials.ts';
 import { linkSealer } from './credentials/sealer.ts';
-import { defaultPauses, type Pauses } from './inbox/bumps.ts';
-import { createRinger, type Ringer } from './inbox/ringer.ts';
-import type { Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { type ConnectionShares, shareConnections } from './postgres/limits.ts';
+import { createDatabase, type OpenDatabase } from './db/database.ts';
+import { type ConnectionShares, shareConnections } from './db/limits.ts';
+import { createNotifier, type Notifier } from './inbox/notifier.ts';
+import { defaultReadPauses, type ReadPauses } from './inbox/targets.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
-import { createService, type Service } from './service/client.ts';
-import type { SealLink } from './warehouse/columns.ts';
-import { createDatabase, type OpenDatabase } from './warehouse/database.ts';
+import type { Log } from './shared/log.ts';
+import { createMetrics, type Metrics } from './shared/metrics.ts';
+import type { SealLink } from './warehouse/mirror.ts';
 
-/** What the parts of one process share. Whoever creates it disposes of it, last. */
+/** What the parts of one process share. Its creator disposes of it, last. */
 export interface Context extends AsyncDisposable {
-  /** Tells this process from all others, in ops.processes. */
+  /** The id of this process in ops.processes. */
   readonly processId: string;
-  /** The most connections to Postgres that a long-running process opens. */
+  /** The maximum of Postgres connections of a long-running process. */
   readonly connections: number | undefined;
   readonly settings: ReadySettings;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly database: OpenDatabase;
   readonly queues: Queues;
-  readonly ringer: Ringer;
-  /** Undefined where the command was given no API to talk to, or nothing to show it. */
+  readonly notifier: Notifier;
+  /** Undefined without an API or credentials. */
   readonly service: Service | undefined;
-  readonly pauses: Pauses;
-  /** Undefined where nothing is read that has links. */
+  readonly pauses: ReadPauses;
+  /** Undefined without ENCRYPTION_KEY. */
   readonly sealLink: SealLink | undefined;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Settings whose stores are known: given by the environment, or started by `start`. */
+/** Settings with a database: from the environment, or started by `start`. */
 export type ReadySettings = Settings & { readonly databaseUrl: string };
 
-/** For commands that need DATABASE_URL, and have had the settings checked for it. */
+/** Narrows settings that were checked for DATABASE_URL. */
 export function readySettings(settings: Settings): ReadySettings {
   const { databaseUrl } = settings;
   if (databaseUrl === undefined) throw new Error('DATABASE_URL is missing');
   return { ...settings, databaseUrl };
 }
 
-/** The connections of a long-running process; of `start`, which is two processes in one, as many as those have. */
+/** The Postgres connections of a long-running process; `start` is two processes in one and has those of both. */
 export function connectionsOf(settings: Settings, process: { receives: boolean; works: boolean }): ConnectionShares {
   const { poolSize, redisUrl, api } = settings;
   return shareConnections(process.receives && process.works ? 2 * poolSize : poolSize, {
@@ -57,9 +57,9 @@ export async function createContext(
   options: {
     log: Log;
     name: string;
-    /** Those of the database alone, or how a long-running process divides what it may open. */
+    /** Of the database alone, or as a long-running process divides them. */
     maxConnections: number | ConnectionShares;
-    pauses?: Pauses;
+    pauses?: ReadPauses;
     isReadOnly?: boolean;
   },
 ): Promise<Context> {
@@ -76,7 +76,7 @@ export async function createContext(
       throw error;
     },
   );
-  const ringer = createRinger(queues, log);
+  const notifier = createNotifier(queues, log);
   const open = openCredential(settings, log);
   const service =
     open &&
@@ -94,12 +94,12 @@ export async function createContext(
     metrics,
     database,
     queues,
-    ringer,
+    notifier,
     service,
-    pauses: options.pauses ?? defaultPauses,
+    pauses: options.pauses ?? defaultReadPauses,
     sealLink: linkSealer(settings)?.sealLink,
     async [Symbol.asyncDispose]() {
-      await ringer.close();
+      await notifier.close();
       await Promise.allSettled([queues.close(), service?.close(), open?.close()]);
       await database[Symbol.asyncDispose]();
     },

@@ -1,7 +1,7 @@
-import type { Log } from './log.ts';
+import { type Database, query } from './db/database.ts';
+import { isMigrated, type MigrationOutcome, migrate } from './db/migrate.ts';
 import { migrateQueues } from './queues/postgres.ts';
-import { type Database, query } from './warehouse/database.ts';
-import { isMigrated, type MigrationOutcome, migrate } from './warehouse/migrate.ts';
+import type { Log } from './shared/log.ts';
 
 /** Brings both schemas up to this release: the warehouse's, and the one that the queues use when there is no Redis. */
 export async function migrateAll(databaseUrl: string, log: Log): Promise<MigrationOutcome> {

@@ -2,12 +2,12 @@ import { Redis } from 'ioredis';
 import { type QueueName, queueNames } from '../config/queues.ts';
 import { readSettings } from '../config/settings.ts';
 import { type Context, createContext } from '../src/context.ts';
-import type { Pauses } from '../src/inbox/bumps.ts';
-import type { Log } from '../src/log.ts';
+import type { ReadPauses } from '../src/inbox/targets.ts';
 import { QueueUnavailable } from '../src/queues/queues.ts';
-import { createReceiver, type Receiver } from '../src/receiver/receiver.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/sandbox.ts';
-import { registerPages } from '../src/status/pages.ts';
+import { registerPages } from '../src/server/pages.ts';
+import { createReceiver, type Receiver } from '../src/server/receiver.ts';
+import type { Log } from '../src/shared/log.ts';
 import { ensureSubscriptions } from '../src/sync/subscriptions/ensure.ts';
 import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
 import { type Backend, redisUrlOf } from './stores/backends.ts';
@@ -28,7 +28,7 @@ export interface WorldOptions {
   readonly previousSecret?: string;
   /** Default: all queues, with looks within a second or two. `null` starts none. */
   readonly workers?: WorkerOptions | null;
-  readonly pauses?: Pauses;
+  readonly pauses?: ReadPauses;
   readonly log?: Log;
   /** Further variables of the environment. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -55,10 +55,10 @@ export const secret = 'a-secret-of-the-world';
 /** Soon enough that a test can wait for the last look. */
 export const shortLooks = [0.4, 0.8, 1.6];
 
-const eager: Pauses = { activeMs: 20, refusedMs: 20 };
+const eager: ReadPauses = { activeMs: 20, refusedMs: 20 };
 const quick: WorkerOptions = {
-  looks: shortLooks,
-  sweepPace: { everyMs: 100, lostAfterMs: 1_000, mostWaiting: 1_000, mostHistoryWaiting: 100 },
+  recheckDelays: shortLooks,
+  sweepPace: { everyMs: 100, lostAfterMs: 1_000, maxWaiting: 1_000, maxHistoryWaiting: 100 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
   rulesPace: { eventsMs: 100, silencesMs: 200, fileMs: 100 },
@@ -106,7 +106,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 
   async function isQuiet(): Promise<boolean> {
     if (sandbox && (await pendingDeliveries(sandbox)) > 0) return false;
-    await context.ringer.idle();
+    await context.notifier.idle();
     if (await isAnyBellWaiting()) return false;
     return (await asks.value(dueTargets)) === 0;
   }

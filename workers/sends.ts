@@ -1,45 +1,46 @@
+import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
+import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
-import type { LedgerTiming } from '../src/ledger/ledger.ts';
 import type { AccountLimits } from '../src/ledger/limits.ts';
-import { ServiceError } from '../src/service/client.ts';
-import type { OnAnswer } from '../src/sync/finding.ts';
-import type { ThreadLook } from '../src/sync/thread-look.ts';
+import { startLoop } from '../src/shared/loop.ts';
+import type { RefreshThread } from '../src/sync/thread-refresh.ts';
+import type { OnAnswer } from '../src/warehouse/drift.ts';
 
 export interface SendWork {
-  /** A send was planned: it is looked for now, not at the next look. */
+  /** Enqueues due sends now: one was planned. */
   kick(): void;
-  /** Takes no more, and waits for the sends in hand: a request that is out is not cut off. */
+  /** Takes no more sends, and waits for those in hand: a request that has left is not cut off. */
   close(deadlineMs: number): Promise<void>;
 }
 
 export interface SendWorkOptions {
   readonly timing?: Partial<LedgerTiming>;
   readonly limits?: () => Partial<AccountLimits>;
-  /** Milliseconds between two looks for sends that are due. */
+  /** Milliseconds between two rounds of enqueuing due sends. */
   readonly everyMs?: number;
 }
 
 const everyMs = 500;
 
-/** Bells are topped up to so many: a long backlog stays in Postgres, where a pause still reaches it. */
-const mostWaiting = 50;
+/** The queue is topped up to so many jobs: a long backlog stays in Postgres, where a pause still stops it. */
+const maxWaiting = 50;
 
-/** Works the queue of sends, and rings for those that are due: nothing but the ledger's rows says which. */
+/** Enqueues the sends that the ledger's rows say are due, and works their queue. */
 export function startSends(
   context: Context,
-  { onAnswer, look: lookAtThread }: { readonly onAnswer: OnAnswer; readonly look: ThreadLook },
+  { onAnswer, readThread }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread },
   options: SendWorkOptions = {},
 ): SendWork {
-  const { database, queues, ringer, service, log, pauses, settings } = context;
+  const { database, queues, notifier, service, log, pauses, settings } = context;
   if (!service) throw new Error('Sends need a service');
   const { db } = database;
-  const onRings = ringer.ring;
+  const notify = notifier.notify;
   const dispatcher = createDispatcher({
     db,
     log,
     messages: service.messages,
-    look: lookAtThread,
+    readThread,
     isBlocked: async (line, number) => {
       try {
         onAnswer('lines.blocked', await service.lines.blocked(line, number));
@@ -52,56 +53,28 @@ export function startSends(
     actsFor: settings.api.key === undefined ? 'user' : 'account',
     mode: settings.rulesMode,
     pauses,
-    onRings,
+    notify,
     ...(options.limits && { limits: options.limits }),
     ...(options.timing && { timing: options.timing }),
   });
 
-  const worker = queues.work('sends', {}, async ({ key }) => void (await dispatcher.turn(key)));
-  let isFailing = false;
-  let current: Promise<void> | undefined;
-  let isWanted = false;
-  let isClosed = false;
-  const timer = setInterval(look, options.everyMs ?? everyMs);
-
-  /** One round at a time; what is planned during one is looked for by one more. */
-  function look(): void {
-    if (isClosed) return;
-    isWanted = true;
-    current ??= rounds().finally(() => {
-      current = undefined;
-    });
-  }
-
-  async function rounds(): Promise<void> {
-    while (isWanted) {
-      isWanted = false;
-      await round();
-    }
-  }
-
-  async function round(): Promise<void> {
-    try {
-      const room = mostWaiting - (await queues.waiting('sends'));
-      const due = room > 0 ? await dispatcher.sweep(room) : [];
-      await queues.ring(
+  const worker = queues.work('sends', {}, async ({ key }) => void (await dispatcher.advance(key)));
+  const loop = startLoop({
+    name: 'Enqueuing due sends',
+    everyMs: options.everyMs ?? everyMs,
+    log,
+    async job() {
+      const free = maxWaiting - (await queues.waiting('sends'));
+      const due = free > 0 ? await dispatcher.sweep(free) : [];
+      await queues.enqueue(
         'sends',
         due.map((key) => ({ kind: 'send', key })),
       );
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'The sends that are due could not be looked for; it goes on trying');
-      isFailing = true;
-    }
-  }
+    },
+  });
 
   return {
-    kick: look,
-    async close(deadlineMs) {
-      clearInterval(timer);
-      isClosed = true;
-      isWanted = false;
-      await Promise.all([current, worker.close(deadlineMs)]);
-    },
+    kick: () => void loop.kick(),
+    close: async (deadlineMs) => void (await Promise.all([loop.stop(), worker.close(deadlineMs)])),
   };
 }

@@ -1,36 +1,37 @@
-import { type QueueName, queueNames } from '../config/queues.ts';
+import { type QueueName, queueNames, queueSettings } from '../config/queues.ts';
+import { createAttributionRounds } from '../src/audit/attribution/attribution.ts';
+import { unproveHours } from '../src/audit/coverage/coverage.ts';
+import { createReconciler } from '../src/audit/coverage/reconcile.ts';
+import { createGapDetection } from '../src/audit/gaps/gap-detection.ts';
 import type { Context } from '../src/context.ts';
-import { sealAnew } from '../src/credentials/resealing.ts';
-import { bumpTargets } from '../src/inbox/bumps.ts';
+import { reseal } from '../src/credentials/resealing.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
-import { createSweep, defaultSweepPace, type SweepPace } from '../src/inbox/sweep.ts';
-import { withPatience } from '../src/queues/patience.ts';
+import { defaultSweepPace, type SweepPace, sweepTargets } from '../src/inbox/sweep.ts';
+import { markDirty, type Target } from '../src/inbox/targets.ts';
+import { reportProcess } from '../src/ops/processes.ts';
+import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
-import { reportProcess } from '../src/status/processes.ts';
-import { createAttributionRounds } from '../src/sync/attribution/attribution.ts';
-import { createReconciler } from '../src/sync/coverage/reconcile.ts';
-import { createEvidenceRounds } from '../src/sync/evidence/evidence.ts';
-import type { OnAnswer } from '../src/sync/finding.ts';
-import { defaultLooks } from '../src/sync/looks/schedule.ts';
-import { createSync } from '../src/sync/sync.ts';
-import { createThreadLook } from '../src/sync/thread-look.ts';
-import { drainUnconfirmed } from '../src/sync/unconfirmed.ts';
-import { createDriftLog } from '../src/warehouse/drift.ts';
-import { answerBells } from './bells.ts';
-import { type CompletenessPace, createMaintenance } from './maintenance.ts';
+import { startLoop } from '../src/shared/loop.ts';
+import { withTimeout } from '../src/shared/timeout.ts';
+import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
+import { createSync, type Sync } from '../src/sync/sync.ts';
+import { createThreadRefresh } from '../src/sync/thread-refresh.ts';
+import { startUnconfirmedReads } from '../src/sync/unconfirmed.ts';
+import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
+import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
 export interface Workers {
-  /** Finishes the turns in hand within the deadline, in milliseconds, and takes no more. */
+  /** Takes no more jobs and finishes those in hand within the deadline, in milliseconds. */
   close(deadlineMs: number): Promise<void>;
 }
 
 export interface WorkerOptions {
   /** Default: all. */
   readonly queues?: readonly QueueName[];
-  /** Seconds after the end of a call at which late recordings and transcripts are looked for. */
-  readonly looks?: readonly number[];
+  /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
+  readonly recheckDelays?: readonly number[];
   readonly directoryEverySeconds?: number;
   readonly sweepPace?: SweepPace;
   readonly completenessPace?: CompletenessPace;
@@ -38,15 +39,15 @@ export interface WorkerOptions {
   readonly rulesPace?: RulesPace;
 }
 
-/** Users and lines change rarely; a hint for an unknown line does not wait for them. */
+/** Users and lines change rarely, and a reference to an unknown line does not wait for them. */
 const directoryEverySeconds = 600;
-/** Sends have so long beyond the deadline, in milliseconds, to write down what came of a request. */
+/** Milliseconds beyond the deadline for sends to record what came of a request. */
 const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
-/** Works the queues: every bell is a turn of its target. Any number of processes may do so at once. */
+/** Works the queues and runs the loops of a worker. Any number of processes can do so at a time. */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
-  const { database, queues, ringer, service, settings, log, metrics, pauses, sealLink } = context;
+  const { database, queues, notifier, service, settings, log, metrics, pauses, sealLink } = context;
   if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
   const { db } = database;
   await queues.open();
@@ -59,7 +60,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const reporting = reportProcess(context, 'worker');
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
-  const look = createThreadLook({ db, service, onAnswer, pauses, onRings: ringer.ring, sealLink });
+  const readThread = createThreadRefresh({ db, service, onAnswer, pauses, notify: notifier.notify, sealLink });
   let sends: SendWork | undefined;
   const rules = await startRules({
     db,
@@ -69,7 +70,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     file: settings.rulesFile,
     timeZone: settings.timeZone,
     retentionDays: settings.eventRetentionDays,
-    look,
+    readThread,
     actsFor: settings.api.key === undefined ? 'user' : 'account',
     onMatched: () => sends?.kick(),
     ...(options.rulesPace && { pace: options.rulesPace }),
@@ -79,39 +80,49 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     service,
     log,
     pauses,
-    looks: options.looks ?? defaultLooks,
+    recheckDelays: options.recheckDelays ?? defaultRecheckDelays,
     directoryEverySeconds: options.directoryEverySeconds ?? directoryEverySeconds,
     now: () => new Date(),
     onAnswer,
-    onRings: ringer.ring,
+    notify: notifier.notify,
     sealLink,
-    onTurn(kind, turn, seconds) {
-      metrics.targetTurned(kind, turn, seconds);
-      if (turn === 'mirrored') rules.kick();
+    onCallsGone: unproveHours,
+    onRead(kind, outcome, seconds) {
+      metrics.targetRead(kind, outcome, seconds);
+      if (outcome === 'mirrored') rules.kick();
     },
   });
   const closing = new AbortController();
   const names = options.queues ?? queueNames;
   const working = names.map((name) => {
-    if (name !== 'sends') return queues.work(name, {}, answerBells(sync, name, closing.signal));
-    const started = startSends(context, { onAnswer, look }, { limits: rules.accountLimits, ...options.sends });
+    if (name !== 'sends') return queues.work(name, {}, createJobHandler(sync, name, closing.signal));
+    const started = startSends(context, { onAnswer, readThread }, { limits: rules.accountLimits, ...options.sends });
     sends = started;
     return { close: (deadlineMs: number) => started.close(deadlineMs + settlingMs) };
   });
-  const unconfirmed = drainUnconfirmed((most) => sync.unconfirmed(names, most), log, closing.signal);
-  const sweep = createSweep({ db, ringer, queues, log }, options.sweepPace ?? defaultSweepPace);
-  const maintenance = createMaintenance({
-    inbox: { db, pauses, onRings: ringer.ring },
+  const unconfirmed = startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log);
+  const sweepPace = options.sweepPace ?? defaultSweepPace;
+  const sweep = startLoop({
+    name: 'Enqueuing overdue targets',
+    everyMs: sweepPace.everyMs,
+    log,
+    job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
+  });
+  const maintenance = startMaintenance({
+    inbox: { db, pauses, notify: notifier.notify },
     log,
     drift,
-    reconciler: createReconciler({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
+    reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
     attribution: createAttributionRounds({ db, service, log, onAnswer }),
-    evidence: createEvidenceRounds({ db, service, log, pauses, onAnswer, onRings: ringer.ring }),
+    evidence: createGapDetection({
+      ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
+      unreadScope: settings.api.key === undefined ? 'personal' : 'line',
+    }),
     pace: options.completenessPace ?? completenessPace,
     retentionDays: settings.eventRetentionDays,
   });
-  ringer.ring(
-    await bumpTargets(
+  notifier.notify(
+    await markDirty(
       db,
       [
         { kind: 'lines', key: 'all' },
@@ -120,24 +131,59 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       pauses,
     ),
   );
-  const resealing = sealAnew(db, settings, closing.signal).then(
+  const resealing = reseal(db, settings, closing.signal).then(
     (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with the present key'),
     (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with the present key'),
   );
   return {
     async close(deadlineMs) {
       closing.abort();
+      // Rounds in hand can be long, so they are aborted at once; only the rules wait for the last reads.
+      const maintained = maintenance.stop();
       const ends = (async () => {
-        await Promise.all([resealing, sweep.stop(), unconfirmed, ...working.map((worker) => worker.close(deadlineMs))]);
+        await Promise.all([
+          resealing,
+          sweep.stop(),
+          unconfirmed.stop(),
+          ...working.map((worker) => worker.close(deadlineMs)),
+        ]);
         await sync.idle();
-        await rules.stop();
-        await maintenance.stop();
+        await Promise.all([rules.stop(), maintained]);
+        await drift.flush().catch((err: unknown) => log.warn({ err }, 'The last drift could not be written'));
         await reporting.stop();
       })();
-      // Whatever waits for a store that hangs is left behind; a send writes down how it ended.
-      await withPatience(deadlineMs + settlingMs, ends, () =>
-        log.warn('Some work did not end in time; it is taken over'),
+      // Work that waits for a store that hangs is abandoned.
+      await withTimeout(deadlineMs + settlingMs, ends, () =>
+        log.warn('Some work did not end in time; other processes take it over'),
       );
     },
+  };
+}
+
+/**
+ * Reads the target of each job. While all handlers of the queue are busy there is a backlog, and waiting in the queue takes
+ * longest: a handler that has mirrored its target then goes on with the target that is due longest, until nothing is left
+ * or `closing` fires. The jobs of those targets find nothing pending. After any other result it stops, since the service
+ * may need a rest.
+ */
+export function createJobHandler(
+  sync: Pick<Sync, 'read' | 'readNext'>,
+  queue: QueueName,
+  closing: AbortSignal,
+): JobHandler {
+  const { handlers } = queueSettings[queue];
+  let busy = 0;
+  const isBacklog = (signal: AbortSignal) => busy >= handlers && !closing.aborted && !signal.aborted;
+
+  return async (job, signal) => {
+    busy += 1;
+    try {
+      const own = await sync.read(job as Target, signal);
+      // A job whose target was read by another handler can go on as well.
+      let goesOn = own === 'mirrored' || own === 'nothing_owed';
+      while (goesOn && isBacklog(signal)) goesOn = (await sync.readNext(queue, signal)) === 'mirrored';
+    } finally {
+      busy -= 1;
+    }
   };
 }

@@ -1,5 +1,5 @@
 -- Which voicemails wait for an answer, and what do they say?
-select started_at, external_number, caller_name, account_number, short_summary
+select started_at, external_number, caller_name, account_number, returned_by as only_texted_by, short_summary
 from reporting.voicemails
 where is_unreturned and started_at >= now() - interval '14 days'
 order by started_at desc

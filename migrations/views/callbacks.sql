@@ -12,6 +12,8 @@ select
   text_count,
   missed_count - called_back_count - outbound_call_count - caller_got_through_count - text_count as unreturned_count,
   round(100.0 * (called_back_count + outbound_call_count + caller_got_through_count + text_count) / missed_count, 2) as return_rate_pct,
+  automatic_text_count,
+  text_by_unknown_count,
   return_time_count,
   minutes_to_return_p50
 from reporting.callback_rollup;
@@ -22,12 +24,14 @@ comment on column reporting.callbacks.account_number is 'The account''s number t
 comment on column reporting.callbacks.missed_count is 'Inbound external calls that nobody answered, mailbox and short-abandoned included.';
 comment on column reporting.callbacks.voicemail_count is 'Of these, ended in a mailbox.';
 comment on column reporting.callbacks.short_abandoned_count is 'Of these, given up within the short-abandon threshold.';
-comment on column reporting.callbacks.returned_count is 'Returned in any way within the callback window of params.';
+comment on column reporting.callbacks.returned_count is 'Returned by a person, or by the caller who got through, within the callback window of params. A text of a rule or of an unknown sender is no return.';
 comment on column reporting.callbacks.called_back_count is 'Returned by the service''s word.';
 comment on column reporting.callbacks.outbound_call_count is 'Returned by a call to the number, answered or not.';
 comment on column reporting.callbacks.caller_got_through_count is 'The caller called again and was answered.';
-comment on column reporting.callbacks.text_count is 'Returned by a text to the number.';
-comment on column reporting.callbacks.unreturned_count is 'Not returned, or not yet.';
+comment on column reporting.callbacks.text_count is 'Returned by a text of a user to the number.';
+comment on column reporting.callbacks.unreturned_count is 'Not returned, or not yet; those that only a rule or an unknown sender texted are among them.';
 comment on column reporting.callbacks.return_rate_pct is 'Returned, of all missed, in percent. Young days are still rising.';
+comment on column reporting.callbacks.automatic_text_count is 'Of unreturned_count, those to which a rule sent the first text: beside the returned ones, not among them.';
+comment on column reporting.callbacks.text_by_unknown_count is 'Of unreturned_count, those to which the first text has no known sender: another integration, or a person behind one.';
 comment on column reporting.callbacks.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
 comment on column reporting.callbacks.minutes_to_return_p50 is 'Half of them were returned within so many minutes. Medians do not add up: for a month, take missed_calls.';

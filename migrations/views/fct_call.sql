@@ -30,7 +30,11 @@ select
   c.duration_seconds,
   c.talk_seconds,
   w.wait_seconds,
-  case when c.queue_wait_seconds is not null then 'legs' when w.wait_seconds is not null then 'summary' end as wait_basis,
+  case
+    when w.wait_seconds is null then 'unknown'
+    when c.legs_wait_seconds is not null then 'legs'
+    else 'duration_minus_talk'
+  end as wait_basis,
   case when c.status = 'answered' and c.direction = 'inbound' then w.wait_seconds end as answer_wait_seconds,
   c.transferred_count,
   c.is_abandoned,
@@ -43,9 +47,14 @@ select
   c.transcript_count
 from warehouse.calls c
   cross join reporting.params p
-  -- The column of the table is 0, too, where the service reports only one of the two that it is the difference of.
+  -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it. Of the table's
+  -- column, 0 is unknown where the service reports only one of the two that it is the difference of.
   cross join lateral (
-    select coalesce(c.queue_wait_seconds, case when c.duration_seconds - c.talk_seconds is not null then c.wait_seconds end) as wait_seconds
+    select case
+        when c.legs_wait_seconds is not null then c.legs_wait_seconds
+        when c.direction = 'inbound' and c.leg_count > 0 and (c.leg_count > 1 or c.called_type in ('queue', 'huntgroup')) then null
+        when c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
+      end as wait_seconds
   ) w
 where c.deleted_at is null;
 
@@ -74,7 +83,7 @@ comment on column reporting.fct_call.called_number is 'Called party''s number or
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
 comment on column reporting.fct_call.talk_seconds is 'Connected time. Time on hold is inside it: the service reports neither hold nor after-call work.';
 comment on column reporting.fct_call.wait_seconds is 'How long the caller waited, as wait_basis says.';
-comment on column reporting.fct_call.wait_basis is 'summary: length less connected time, so ringing and menus count as waiting; legs would be the time in queues alone, which the service does not report. NULL = not known.';
+comment on column reporting.fct_call.wait_basis is 'legs: from the entry of the first queue or huntgroup, else from the start of the call, until the first answered leg was connected, the mailbox answered or the caller gave up. duration_minus_talk, where no legs are held or a single one that reports no times, and for outbound calls: length less connected time; where no legs are held, menus, and ringing after a transfer, count as waiting. unknown: neither says; wait_seconds is NULL. The service reports no wait itself.';
 comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
 comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
 comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';

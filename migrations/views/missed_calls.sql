@@ -13,11 +13,12 @@ select
   m.returned_at,
   m.returned_call_id,
   round(m.return_seconds / 6.0::double precision) / 10 as minutes_to_return,
-  m.returned_by is null as is_unreturned
+  m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
+  m.texted_at
 from reporting.missed_call_returns m
   left join warehouse.calls c on c.call_id = m.call_id;
 
-comment on view reporting.missed_calls is 'Inbound external calls that nobody answered, mailbox included, and whether somebody got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
+comment on view reporting.missed_calls is 'Inbound external calls that nobody answered, mailbox included, and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
 comment on column reporting.missed_calls.call_id is 'The call.';
 comment on column reporting.missed_calls.started_at is 'Its start.';
 comment on column reporting.missed_calls.local_date is 'Its local day.';
@@ -27,8 +28,9 @@ comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
 comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
 comment on column reporting.missed_calls.wait_seconds is 'How long the caller waited; NULL = not known.';
 comment on column reporting.missed_calls.called_back_call_id is 'The call that returned it, by the service, which reports it for abandoned calls alone.';
-comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: we texted the number, alone or in a group. NULL = nothing of these.';
-comment on column reporting.missed_calls.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
+comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a group. Where none of these came, for information, by the first text: automatic_text: a rule texted it; text_by_unknown: the service names no sender and the ledger did not send it, so it was another integration or a person behind one, and who is unknown. Neither is a return. NULL = nothing of these.';
+comment on column reporting.missed_calls.returned_at is 'When it was returned; NULL when not returned, or when the service names a call that is not held.';
 comment on column reporting.missed_calls.returned_call_id is 'By which call; NULL for a text.';
 comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
-comment on column reporting.missed_calls.is_unreturned is 'Nobody got in touch within the window, or not yet.';
+comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window, or not yet. Stays true when only rules or unknown senders texted.';
+comment on column reporting.missed_calls.texted_at is 'When the text of automatic_text or text_by_unknown went out; NULL otherwise.';

@@ -9,12 +9,13 @@ select
   round(100.0 * answered_count / nullif(call_count, 0), 2) as answer_rate_pct,
   round(100.0 * answered_count / nullif(call_count - short_abandoned_count, 0), 2) as answer_rate_without_short_pct,
   case when direction = 'inbound' then round(100.0 * abandoned_count / nullif(call_count - short_abandoned_count, 0), 2) end as abandon_rate_pct,
-  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(call_count - short_abandoned_count, 0), 2) end as service_level_pct,
-  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answered_count + abandoned_count, 0), 2) end as service_level_answered_abandoned_pct,
-  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answered_count, 0), 2) end as service_level_answered_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(call_count - short_abandoned_count - answered_count + answer_wait_count, 0), 2) end as service_level_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answer_wait_count + abandoned_count, 0), 2) end as service_level_answered_abandoned_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answer_wait_count, 0), 2) end as service_level_answered_pct,
   round(answer_wait_seconds::numeric / nullif(answer_wait_count, 0), 1) as answer_wait_avg_seconds,
   round(talk_seconds::numeric / nullif(talk_count, 0), 1) as talk_avg_seconds,
-  round(100.0 * transferred_count / nullif(answered_count, 0), 2) as transfer_rate_pct
+  round(100.0 * transferred_count / nullif(answered_count, 0), 2) as transfer_rate_pct,
+  case when direction = 'inbound' then answered_count - answer_wait_count else 0 end as answer_wait_unknown_count
 from (
   select r.*, case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
@@ -49,9 +50,10 @@ comment on column reporting.number_daily.repeated_count is 'The caller had calle
 comment on column reporting.number_daily.answer_rate_pct is 'Answered, of all calls, in percent.';
 comment on column reporting.number_daily.answer_rate_without_short_pct is 'Answered, of all calls but the short-abandoned, in percent.';
 comment on column reporting.number_daily.abandon_rate_pct is 'Inbound: abandoned, of all calls but the short-abandoned, in percent.';
-comment on column reporting.number_daily.service_level_pct is 'Inbound: answered in time, of all calls but the short-abandoned, in percent. Mailbox and missed calls count against it.';
-comment on column reporting.number_daily.service_level_answered_abandoned_pct is 'Inbound: answered in time, of the answered and the abandoned, in percent. Another vendor''s formula.';
-comment on column reporting.number_daily.service_level_answered_pct is 'Inbound: answered in time, of the answered, in percent. The kindest formula: who was never answered does not count.';
+comment on column reporting.number_daily.service_level_pct is 'Inbound: answered in time, of all calls but the short-abandoned and the answered of unknown wait, in percent. Mailbox and missed calls count against it.';
+comment on column reporting.number_daily.service_level_answered_abandoned_pct is 'Inbound: answered in time, of the answered of known wait and the abandoned, in percent. Another vendor''s formula.';
+comment on column reporting.number_daily.service_level_answered_pct is 'Inbound: answered in time, of the answered of known wait, in percent. The kindest formula: who was never answered does not count.';
 comment on column reporting.number_daily.answer_wait_avg_seconds is 'Average speed of answer; beside its n, answer_wait_count.';
 comment on column reporting.number_daily.talk_avg_seconds is 'Connected time per answered call that reports it; its n is talk_count.';
 comment on column reporting.number_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';
+comment on column reporting.number_daily.answer_wait_unknown_count is 'Inbound: answered, but how long the caller waited is not known. Out of the service levels, and counted here; 0 for other directions.';

@@ -1,21 +1,20 @@
 create view reporting.sms_opt_status as
 select distinct on (line, number) line, number, is_opted_out, decided_at, evidence
 from (
-  (select distinct on (m.line, who.number) m.line, who.number, reporting.opt_word(m.body) = 'opt_out' as is_opted_out,
-     m.sent_at as decided_at, 'inbound_word' as evidence
-   from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
-     -- A group goes by the number of one member, whoever speaks in it.
-     cross join lateral (select case when c.participants_key = '' then m.number else m.from_number end as number) who
-   where m.direction = 'in' and reporting.opt_word(m.body) is not null and m.deleted_at is null and who.number is not null
-   order by m.line, who.number, m.sent_at desc nulls last, m.message_id desc)
+  select m.line, who.number, m.opt_out_verdict = 'opt_out' as is_opted_out, coalesce(m.sent_at, m.first_seen_at) as decided_at,
+    'inbound_word' as evidence
+  from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+    -- A group goes by the number of one member, whoever speaks in it.
+    cross join lateral (select case when c.participants_key = '' then m.number else m.from_number end as number) who
+  where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in') and m.deleted_at is null and who.number is not null
   union all
   select line, number, true, opted_out_at, 'service_skip' from ops.opt_outs where line <> ''
 ) said
 order by line, number, decided_at desc nulls last, is_opted_out desc;
 
-comment on view reporting.sms_opt_status is 'Numbers that opted out or in, per line, by the last that is known: a word such as STOP or START as a whole text, or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
+comment on view reporting.sms_opt_status is 'Numbers that opted out or in, per line, by the last that is known: a text that says so in any words the send gates understand ("STOP", "please stop texting me"), or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
 comment on column reporting.sms_opt_status.line is 'The account''s line.';
-comment on column reporting.sms_opt_status.number is 'The other party.';
-comment on column reporting.sms_opt_status.is_opted_out is 'Whether the last that is known was to stop.';
-comment on column reporting.sms_opt_status.decided_at is 'When that word came, or when the service said so: it had been decided before.';
-comment on column reporting.sms_opt_status.evidence is 'inbound_word, or service_skip: learned by the send ledger.';
+comment on column reporting.sms_opt_status.number is 'The other party; in a group, who wrote the text.';
+comment on column reporting.sms_opt_status.is_opted_out is 'Whether the last that is known was to stop; of two in the same second, to stop.';
+comment on column reporting.sms_opt_status.decided_at is 'When that text was sent, or when the service said so: it had been decided before.';
+comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; or service_skip: learned by the send ledger.';

@@ -1,23 +1,23 @@
 import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable } from '../../config/settings.ts';
-import { findRunning, type Running } from '../local/running.ts';
+import { findRunning, type Running } from '../local/data-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the daemon judges by. */
-type Judgement = 'TIME_ZONE' | 'RULES_FILE' | 'RULES_MODE';
+/** Settings that change results, so that a command must use the daemon's. */
+type SharedSetting = 'TIME_ZONE' | 'RULES_FILE' | 'RULES_MODE';
 
 interface CommandNeeds {
   readonly needed?: readonly Variable[];
   readonly servesPages?: boolean;
-  /** What a command that foretells or remakes the daemon's work must judge by as well. */
-  readonly alike?: readonly Judgement[];
+  /** Settings that must equal the daemon's, for commands that predict or repeat its work. */
+  readonly alike?: readonly SharedSetting[];
 }
 
 /**
- * The settings of a command: the environment's, and where that names no stores, those of the `trunkline start` that runs
- * on this machine with the same DATA_DIR; that is said once on standard error. What must be `alike` is taken from it where
- * the environment gives none, unless that names another database. Throws a SettingsError.
+ * The settings of a command, from the environment. Missing stores and API, and missing settings of `alike`, come from a
+ * running `trunkline start` with the same DATA_DIR, unless DATABASE_URL names another database; standard error then names
+ * them. Rejects with a SettingsError.
  */
 export async function commandSettings(
   { alike = [], ...options }: CommandNeeds = {},
@@ -32,22 +32,22 @@ export async function commandSettings(
   return readSettings(borrowed.environment, options);
 }
 
-/** A database of one account and the API of another must never meet. */
+/** Prevents combining the database of one account with the API of another. */
 function isOfAnother({ databaseUrl }: Running, { DATABASE_URL }: Environment): boolean {
   return Boolean(DATABASE_URL) && DATABASE_URL !== databaseUrl;
 }
 
 interface Borrowed {
   readonly environment: Environment;
-  /** What was taken from it, for people. */
+  /** The borrowed settings, in words. */
   readonly parts: readonly string[];
 }
 
-function borrow(running: Running, given: Environment, alike: readonly Judgement[]): Borrowed {
+function borrow(running: Running, given: Environment, alike: readonly SharedSetting[]): Borrowed {
   const parts: string[] = [];
   let environment = given;
   if (!given.DATABASE_URL) {
-    // The queues belong to the database: a Redis of another's would ring for nobody.
+    // The Redis of the same daemon: jobs in another one would reach no worker.
     environment = { ...environment, DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl };
     parts.push('the Postgres');
     if (running.redisUrl !== undefined) parts.push('the Redis');
@@ -56,7 +56,7 @@ function borrow(running: Running, given: Environment, alike: readonly Judgement[
     environment = { ...environment, API_BASE_URL: running.api.baseUrl, API_KEY: running.api.key };
     parts.push(running.isSandbox ? 'the sandbox' : 'the API');
   }
-  for (const [name, value] of judgements(running)) {
+  for (const [name, value] of sharedSettings(running)) {
     if (!alike.includes(name) || given[name]) continue;
     environment = { ...environment, [name]: value };
     parts.push(`the ${name}`);
@@ -72,10 +72,10 @@ function borrow(running: Running, given: Environment, alike: readonly Judgement[
   };
 }
 
-/** In what a running daemon judges otherwise than a command would that was given nothing. */
-function judgements({ timeZone, rulesFile, rulesMode }: Running): [Judgement, string][] {
+/** The running daemon's settings that differ from the defaults. */
+function sharedSettings({ timeZone, rulesFile, rulesMode }: Running): [SharedSetting, string][] {
   const usual = readSettings({});
-  const each: [Judgement, string | undefined, string | undefined][] = [
+  const each: [SharedSetting, string | undefined, string | undefined][] = [
     ['TIME_ZONE', timeZone, undefined],
     ['RULES_FILE', rulesFile, resolve(usual.rulesFile)],
     ['RULES_MODE', rulesMode, usual.rulesMode],

@@ -1,25 +1,12 @@
-import { limitReached } from '../postgres/limits.ts';
-import { isUntrusted } from '../queues/trouble.ts';
-import type { Advice } from '../service/errors.ts';
+import { format } from 'node:util';
+import type { Advice } from '../api-client/client.ts';
+import { limitReached } from '../db/limits.ts';
+import { isUntrusted } from '../queues/outage-log.ts';
+import { UserError } from '../shared/errors.ts';
+import { printable } from '../shared/storable.ts';
 
-/** Codes of errors whose message is all that a person needs. */
-const toldInFull = new Set([
-  'settings',
-  'command_failed',
-  'wrong_use',
-  'folder_in_use',
-  'folder_of_another',
-  'folder_closed',
-  'folder_of_older_version',
-  'receivers_differ',
-  'not_erasable',
-  'no_bi_role',
-  'not_rolled_up',
-  'unknown_host',
-]);
-
-/** What Postgres and the network call the failures that a person can cure. */
-const cures: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
+/** Sentences for error codes of Postgres and the network, each with its remedy. */
+const remedies: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
   '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '28000': (message) =>
     message.endsWith('no encryption')
@@ -38,8 +25,6 @@ const cures: Readonly<Record<string, (message: string, syscall: unknown) => stri
       : `${message}: set DATA_DIR to a folder that the user of this process may write, or start as the user whose it is.`,
   EROFS: (message) => `${message}: set DATA_DIR to a folder that can be written.`,
   EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,
-  queue_unavailable: (message) =>
-    `${message} See that the server of REDIS_URL runs, or without one that of DATABASE_URL, and repeat the command.`,
 };
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
@@ -52,19 +37,19 @@ const unreachable = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
-/** A Postgres that starts, that ends its connections, or that has none left. */
+/** SQLSTATEs of a Postgres that is starting, shutting down, or out of connections. */
 const unready = new Set(['57P03', '57P01', '53300']);
 const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
 
-/** What helps with each kind of refusal by the service. */
-const serviceCures: Partial<Record<Advice, string>> = {
+/** The remedy for each kind of refusal by the service. */
+const serviceRemedies: Partial<Record<Advice, string>> = {
   retry: 'See that API_BASE_URL is right and that the service runs, then try again; `trunkline doctor` examines it.',
   credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
   permission: 'Somebody has to allow it in the portal of the service.',
   reconcile: 'It may have been carried out all the same: look at the service before you repeat it.',
 };
 
-/** Whether Postgres is away or takes no connection at present; any other refusal of it needs a person. */
+/** Whether Postgres is temporarily unavailable, so that waiting helps. */
 export function isPostgresAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
@@ -75,13 +60,15 @@ export function isPostgresAway(error: unknown): boolean {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * A failure as one line for a person: what failed, and the cure where there is one. What nobody foresaw is shown with its
- * trace when LOG_LEVEL asks for it.
+ * Describes a failure in one line: what happened and, where known, the remedy. Unexpected errors come with their stack
+ * trace when LOG_LEVEL is debug or trace.
  */
-export function sentenceOf(error: unknown, environment: Environment = {}): string {
+export function describeFailure(error: unknown, environment: Environment = {}): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
-  if (toldInFull.has(code)) return error.message;
+  if (error instanceof UserError) {
+    return error.remedy === undefined ? error.message : `${sentence(error.message)} ${error.remedy}`;
+  }
   if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run \`trunkline migrate\`.`;
@@ -94,28 +81,60 @@ export function sentenceOf(error: unknown, environment: Environment = {}): strin
   }
   const limit = limitReached(error);
   if (limit) return `${limit.sentence} ${limit.remedy}`;
-  const cure = Object.hasOwn(cures, code) ? cures[code] : undefined;
-  if (cure) return cure(error.message, 'syscall' in error ? error.syscall : undefined);
+  const remedy = Object.hasOwn(remedies, code) ? remedies[code] : undefined;
+  if (remedy) return remedy(error.message, 'syscall' in error ? error.syscall : undefined);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;
   return `${sentence(error.message || error.name)} LOG_LEVEL=debug shows where it happened.`;
 }
 
-/** Some messages are sentences already. */
+/** Appends a full stop, unless the message ends with one. */
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
-  const cure = advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceCures[advice];
-  const isToldAlready = cure === undefined || message.includes('auth login');
+  const remedy =
+    advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceRemedies[advice];
+  const isRemedyGiven = remedy === undefined || message.includes('auth login');
   const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
-  return `${outcome}: ${isToldAlready ? message : `${sentence(message)} ${cure}`}`;
+  return `${outcome}: ${isRemedyGiven ? message : `${sentence(message)} ${remedy}`}`;
 }
 
-/** Host and port of the database, or the folder of its socket, and nothing of what else its address holds. */
+/** Host and port of the database, or the folder of its socket, without the credentials in its URL. */
 function placeOf({ DATABASE_URL: url }: Environment): string {
   if (!url || !URL.canParse(url)) return '';
   const { hostname, port, searchParams } = new URL(url);
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   return host === '' ? '' : ` at ${host}:${searchParams.get('port') || port || 5_432}`;
+}
+
+/** Exit codes of every command. */
+export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
+
+/** Arguments that the command cannot accept. */
+export class WrongUse extends UserError {
+  override readonly exitCode = 2;
+  readonly code = 'wrong_use';
+}
+
+/**
+ * Removes control characters from everything that commands print, since they show text of third parties. To be called once,
+ * before any command runs; deliberate styling is written to the stream itself.
+ */
+export function makeConsolePrintable(): void {
+  for (const method of ['log', 'error', 'warn', 'info'] as const) {
+    const write = console[method].bind(console);
+    console[method] = (...values: unknown[]) => write(printable(format(...values)));
+  }
+}
+
+/** Runs a command; prints a failure as one message on standard error and exits with its code. */
+export async function runCommand(work: () => Promise<void> | void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    console.error(describeFailure(error, process.env));
+    // Open connections would keep the process alive.
+    process.exit(error instanceof UserError ? error.exitCode : exitCodes.failed);
+  }
 }

@@ -1,25 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
-import type { Log } from '../log.ts';
+import pRetry from 'p-retry';
+import { Client } from 'pg';
+import type { QueueName } from '../../config/queues.ts';
+import { type Settings, SettingsError } from '../../config/settings.ts';
+import type { Context, ReadySettings } from '../context.ts';
+import { createDatabase } from '../db/database.ts';
+import { OldDatabase, selectIsOld } from '../db/migrate.ts';
+import { areMigrated } from '../migrations.ts';
+import type { Log } from '../shared/log.ts';
+import { hasProtectedWork, protectedWorkEnded } from '../shared/protected-work.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import { describeFailure, exitCodes, isPostgresAway } from './failures.ts';
 
 /*
- * A stop, in milliseconds since it was asked for. A process ends within five seconds, though the API, Redis or Postgres
- * hangs: whatever it had in hand, another process or the next start takes over when its lease ends.
+ * Deadlines of a stop, in milliseconds since the signal. A process ends within five seconds even while the API, Redis or
+ * Postgres hangs: another process or the next start takes over its work when the leases end.
  */
 
-/** Until then reads are waited for. They are given up afterwards, and no send leaves any more. */
+/** Reads are awaited until then, and aborted afterwards; no send leaves after that. */
 const readsMs = 2_000;
-/** Until then the answer to a send that has left is waited for. After that its outcome is unknown, and written down so. */
+/** The answer to a dispatched send is awaited until then; afterwards the send is recorded as UNKNOWN. */
 const sendsMs = 3_500;
 /** The queues' handlers have ended by then. */
 export const drainMs = 3_000;
-/** The process ends, whatever still runs. */
+/** The process exits then, whatever still runs except a dispatched token refresh: its lost answer would cost the login. */
 const hardLimitMs = 4_500;
+/** The time to close what is left after such a refresh. */
+const lastCloseMs = 1_000;
 
-/** What a process runs. */
+/** What the entry point passes to the commands, since nothing in `src` may import the workers. */
+export interface Entry {
+  startWorkers(
+    context: Context,
+    options?: { readonly queues?: readonly QueueName[] },
+  ): Promise<{ close(deadlineMs: number): Promise<void> }>;
+}
+
+/** The running parts of a process. */
 export interface Running {
-  /** Gives up requests to the API, so that nobody waits for them: those that may be repeated, or all. */
+  /** Aborts API requests: those that may be repeated, or all. */
   abandon(what: 'repeatable' | 'all'): void;
-  /** Finishes what is in hand and closes what is open. */
+  /** Finishes work in progress and closes all resources. */
   close(): Promise<void>;
 }
 
@@ -28,28 +51,29 @@ export interface Running {
  * Ctrl-C forces the exit. A second SIGTERM does not: platforms send it to several processes of one group.
  */
 export function runUntilStopped(log: Log, running: Running): void {
-  let hasFailed = false;
   const grace = closeWithGrace(
     {
-      delay: hardLimitMs,
+      delay: false,
       logger: graceLogger(log),
       skip: ['SIGTERM'],
-      onTimeout: () => {
-        log.warn('Stopped before everything was closed; what was in hand is taken over');
-        process.exit(hasFailed ? 1 : 0);
-      },
     },
     async ({ signal, err }) => {
-      hasFailed = err !== undefined;
       if (err) log.fatal({ err }, 'The process failed and stops');
-      else log.info({ signal: signal ?? 'SIGTERM' }, 'Stopping: what is in hand is finished first');
+      else log.info({ signal: signal ?? 'SIGTERM' }, 'Stopping: work in progress is finished first');
       const timers = [
         setTimeout(() => running.abandon('repeatable'), readsMs),
         setTimeout(() => running.abandon('all'), sendsMs),
       ];
-      await running.close();
+      const closed = running.close().then(() => true);
+      let isClosed = await withTimeout(hardLimitMs, closed, () => false);
+      if (!isClosed && hasProtectedWork()) {
+        log.info('A token refresh was sent: its answer is stored before the process ends');
+        await protectedWorkEnded();
+        isClosed = await withTimeout(lastCloseMs, closed, () => false);
+      }
       for (const timer of timers) clearTimeout(timer);
-      log.info('Stopped');
+      if (isClosed) log.info('Stopped');
+      else log.warn('Stopped before everything was closed; what was in hand is taken over');
     },
   );
   let isTold = false;
@@ -60,5 +84,145 @@ export function runUntilStopped(log: Log, running: Running): void {
 }
 
 function graceLogger(log: Log) {
-  return { error: (error: unknown) => log.error({ err: error }, 'The stop was not graceful') };
+  return { error: (error: unknown) => log.error({ err: error }, 'Closing failed during the stop') };
+}
+
+const connectMs = 5_000;
+const firstPauseMs = 250;
+const maxPauseMs = 5_000;
+
+/**
+ * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order.
+ * SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once with what waiting does not solve: a refused
+ * password, a missing database.
+ */
+export function waitForPostgres(databaseUrl: string, log: Log, connections = 1): Promise<void> {
+  return stoppable(log, () => retryWhileAway(databaseUrl, log, () => tryToConnect(databaseUrl, connections)));
+}
+
+/** Ends the process with code 0 on SIGTERM or Ctrl-C while it waits. */
+async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
+  const stop = () => {
+    log.info('Stopped: no work was in progress');
+    process.exit(exitCodes.done);
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  try {
+    await work();
+  } finally {
+    process.off('SIGTERM', stop).off('SIGINT', stop);
+  }
+}
+
+const refusalMs = 2_000;
+
+/**
+ * Rejects with what waiting for Postgres does not solve, such as a refused password. For a process that serves while
+ * Postgres is away: an unreachable or slow one is no error here.
+ */
+export async function checkPostgres(databaseUrl: string): Promise<void> {
+  const knocked = tryToConnect(databaseUrl).catch((error: unknown) => {
+    if (!isPostgresAway(error)) throw error;
+  });
+  await withTimeout(refusalMs, knocked, () => undefined);
+}
+
+/** Milliseconds between two checks for missing migrations, and between two log lines about them. */
+const migrationsEveryMs = 1_000;
+const migrationsAgainMs = 300_000;
+
+/**
+ * Waits until the database has all migrations of this release, or of a newer one. Logs missing migrations at once, and again
+ * every five minutes. SIGTERM or Ctrl-C meanwhile ends the process with code 0.
+ */
+export function waitForMigrations({ databaseUrl, redisUrl }: ReadySettings, log: Log): Promise<void> {
+  return stoppable(log, async () => {
+    await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
+    const isThere = () => areMigrated(database.db, redisUrl === undefined);
+    await logMissingMigrations(isThere, log, 'This worker takes no work until they are there.');
+  });
+}
+
+/** Like {@link waitForMigrations}, for a process that works meanwhile. Never rejects; ends when the signal fires. */
+export async function logMissingMigrations(
+  areThere: () => Promise<boolean>,
+  log: Log,
+  meanwhile: string,
+  signal = new AbortController().signal,
+): Promise<void> {
+  let loggedAt: number | undefined;
+  while (!signal.aborted) {
+    // An unreachable Postgres is reported elsewhere.
+    const isDone = await areThere().catch(() => undefined);
+    if (isDone) {
+      if (loggedAt !== undefined) log.info('The database has all migrations of this release now');
+      return;
+    }
+    if (isDone === false && (loggedAt === undefined || performance.now() - loggedAt > migrationsAgainMs)) {
+      loggedAt = performance.now();
+      log.warn(`The database lacks migrations of this release: run \`trunkline migrate\`. ${meanwhile}`);
+    }
+    await sleep(migrationsEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Runs `open`, and again while Postgres is away or has no connection left. Logs one warning with the remedy, and a line when
+ * it succeeds after all.
+ */
+async function retryWhileAway(databaseUrl: string, log: Log, open: () => Promise<void>): Promise<void> {
+  let isLogged = false;
+  await pRetry(open, {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: firstPauseMs,
+    maxTimeout: maxPauseMs,
+    shouldRetry: ({ error }) => isPostgresAway(error),
+    onFailedAttempt({ error }) {
+      if (isLogged || !isPostgresAway(error)) return;
+      isLogged = true;
+      const reason = describeFailure(error, { DATABASE_URL: databaseUrl });
+      log.warn(`The start waits for Postgres and retries. ${reason}`);
+    },
+  });
+  if (isLogged) log.info('Postgres takes connections now; the start goes on');
+}
+
+/** Opens and closes the connections at once, to prove that Postgres grants them. */
+async function tryToConnect(databaseUrl: string, connections = 1): Promise<void> {
+  const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs };
+  const clients = Array.from({ length: connections }, () => new Client(options));
+  // Without a listener, a connection that breaks while it closes would end the process.
+  for (const client of clients) client.on('error', () => undefined);
+  try {
+    await Promise.all(clients.map((client) => client.connect()));
+    const rows = (await clients[0]?.query<{ is_old: boolean }>(selectIsOld))?.rows;
+    if (rows?.[0]?.is_old) throw new OldDatabase();
+  } finally {
+    await Promise.allSettled(clients.map((client) => client.end()));
+  }
+}
+
+/**
+ * Rejects with a SettingsError when RULES_FILE is set and the file is missing or invalid. A file that becomes invalid later
+ * is ignored.
+ */
+export async function checkRulesFile(
+  { rulesFile: file, timeZone }: Pick<Settings, 'rulesFile' | 'timeZone'>,
+  { RULES_FILE }: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<void> {
+  if (!RULES_FILE) return;
+  // Loaded on demand: the receiver does not need it.
+  const { parseRules } = await import('../rules/file/parse.ts');
+  try {
+    parseRules(await readFile(file, 'utf8'), { file, timeZone });
+  } catch (error) {
+    throw new SettingsError([`RULES_FILE names a file that cannot be used:${problemOf(file, error as Error)}`]);
+  }
+}
+
+function problemOf(file: string, error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'rules') return ` ${file} cannot be read (${code ?? error.message})`;
+  // Each mistake already has its place and remedy in the message.
+  return `\n${error.message}`.replace(/\n(?=.)/g, '\n    ');
 }

@@ -1,26 +1,10 @@
 import { Command } from 'commander';
-import type { QueueName } from '../../config/queues.ts';
+import { settingsRows, settingsTable } from '../../config/settings.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import type { Context } from '../context.ts';
-import { nearest } from '../rules/file/suggestion.ts';
-import { exitCodes, reporting } from './exit.ts';
-import { jsonFlag } from './menu/arguments.ts';
-import { addAuth } from './menu/auth.ts';
-import { addCompleteness } from './menu/completeness.ts';
-import { addErase, addEvents, addLinks, addResync } from './menu/inbox.ts';
-import { addProcesses } from './menu/processes.ts';
-import { addReporting } from './menu/reporting.ts';
-import { addRules } from './menu/rules.ts';
-import { addSends } from './menu/sends.ts';
-import { addSubscriptions } from './menu/subscriptions.ts';
-
-/** What the entry hands to the commands, since nothing in `src` knows the workers. */
-export interface Entry {
-  startWorkers(
-    context: Context,
-    options?: { readonly queues?: readonly QueueName[] },
-  ): Promise<{ close(deadlineMs: number): Promise<void> }>;
-}
+import { nearest } from '../shared/suggestions.ts';
+import { jsonFlag } from './arguments.ts';
+import { exitCodes, runCommand } from './failures.ts';
+import type { Entry } from './lifetime.ts';
 
 /** A command that suggests the nearest of its commands for one that it does not know. */
 class Menu extends Command {
@@ -28,7 +12,7 @@ class Menu extends Command {
     return new Menu(name);
   }
 
-  /** Called by the library, which would count changed letters alone. */
+  /** Overrides a method of the library, which compares letters only. */
   unknownCommand(): void {
     const [word = ''] = this.args;
     const near = nearest(
@@ -37,58 +21,58 @@ class Menu extends Command {
     );
     const path = near ?? this.commands.find((each) => each.commands.some((inner) => inner.name() === word));
     const suggestion = typeof path === 'string' ? path : path && `${path.name()} ${word}`;
-    const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
-    this.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' });
+    const correction = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
+    this.error(`error: unknown command '${word}'${correction}`, { code: 'commander.unknownCommand' });
   }
 }
 
+type Group = (program: Command, entry: Entry) => void;
+
+/** Commands are imported when they run, so that a receiver does not load the sandbox or the workers. */
+const groups: Readonly<Record<string, () => Promise<Group>>> = {
+  start: async () => (await import('./start.ts')).addStart,
+  web: async () => (await import('./web.ts')).addWeb,
+  worker: async () => (await import('./worker.ts')).addWorker,
+  sandbox: async () => (await import('./sandbox.ts')).addSandbox,
+  status: async () => (await import('./status.ts')).addStatus,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  migrate: async () => (await import('./migrate.ts')).addMigrate,
+  settings: () => Promise.resolve(addSettings),
+  backfill: async () => (await import('./backfill.ts')).addBackfill,
+  reconcile: async () => (await import('./coverage.ts')).addReconcile,
+  coverage: async () => (await import('./coverage.ts')).addCoverage,
+  events: async () => (await import('./events.ts')).addEvents,
+  resync: async () => (await import('./resync.ts')).addResync,
+  links: async () => (await import('./resync.ts')).addLinks,
+  erase: async () => (await import('./erase.ts')).addErase,
+  subscriptions: async () => (await import('./subscriptions.ts')).addSubscriptions,
+  rules: async () => (await import('./rules.ts')).addRules,
+  sends: async () => (await import('./sends.ts')).addSends,
+  reporting: async () => (await import('./reporting.ts')).addReporting,
+  auth: async () => (await import('./auth.ts')).addAuth,
+};
+
 /**
- * The command line at a glance. What a command does is loaded when it is asked for. Exit code 0 when it did what was
- * asked, 1 when not, 2 for wrong use.
+ * The command line with the commands of its first word, or with all commands when the word is none of them, for help and
+ * suggestions. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
  */
-export function createProgram(entry: Entry): Command {
+export async function createProgram(entry: Entry, [name = '']: readonly string[] = []): Promise<Command> {
   const program = new Menu('trunkline')
     .description('Mirrors a telephony account into a Postgres that its owner can query.')
     .version(manifest.version)
     .showHelpAfterError('With --help it says how it is used.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
-
-  addProcesses(program, entry);
-  addUpkeep(program);
-  addCompleteness(program);
-  addEvents(program);
-  addResync(program);
-  addLinks(program);
-  addErase(program);
-  addSubscriptions(program);
-  addRules(program);
-  addSends(program);
-  addReporting(program);
-  addAuth(program);
+  const named = Object.hasOwn(groups, name) ? groups[name] : undefined;
+  for (const load of named ? [named] : Object.values(groups)) (await load())(program, entry);
   return program;
 }
 
-/** How the daemon stands, and what it stands on. */
-function addUpkeep(program: Command): void {
-  program
-    .command('status')
-    .description('How fresh the mirror is, what waits, and what fails.')
-    .option(...jsonFlag)
-    .action((options) => reporting(async () => (await import('./commands/status.ts')).run(options)));
-  program
-    .command('doctor')
-    .description('Examines settings, stores, API and webhooks, and says what to do about each fault.')
-    .option(...jsonFlag)
-    .action((options) => reporting(async () => (await import('./commands/doctor.ts')).run(options)));
-  program
-    .command('migrate')
-    .description('Brings the schemas of DATABASE_URL up to this release. Safe to repeat.')
-    .option('--bi-role <name>', 'lets this role read the schema reporting and nothing else; creates it when it is new')
-    .option(...jsonFlag)
-    .action((options) => reporting(async () => (await import('./commands/migrate.ts')).run(options)));
+function addSettings(program: Command): void {
   program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in the README.')
     .option(...jsonFlag)
-    .action((options) => reporting(async () => (await import('./commands/settings.ts')).run(options)));
+    .action((options) =>
+      runCommand(() => console.log(options.json ? JSON.stringify(settingsRows()) : settingsTable())),
+    );
 }

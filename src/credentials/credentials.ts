@@ -1,40 +1,197 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../log.ts';
-import { credentialConnections } from '../postgres/limits.ts';
-import { createOAuth } from '../service/oauth/oauth.ts';
-import { apiKey, type Credential } from '../service/transport/authorization.ts';
-import { createDatabase } from '../warehouse/database.ts';
-import { createLoginCredential } from './credential.ts';
-import { createRefresher } from './refresher.ts';
-import { type KeySettings, tokenSealer } from './sealer.ts';
+import { apiKey, type Credential, ServiceError } from '../api-client/client.ts';
+import { createOAuth } from '../api-client/oauth/oauth.ts';
+import { systemClock } from '../api-client/transport/concurrency-limiter.ts';
+import { createDatabase, type Database } from '../db/database.ts';
+import { credentialConnections } from '../db/limits.ts';
+import type { Log } from '../shared/log.ts';
+import {
+  createRefresher,
+  loginRequired,
+  type Refresher,
+  type RefreshRequest,
+  retryLater,
+  wrongKey,
+} from './refresher.ts';
+import { type KeySettings, type Sealer, tokenSealer, WrongEncryptionKey } from './sealer.ts';
+import { readTokens, type StoredTokens } from './tokens.ts';
 
-/** What an environment says about whom the daemon acts for. */
+export interface LoginCredentialDeps {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly refresher: Refresher;
+  /** Base address of the service, as stored with the login. */
+  readonly service: string;
+  /** In [0, 1): keeps processes from refreshing at the same moment. */
+  readonly random?: () => number;
+}
+
+/** The credential of the logged-in user. */
+export interface LoginCredential extends Credential {
+  /** Resolves when no refresh of this process is under way. */
+  idle(): Promise<void>;
+}
+
+/** The tokens as cached by one process; times in milliseconds of its own clock. */
+interface Held {
+  readonly tokens: StoredTokens;
+  readonly header: string;
+  readonly readAt: number;
+  readonly renewAt: number;
+  readonly endsAt: number;
+}
+
+/** How long before it expires a token is replaced: 60 to 90 s, but at most a third of its lifetime. */
+const aheadMs = 60_000;
+const aheadSpreadMs = 30_000;
+const aheadShare = 1 / 3;
+/** A token that is valid for longer than this is used while the next one is fetched. */
+const enoughMs = 5_000;
+/** How long cached tokens are used before reading those stored by other processes and logins. */
+const cacheMs = 10_000;
+/** How long a failure is cached: a new login is noticed this soon. */
+const failureCacheMs = 1_000;
+
+/**
+ * The stored tokens as a credential: cached in memory, re-read every 10 s, and refreshed before they expire or when the
+ * service refuses them. Rejects with `ServiceError`: advice `credential` when somebody has to log in, `retry`
+ * otherwise.
+ */
+export function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
+  const { db, sealer, refresher, service, random = Math.random } = deps;
+  let held: Held | undefined;
+  let reading: Promise<Held> | undefined;
+  let renewing: { readonly of: string; readonly next: Promise<Held> } | undefined;
+  /** The last value that the service refused. It is not used again, even before it expires. */
+  let refusedHeader: string | undefined;
+  let failure: { readonly error: unknown; readonly until: number } | undefined;
+
+  function hold(tokens: StoredTokens): Held {
+    if (tokens.service !== service) {
+      throw loginRequired('the login is for another service than API_BASE_URL');
+    }
+    const now = systemClock.now();
+    const ahead = Math.min(aheadMs + random() * aheadSpreadMs, tokens.lifetimeMs * aheadShare);
+    const endsAt = now + tokens.leftMs;
+    // A failure applies only to the tokens it came from.
+    if (tokens.version !== held?.tokens.version) failure = undefined;
+    held = { tokens, header: `Bearer ${tokens.accessToken}`, readAt: now, renewAt: endsAt - ahead, endsAt };
+    return held;
+  }
+
+  /** Caches a failure briefly, so that many requests do not each query Postgres. */
+  function fail(error: unknown): never {
+    const failed = error instanceof ServiceError ? error : errorOfStore(error);
+    const restMs =
+      failed.advice === 'retry' ? Math.min(failed.retryAfterMs ?? failureCacheMs, cacheMs) : failureCacheMs;
+    failure = { error: failed, until: systemClock.now() + restMs };
+    throw failed;
+  }
+
+  async function read(): Promise<Held> {
+    try {
+      const tokens = await readTokens(db, sealer);
+      if (tokens === undefined) throw loginRequired('nobody is logged in');
+      return hold(tokens);
+    } catch (error) {
+      const isUnreachable = !(error instanceof ServiceError) && !(error instanceof WrongEncryptionKey);
+      // Keep using the cached token while Postgres is unreachable.
+      if (held && isUnreachable) return held;
+      held = undefined;
+      return fail(error);
+    }
+  }
+
+  async function current(): Promise<Held> {
+    if (held && systemClock.now() - held.readAt < cacheMs) return held;
+    if (!held && failure && systemClock.now() < failure.until) throw failure.error;
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  function renewal(request: RefreshRequest): Promise<Held> {
+    if (renewing?.of === request.accessToken) return renewing.next;
+    const next = refresher
+      .refresh(request)
+      .then(hold)
+      .catch((error: unknown) => {
+        if (held) held = { ...held, readAt: systemClock.now() - cacheMs + failureCacheMs };
+        return fail(error);
+      });
+    const own = { of: request.accessToken, next };
+    renewing = own;
+    const forget = () => {
+      if (renewing === own) renewing = undefined;
+    };
+    next.then(forget, forget);
+    return next;
+  }
+
+  return {
+    async authorization() {
+      const now = await current();
+      const { tokens, header, renewAt, endsAt } = now;
+      const isRefused = header === refusedHeader;
+      if (!isRefused && systemClock.now() < renewAt) return header;
+      const isUsable = !isRefused && systemClock.now() < endsAt;
+      const isResting = tokens.state === 'lost' || (failure !== undefined && systemClock.now() < failure.until);
+      if (isResting) {
+        if (isUsable) return header;
+        throw failure?.error ?? loginRequired(tokens.lastError ?? 'the login is lost');
+      }
+      const next = renewal({ accessToken: tokens.accessToken, isRefused });
+      if (!isUsable || systemClock.now() > endsAt - enoughMs) return (await next).header;
+      next.catch(() => undefined);
+      return header;
+    },
+
+    async renew(refused) {
+      refusedHeader = refused;
+      if (held && held.header !== refused) return true;
+      await renewal({ accessToken: refused.replace(/^Bearer /, ''), isRefused: true });
+      return true;
+    },
+
+    async idle() {
+      await renewing?.next.catch(() => undefined);
+    },
+  };
+}
+
+function errorOfStore(error: unknown): ServiceError {
+  if (error instanceof WrongEncryptionKey) return wrongKey(error);
+  return retryLater('the stored tokens cannot be read', failureCacheMs, error);
+}
+
+/** The settings that choose the credential. */
 export interface CredentialSettings extends KeySettings {
   readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
   readonly databaseUrl: string;
 }
 
-/** A credential for the API, and the address that it is for. */
+/** A credential for the API, and the address it is for. */
 export interface OpenCredential {
   readonly kind: 'api_key' | 'login';
   readonly baseUrl: string;
   readonly credential: Credential;
-  /** Waits for a refresh under way, whose answer must not be lost. */
+  /** Waits up to 20 s for a refresh in progress: losing its answer costs another login. */
   close(): Promise<void>;
 }
 
 /** Longer than a refresh waits for the lock. */
 const statementMs = 20_000;
-/** A lost answer costs a log in, so it is waited for longer than others. */
+/** Longer than for other requests, because a lost answer costs another login. */
 const answerMs = 60_000;
 const closeMs = 20_000;
 
-/** The base address of a service as log ins name it. */
+/** The base address of a service as stored with a login. */
 export function serviceName(baseUrl: string): string {
   return new URL(baseUrl).href.replace(/\/+$/, '');
 }
 
-/** The API key where there is one, else the tokens of the log in; undefined when the settings name neither or no API. */
+/** The API key if set, else the login's tokens; undefined without API_BASE_URL, or without API_KEY and ENCRYPTION_KEY. */
 export function openCredential(settings: CredentialSettings, log: Log): OpenCredential | undefined {
   const { api, databaseUrl } = settings;
   const { baseUrl, key } = api;

@@ -1,16 +1,160 @@
-import type { Log } from '../log.ts';
-import { ServiceError } from '../service/errors.ts';
-import { createOAuth, type OAuth } from '../service/oauth/oauth.ts';
-import type { Database } from '../warehouse/database.ts';
-import { endLogin, keepLogin, type LoginOutcome, takeLogin } from './logins.ts';
-import { knownClient } from './registrations.ts';
+import { createHash } from 'node:crypto';
+import { ServiceError } from '../api-client/client.ts';
+import { type Client, createOAuth, type OAuth, type PendingLogin } from '../api-client/oauth/oauth.ts';
+import { type Database, query, sql } from '../db/database.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
 import { type Sealer, WrongEncryptionKey } from './sealer.ts';
 import { storeLogin } from './tokens.ts';
 
-/** The path of the receiver that users are sent back to, below PUBLIC_URL. */
+/** The program's name on the service's consent page. */
+const clientName = 'Trunkline';
+
+/** The daemon's client registration for a service and callback address (section 5.3), stored after the first time. */
+async function registeredClient(
+  db: Database,
+  oauth: Pick<OAuth, 'register'>,
+  { service, redirectUri, registerAgain }: { service: string; redirectUri: string; registerAgain: boolean },
+): Promise<Client> {
+  const [known] = await query(
+    db,
+    sql<{
+      clientId: string;
+    }>`select client_id as "clientId" from secrets.oauth_clients
+         where service = ${service} and redirect_uri = ${redirectUri}`,
+  );
+  if (known && !registerAgain) return { clientId: known.clientId, redirectUri };
+  const client = await oauth.register({ name: clientName, redirectUri });
+  await query(
+    db,
+    sql`insert into secrets.oauth_clients (service, redirect_uri, client_id)
+         values (${service}, ${redirectUri}, ${client.clientId})
+     on conflict (service, redirect_uri) do update set client_id = excluded.client_id, registered_at = now()`,
+  );
+  return client;
+}
+
+/** How a login ended. */
+export type LoginOutcome =
+  | { readonly outcome: 'granted'; readonly missingScopes: readonly string[] }
+  | { readonly outcome: 'denied' }
+  | { readonly outcome: 'failed'; readonly reason: string };
+
+/** A stored login that waits for its callback. */
+interface OpenLogin {
+  readonly id: string;
+  readonly service: string;
+  readonly login: PendingLogin;
+}
+
+/** Stores a login until its callback, which may reach another process. Deletes logins that expired a day ago. */
+async function storePendingLogin(
+  db: Database,
+  sealer: Sealer,
+  { login, service, validMs }: { login: PendingLogin; service: string; validMs: number },
+): Promise<string> {
+  await query(db, sql`delete from secrets.oauth_logins where expires_at < now() - interval '1 day'`);
+  const { client, scopes, verifier, state } = login;
+  const [row] = await query(
+    db,
+    sql<{
+      id: string;
+    }>`insert into secrets.oauth_logins (state_hash, verifier, service, client_id, redirect_uri, scopes, expires_at)
+     values (${hashOf(state)}, ${sealer.seal(verifier, 'oauth_logins.verifier')}, ${service}, ${client.clientId},
+           ${client.redirectUri}, ${scopes}, now() + ${validMs} * interval '1 millisecond') returning login_id as id`,
+  );
+  return row?.id as string;
+}
+
+interface Row {
+  readonly id: string;
+  readonly service: string;
+  readonly verifier: Buffer;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly scopes: string[];
+}
+
+/**
+ * Takes the login of a state, once. Reads before it writes, because anybody can send invented states. `open` throws
+ * `WrongEncryptionKey`.
+ */
+async function takePendingLogin(
+  db: Database,
+  state: string,
+): Promise<{ readonly id: string; open(sealer: Sealer): OpenLogin } | undefined> {
+  const [open] = await query(
+    db,
+    sql`select from secrets.oauth_logins
+         where state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()`,
+  );
+  if (open === undefined) return undefined;
+  const [row] = await query(
+    db,
+    sql<Row>`update secrets.oauth_logins set answered_at = now()
+     where state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()
+     returning login_id as id, service, verifier, client_id as "clientId", redirect_uri as "redirectUri", scopes`,
+  );
+  if (row === undefined) return undefined;
+  const { id, service, clientId, redirectUri, scopes } = row;
+  return {
+    id,
+    open(sealer) {
+      const verifier = sealer.open(row.verifier, 'oauth_logins.verifier');
+      return { id, service, login: { client: { clientId, redirectUri }, scopes, verifier, state } };
+    },
+  };
+}
+
+/** Stores how a login ended, for the process that waits for it. */
+async function storeOutcome(db: Database, id: string, ended: LoginOutcome): Promise<void> {
+  await query(
+    db,
+    sql`update secrets.oauth_logins set outcome = ${ended.outcome},
+           reason = ${ended.outcome === 'failed' ? ended.reason : null},
+           missing_scopes = ${ended.outcome === 'granted' ? ended.missingScopes : []}, verifier = ''
+         where login_id = ${id}`,
+  );
+}
+
+/** Stops accepting the callback of a login. */
+export async function abandonLogin(db: Database, id: string): Promise<void> {
+  await query(
+    db,
+    sql`update secrets.oauth_logins set expires_at = now() where login_id = ${id} and answered_at is null`,
+  );
+}
+
+/** How a login ended; undefined while it is pending. */
+export async function readOutcome(db: Database, id: string): Promise<LoginOutcome | undefined> {
+  const [row] = await query(
+    db,
+    sql<{
+      outcome: LoginOutcome['outcome'] | null;
+      reason: string;
+      missingScopes: string[];
+    }>`select outcome, reason, missing_scopes as "missingScopes" from secrets.oauth_logins where login_id = ${id}`,
+  );
+  if (!row?.outcome) return undefined;
+  const { outcome, reason, missingScopes } = row;
+  switch (outcome) {
+    case 'granted':
+      return { outcome, missingScopes };
+    case 'denied':
+      return { outcome };
+    case 'failed':
+      return { outcome, reason };
+  }
+}
+
+function hashOf(state: string): Buffer {
+  return createHash('sha256').update(state).digest();
+}
+
+/** The path of the OAuth callback below PUBLIC_URL. */
 export const callbackPath = '/oauth/callback';
 
-/** What the mirror reads and keeps in place (section 5.1). */
+/** The scopes that the mirror needs (section 5.1). */
 export const mirrorScopes = [
   'webhooks:read',
   'webhooks:write',
@@ -21,73 +165,79 @@ export const mirrorScopes = [
   'recordings:read',
 ] as const;
 
-/** The scopes that were named are not all offered. */
-export class ScopesNotOffered extends Error {
-  override readonly name = 'ScopesNotOffered';
-  readonly code = 'scopes_not_offered';
-
+/** The service does not offer all requested scopes. */
+export class ScopesNotOffered extends UserError {
   constructor(missing: readonly string[], offered: readonly string[]) {
     super(`The service does not offer ${missing.join(', ')}; it offers ${offered.join(', ')}.`);
   }
 }
 
-export interface Begun {
+export interface StartedLogin {
   readonly id: string;
-  /** To be opened in a browser. It holds the state: it is for the user alone. */
+  /** Open it in a browser. It holds the state, so show it only to the user. */
   readonly url: string;
   readonly scopes: readonly string[];
-  /** Of the mirror's, what the service does not offer. */
+  /** Default scopes that the service does not offer. */
   readonly notOffered: readonly string[];
 }
 
-export interface LoginWish {
+export interface LoginRequest {
   /** Base address of the service. */
   readonly service: string;
   readonly publicUrl: string;
-  /** Undefined: what the mirror needs, as far as it is offered. */
+  /** Default: what the mirror needs, as far as the service offers it. */
   readonly scopes: readonly string[] | undefined;
-  /** Registers the daemon another time. */
-  readonly isAnew: boolean;
-  /** Milliseconds in which the answer must come. */
-  readonly forMs: number;
+  /** Registers the daemon again, for a service that has forgotten it. */
+  readonly registerAgain: boolean;
+  /** Milliseconds until the login expires. */
+  readonly validMs: number;
 }
 
 /**
- * Begins a log in (5.3): discovery, registration where that is needed, and the address to open. Rejects with
- * `ServiceError` or `ScopesNotOffered`.
+ * Starts a login (section 5.3): discovery and, if needed, registration. Rejects with `ServiceError` or
+ * `ScopesNotOffered`.
  */
 export async function beginLogin(
   { db, sealer, oauth }: { db: Database; sealer: Sealer; oauth: OAuth },
-  { service, publicUrl, scopes, isAnew, forMs }: LoginWish,
-): Promise<Begun> {
+  { service, publicUrl, scopes, registerAgain, validMs }: LoginRequest,
+): Promise<StartedLogin> {
   const { scopes: offered } = await oauth.discover();
   const missing = (scopes ?? mirrorScopes).filter((scope) => offered !== undefined && !offered.includes(scope));
   if (scopes !== undefined && offered !== undefined && missing.length > 0) throw new ScopesNotOffered(missing, offered);
-  const asked = (scopes ?? mirrorScopes).filter((scope) => !missing.includes(scope));
-  const client = await knownClient(db, oauth, { service, redirectUri: `${publicUrl}${callbackPath}`, isAnew });
-  const { url, ...login } = await oauth.begin({ client, scopes: asked });
-  return { id: await keepLogin(db, sealer, { login, service, forMs }), url, scopes: asked, notOffered: missing };
+  const requested = (scopes ?? mirrorScopes).filter((scope) => !missing.includes(scope));
+  const client = await registeredClient(db, oauth, {
+    service,
+    redirectUri: `${publicUrl}${callbackPath}`,
+    registerAgain,
+  });
+  const { url, ...login } = await oauth.begin({ client, scopes: requested });
+  return {
+    id: await storePendingLogin(db, sealer, { login, service, validMs }),
+    url,
+    scopes: requested,
+    notOffered: missing,
+  };
 }
 
-/** How an answer was taken; `unknown` is one that belongs to no log in under way, and changes nothing. */
-export type Completed = LoginOutcome | { readonly outcome: 'unknown' };
+/** The outcome of a callback; `unknown` belongs to no pending login, and changes nothing. */
+export type CallbackOutcome = LoginOutcome | { readonly outcome: 'unknown' };
 
 /**
- * Takes the answer that a browser brought to the callback: exchanges its code and stores the tokens. Rejects only when
- * Postgres cannot be reached; all else is kept for whoever waits for the log in.
+ * Handles the browser's request to the callback: exchanges the code and stores the tokens. Rejects only when Postgres
+ * cannot be reached; any other failure is stored as the login's outcome.
  */
 export async function completeLogin(
-  parts: { readonly db: Database; readonly sealer: Sealer | undefined; readonly log: Log },
+  deps: { readonly db: Database; readonly sealer: Sealer | undefined; readonly log: Log },
   callback: string,
-): Promise<Completed> {
-  const { db, log } = parts;
+): Promise<CallbackOutcome> {
+  const { db, log } = deps;
   const state = new URL(callback, 'http://receiver').searchParams.get('state');
-  const taken = state ? await takeLogin(db, state) : undefined;
+  const taken = state ? await takePendingLogin(db, state) : undefined;
   if (taken === undefined) return { outcome: 'unknown' };
-  const ended = await exchange(parts, taken.open, callback);
-  await endLogin(db, taken.id, ended);
+  const ended = await exchange(deps, taken.open, callback);
+  await storeOutcome(db, taken.id, ended);
   if (ended.outcome === 'granted') log.info({ missingScopes: ended.missingScopes }, 'Somebody logged in');
-  else log.warn(ended, 'A log in did not succeed');
+  else log.warn(ended, 'A login failed');
   return ended;
 }
 
@@ -99,7 +249,7 @@ async function exchange(
   if (sealer === undefined) {
     return {
       outcome: 'failed',
-      reason: 'the process of the receiver has no ENCRYPTION_KEY; set the same one everywhere',
+      reason: 'the receiver has no ENCRYPTION_KEY; set the same one for all processes',
     };
   }
   let oauth: OAuth | undefined;
@@ -111,7 +261,7 @@ async function exchange(
     return { outcome: 'granted', missingScopes };
   } catch (error) {
     if (error instanceof WrongEncryptionKey) {
-      return { outcome: 'failed', reason: 'the process of the receiver has another ENCRYPTION_KEY than this one' };
+      return { outcome: 'failed', reason: 'the receiver has another ENCRYPTION_KEY than this process' };
     }
     if (!(error instanceof ServiceError)) throw error;
     return error.code === 'permission_denied' ? { outcome: 'denied' } : { outcome: 'failed', reason: error.message };

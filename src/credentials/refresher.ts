@@ -1,93 +1,140 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../log.ts';
-import type { OAuth, Tokens } from '../service/oauth/oauth.ts';
-import { type Database, isLockTimeout, query } from '../warehouse/database.ts';
-import { judge, loginNeeded, notNow } from './faults.ts';
-import type { Sealer } from './sealer.ts';
-import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeNext } from './tokens.ts';
+import { ServiceError } from '../api-client/client.ts';
+import type { OAuth, Tokens } from '../api-client/oauth/oauth.ts';
+import { type Database, isLockTimeout, query, sql } from '../db/database.ts';
+import type { Log } from '../shared/log.ts';
+import { protectWork } from '../shared/protected-work.ts';
+import type { Sealer, WrongEncryptionKey } from './sealer.ts';
+import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeRefreshed } from './tokens.ts';
 
-/** What makes a new pair necessary. */
-export interface Worn {
+/** The remedy that only a person can apply. */
+const remedy = 'log in with `trunkline auth login`';
+
+/** Nobody is logged in, or no longer: sync targets wait with this message until somebody logs in. */
+export function loginRequired(why: string, cause?: unknown): ServiceError {
+  return new ServiceError('unauthenticated', `${why}: ${remedy}`, { operation: 'credential', effect: 'none', cause });
+}
+
+/** The tokens were sealed with another key: the right key or another login is needed. */
+export function wrongKey(cause: WrongEncryptionKey): ServiceError {
+  return new ServiceError('unauthenticated', cause.message, { operation: 'credential', effect: 'none', cause });
+}
+
+/** There is no usable token now, but a later try may get one. */
+export function retryLater(why: string, retryAfterMs: number, cause?: unknown): ServiceError {
+  const details = { operation: 'credential', advice: 'retry', effect: 'none', retryAfterMs, cause } as const;
+  return new ServiceError('unauthenticated', why, details);
+}
+
+/** What a failed refresh means for the tokens. */
+export type RefreshFailure =
+  /** The refresh token is still valid. */
+  | { readonly kind: 'later'; readonly atLeastMs: number }
+  /** The refresh token is used, or may be. */
+  | { readonly kind: 'lost'; readonly why: string };
+
+/**
+ * Classifies a failed refresh. Refresh tokens rotate (section 5.3), so a token whose use is unknown is never sent
+ * again. After an answer of 500 or 503 the service has finished the request: the token may be sent again, and is
+ * refused if it was used. A failure before the token was sent (`isSent`) does not affect it.
+ */
+export function classifyFailure(error: unknown, isSent: boolean): RefreshFailure {
+  if (!isSent) return { kind: 'later', atLeastMs: error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0 };
+  if (!(error instanceof ServiceError)) return { kind: 'lost', why: 'the answer to the refresh is lost' };
+  const { code, effect, status, retryAfterMs: atLeastMs = 0 } = error;
+  if (effect === 'none') {
+    const isRefused = code === 'unauthenticated' || code === 'insufficient_scope';
+    return isRefused
+      ? { kind: 'lost', why: 'the service does not take the refresh token any more' }
+      : { kind: 'later', atLeastMs };
+  }
+  if (status === 500 || status === 503) return { kind: 'later', atLeastMs: Math.max(atLeastMs, 15_000) };
+  return { kind: 'lost', why: 'the answer to the refresh is lost' };
+}
+
+/** The access token to replace. */
+export interface RefreshRequest {
   readonly accessToken: string;
-  /** The service answered 401; else it ends soon. */
+  /** The service refused it with 401. Otherwise it expires soon. */
   readonly isRefused: boolean;
 }
 
-/** The one refresher of all processes: whoever holds the lock asks, the others take what it stored. */
+/** Refreshes tokens, one process at a time: the holder of the lock refreshes, the others use the tokens it stored. */
 export interface Refresher {
   /**
-   * The pair after the worn one, whichever process got it. Rejects with `ServiceError`: `credential` when only a log in
-   * helps, `retry` with a time otherwise.
+   * The tokens that replace the given one, whichever process fetched them. Rejects with `ServiceError`: advice
+   * `credential` when only a login helps, otherwise `retry` with a time.
    */
-  after(worn: Worn): Promise<StoredTokens>;
+  refresh(worn: RefreshRequest): Promise<StoredTokens>;
 }
 
-export interface RefresherParts {
-  /** With two connections free: one holds the lock while the other writes. */
+export interface RefresherDeps {
+  /** Needs two free connections: one holds the lock while the other writes. */
   readonly db: Database;
   readonly sealer: Sealer;
   readonly oauth: Pick<OAuth, 'refresh'>;
   readonly log: Log;
-  /** Gives up storing a pair that Postgres does not take. */
+  /** Stops retrying to store the outcome of a refresh. */
   readonly signal: AbortSignal;
 }
 
-/** A process that waits so long for another's refresh goes on with other work. */
+/** Maximum wait for another process's refresh. */
 const lockMs = 10_000;
-/** Longer than a refresh can take. A holder that is frozen, or whose machine is gone, loses the lock then. */
+/** Longer than any refresh takes: a holder that froze, or lost its machine, loses the lock. */
 const holdMs = 180_000;
-/** So many refreshes in a row may refused tokens cause within a minute of each other; then the service is at fault. */
-const mostRefusals = 5;
+/** Consecutive refreshes caused by refused tokens, within a minute of each other: beyond this, the service is at fault. */
+const maxRefusals = 5;
 const refusalRestMs = 60_000;
 const storeEveryMs = 1_000;
 
-export function createRefresher({ db, sealer, oauth, log, signal }: RefresherParts): Refresher {
-  async function afterLocked({ accessToken, isRefused }: Worn): Promise<StoredTokens> {
+export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDeps): Refresher {
+  async function refreshLocked({ accessToken, isRefused }: RefreshRequest): Promise<StoredTokens> {
     const held = await readTokens(db, sealer);
-    if (held === undefined) throw loginNeeded('nobody is logged in');
+    if (held === undefined) throw loginRequired('nobody is logged in');
     if (held.accessToken !== accessToken) return held;
-    if (held.state === 'lost') throw loginNeeded(held.lastError ?? 'the log in is lost');
+    if (held.state === 'lost') throw loginRequired(held.lastError ?? 'the login is lost');
     if (held.state === 'refreshing') {
-      // Whoever asked held this lock: it is gone, and whether its request left nobody knows.
+      // The refreshing process held this lock and is gone: its request may have been sent.
       return lose(held.version, 'the process that refreshed the tokens ended before it had the answer');
     }
-    if (held.restMs > 0) throw notNow(held.lastError ?? 'the last refresh failed', held.restMs);
-    if (isRefused && held.refusals >= mostRefusals) {
-      throw notNow('the service refuses tokens that it has just given out', refusalRestMs);
+    if (held.restMs > 0) throw retryLater(held.lastError ?? 'the last refresh failed', held.restMs);
+    if (isRefused && held.refusals >= maxRefusals) {
+      throw retryLater('the service refuses tokens that it has just issued', refusalRestMs);
     }
     const refusals = isRefused ? held.refusals + 1 : 0;
-    const next = await ask(held);
-    return next === 'superseded' ? afterLocked({ accessToken, isRefused }) : store(held, refusals, next);
+    const next = await fetchTokens(held);
+    return next === 'superseded' ? refreshLocked({ accessToken, isRefused }) : store(held, refusals, next);
   }
 
-  async function ask(held: StoredTokens): Promise<Tokens | 'superseded'> {
+  async function fetchTokens(held: StoredTokens): Promise<Tokens | 'superseded'> {
     const { version } = held;
-    // Until the token leaves, nothing is used up, whatever fails or is killed.
-    const token = { isMarked: false, isOut: false };
-    const leave = async () => {
+    // Until the token is sent, no failure and no kill can invalidate it.
+    const token = { isMarked: false, isSent: false };
+    const beforeSend = async () => {
       token.isMarked = true;
+      endProtection ??= protectWork();
       if (!(await markRefreshing(db, version))) throw new Superseded();
-      token.isOut = true;
+      token.isSent = true;
     };
     try {
-      return await oauth.refresh(held, held, leave);
+      return await oauth.refresh(held, held, beforeSend);
     } catch (error) {
       if (error instanceof Superseded) return 'superseded';
       const reason = error instanceof Error ? error.message : String(error);
-      const judgement = judge(error, token.isOut);
-      if (judgement.kind === 'lost') return lose(version, judgement.why, error);
-      const { atLeastMs } = judgement;
+      const failure = classifyFailure(error, token.isSent);
+      if (failure.kind === 'lost') return lose(version, failure.why, error);
+      const { atLeastMs } = failure;
       await persistently(() => postponeRefresh(db, { version, reason, atLeastMs, isMarked: token.isMarked }));
-      log.warn({ err: error }, 'The tokens could not be refreshed; it is tried again');
-      throw notNow('the tokens could not be refreshed', Math.max(atLeastMs, 5_000), error);
+      log.warn({ err: error }, 'The tokens could not be refreshed; retrying later');
+      throw retryLater('the tokens could not be refreshed', Math.max(atLeastMs, 5_000), error);
     }
   }
 
   async function store(held: StoredTokens, refusals: number, tokens: Tokens): Promise<StoredTokens> {
     const { version } = held;
-    await persistently(() => storeNext(db, sealer, { version, tokens, refusals }));
+    await persistently(() => storeRefreshed(db, sealer, { version, tokens, refusals }));
     const stored = await readTokens(db, sealer);
-    if (stored === undefined) throw loginNeeded('somebody logged out');
+    if (stored === undefined) throw loginRequired('somebody logged out');
     if (stored.accessToken === tokens.accessToken) log.info({ leftMs: stored.leftMs }, 'The tokens were refreshed');
     return stored;
   }
@@ -96,54 +143,61 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherPar
     log.error({ err: cause }, `Somebody has to log in again: ${why}`);
     const reason = cause instanceof Error ? `${why} (${cause.message})` : why;
     await persistently(() => markLost(db, version, reason));
-    throw loginNeeded(why, cause);
+    throw loginRequired(why, cause);
   }
 
-  /** What was learned must not be lost to a restart of Postgres. Every one of these writes may be repeated. */
+  /** The outcome must survive a restart of Postgres. All these writes are idempotent. */
   async function persistently<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
         if (signal.aborted) throw error;
-        log.warn({ err: error }, 'What a refresh brought could not be stored; it is tried again');
+        log.warn({ err: error }, 'The outcome of a token refresh could not be stored; retrying');
         await sleep(storeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
   }
 
   let last: Promise<unknown> = Promise.resolve();
+  /** Set from before the refresh token is sent until the outcome is stored. */
+  let endProtection: (() => void) | undefined;
 
-  async function after(worn: Worn): Promise<StoredTokens> {
+  async function refresh(request: RefreshRequest): Promise<StoredTokens> {
     let ended: Promise<StoredTokens> | undefined;
     const locked = db.transaction().execute(async (tx) => {
-      await query(tx, `set local lock_timeout = ${lockMs}`, []);
-      await query(tx, `set local idle_in_transaction_session_timeout = ${holdMs}`, []);
-      await query(tx, `select pg_advisory_xact_lock(hashtext('secrets.oauth_tokens'))`, []);
-      ended = afterLocked(worn);
+      await query(tx, sql`set local lock_timeout = ${sql.raw(String(lockMs))}`);
+      await query(tx, sql`set local idle_in_transaction_session_timeout = ${sql.raw(String(holdMs))}`);
+      await query(tx, sql`select pg_advisory_xact_lock(hashtext('secrets.oauth_tokens'))`);
+      ended = refreshLocked(request);
       await ended.catch(() => undefined);
     });
-    // When the connection that holds the lock breaks, what was found out meanwhile is true all the same.
+    // The outcome is valid even when the connection that holds the lock broke meanwhile.
     const failure = await locked.then(
       () => undefined,
       (error: unknown) => error,
     );
     if (ended) return ended;
-    if (isLockTimeout(failure)) throw notNow('another process refreshes the tokens', 1_000, failure);
+    if (isLockTimeout(failure)) throw retryLater('another process refreshes the tokens', 1_000, failure);
     throw failure;
   }
 
   return {
-    after(worn) {
-      // One after the other: two that wait for the lock would leave no connection to the one that holds it.
-      const next = last.then(() => after(worn));
+    refresh(request) {
+      // One at a time: two that wait for the lock would leave no connection for its holder.
+      const next = last
+        .then(() => refresh(request))
+        .finally(() => {
+          endProtection?.();
+          endProtection = undefined;
+        });
       last = next.catch(() => undefined);
       return next;
     },
   };
 }
 
-/** Somebody logged in or out, or another process asked, while the addresses were looked up. */
+/** During discovery, somebody logged in or out, or another process started a refresh. */
 class Superseded extends Error {
   override readonly name = 'Superseded';
 }

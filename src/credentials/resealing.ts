@@ -1,7 +1,7 @@
-import { type Database, query } from '../warehouse/database.ts';
-import { recordingRow } from '../warehouse/entities/calls/recordings.ts';
-import { subscriptionRow } from '../warehouse/entities/directory/subscriptions.ts';
-import { mediaRow } from '../warehouse/entities/texts/messages.ts';
+import { type Database, query, sql } from '../db/database.ts';
+import { mediaRow } from '../warehouse/messages.ts';
+import { recordingRow } from '../warehouse/recordings.ts';
+import { subscriptionRow } from '../warehouse/subscriptions.ts';
 import { type KeySettings, linkSealer, type Sealer, tokenSealer, WrongEncryptionKey } from './sealer.ts';
 
 interface LinkTable {
@@ -34,12 +34,12 @@ const linkTables: readonly LinkTable[] = [
 
 const batchSize = 500;
 
-/** Seals with the present key what was sealed with the previous one, or not at all. Resolves to how many values that were. */
-export async function sealAnew(db: Database, settings: KeySettings, signal: AbortSignal): Promise<number> {
+/** Seals with the current key every value sealed with the previous one, or unsealed. Resolves to the number of values. */
+export async function reseal(db: Database, settings: KeySettings, signal: AbortSignal): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
-  let count = tokens ? await sealTokensAnew(db, tokens) : 0;
+  let count = tokens ? await resealTokens(db, tokens) : 0;
   for (const table of links ? linkTables : []) {
-    for await (const sealed of sealLinksAnew(db, table, links as Sealer)) {
+    for await (const sealed of resealLinks(db, table, links as Sealer)) {
       count += sealed;
       if (signal.aborted) return count;
     }
@@ -47,7 +47,7 @@ export async function sealAnew(db: Database, settings: KeySettings, signal: Abor
   return count;
 }
 
-async function* sealLinksAnew(db: Database, { name, key, rowOf }: LinkTable, sealer: Sealer): AsyncGenerator<number> {
+async function* resealLinks(db: Database, { name, key, rowOf }: LinkTable, sealer: Sealer): AsyncGenerator<number> {
   const columns = key.map(([column]) => column);
   const last = key.map(([, type], at) => `$${at + 2}::${type}`);
   const given = key.map(([, type], at) => `$${at + 3}::${type}[]`);
@@ -81,7 +81,7 @@ async function* sealLinksAnew(db: Database, { name, key, rowOf }: LinkTable, sea
   }
 }
 
-/** Undefined when none of our keys opens it. */
+/** Undefined when no configured key opens it. */
 function openedLink(sealer: Sealer, url: string, row: string): string | undefined {
   if (!url.startsWith('sealed:')) return url;
   try {
@@ -92,12 +92,15 @@ function openedLink(sealer: Sealer, url: string, row: string): string | undefine
   }
 }
 
-async function sealTokensAnew(db: Database, sealer: Sealer): Promise<number> {
-  const [row] = await query<{ version: string; access: Buffer; refresh: Buffer }>(
+async function resealTokens(db: Database, sealer: Sealer): Promise<number> {
+  const [row] = await query(
     db,
-    `select version, access_token as access, refresh_token as refresh from secrets.oauth_tokens
-     where substring(access_token for $1) <> $2`,
-    [sealer.beginning.length, sealer.beginning],
+    sql<{
+      version: string;
+      access: Buffer;
+      refresh: Buffer;
+    }>`select version, access_token as access, refresh_token as refresh from secrets.oauth_tokens
+     where substring(access_token for ${sealer.beginning.length}) <> ${sealer.beginning}`,
   );
   if (row === undefined) return 0;
   try {
@@ -105,25 +108,20 @@ async function sealTokensAnew(db: Database, sealer: Sealer): Promise<number> {
     const refresh = sealer.open(row.refresh, 'oauth_tokens.refresh_token');
     const updated = await query(
       db,
-      `update secrets.oauth_tokens set access_token = $3, refresh_token = $4
-       where version = $1 and access_token = $2 returning version`,
-      [
-        row.version,
-        row.access,
-        sealer.seal(access, 'oauth_tokens.access_token'),
-        sealer.seal(refresh, 'oauth_tokens.refresh_token'),
-      ],
+      sql`update secrets.oauth_tokens set access_token = ${sealer.seal(access, 'oauth_tokens.access_token')},
+           refresh_token = ${sealer.seal(refresh, 'oauth_tokens.refresh_token')}
+       where version = ${row.version} and access_token = ${row.access} returning version`,
     );
     return updated.length;
   } catch (error) {
-    // Whoever uses the tokens says so.
+    // Reported where the tokens are used.
     if (error instanceof WrongEncryptionKey) return 0;
     throw error;
   }
 }
 
-/** How many stored values are not sealed with the present key. */
-export async function countSealedOtherwise(db: Database, settings: KeySettings): Promise<number> {
+/** The number of stored values not sealed with the current key. */
+export async function countToReseal(db: Database, settings: KeySettings): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
   const counts = linkTables.map(({ name }) => `(select count(*) from ${name} where not starts_with(url, $1))`);
   const [row] = await query<{ count: number }>(

@@ -1,32 +1,30 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import type { SealLink } from '../warehouse/columns.ts';
+import { UserError } from '../shared/errors.ts';
+import type { SealLink } from '../warehouse/mirror.ts';
 
-/** What a sealed value is for; it opens as nothing else. */
+/** What a sealed value is for; it cannot be opened for another purpose. */
 export type Purpose =
   | 'oauth_tokens.access_token'
   | 'oauth_tokens.refresh_token'
   | 'oauth_logins.verifier'
   | `link ${string}`;
 
-/** Seals secrets for storing: AES-256-GCM under a key derived from ENCRYPTION_KEY. */
+/** Encrypts secrets for storage: AES-256-GCM with a key derived from ENCRYPTION_KEY. */
 export interface Sealer {
-  /** Never the same twice: each value has a nonce of its own. */
+  /** Randomised: sealing the same secret again gives another value. */
   seal(secret: string, purpose: Purpose): Buffer;
   /** Throws `WrongEncryptionKey` when it was sealed with another key or for another purpose, or was changed. */
   open(sealed: Buffer, purpose: Purpose): string;
-  /** Always the same for one address in one row (`table key …`), so that reading it again changes nothing. */
+  /** Deterministic for one address in one row (`table key …`), so that storing it again changes nothing. */
   sealLink: SealLink;
   openLink(sealed: string, row: string): string;
-  /** What begins every value, and every link, that is sealed with the present key. */
+  /** The prefix of every value, and of every link, sealed with the current key. */
   readonly beginning: Buffer;
   readonly linkBeginning: string;
 }
 
-/** What is stored was sealed with another ENCRYPTION_KEY. */
-export class WrongEncryptionKey extends Error {
-  override readonly name = 'WrongEncryptionKey';
-  readonly code = 'encryption_key';
-
+/** A stored value was sealed with another ENCRYPTION_KEY. */
+export class WrongEncryptionKey extends UserError {
   constructor() {
     super(
       'The stored tokens cannot be opened with this ENCRYPTION_KEY: set the one that they were stored with, ' +
@@ -36,7 +34,7 @@ export class WrongEncryptionKey extends Error {
 }
 
 const algorithm = 'aes-256-gcm';
-/** The first byte of a sealed value, should its form ever change; the name of its key follows. */
+/** The first byte of a sealed value is its format version; the key's name follows. */
 const form = 1;
 const nameBytes = 4;
 const nonceBytes = 12;
@@ -52,7 +50,7 @@ interface Key {
   readonly nonces: Buffer;
 }
 
-/** Seals with the first key, and opens what was sealed with any of them. */
+/** Seals with the first key; opens values sealed with any of the keys. */
 export function createSealer(encryptionKey: string, ...previous: readonly string[]): Sealer {
   const present = deriveKey(encryptionKey);
   const keys = [present, ...previous.map(deriveKey)];
@@ -82,7 +80,7 @@ export function createSealer(encryptionKey: string, ...previous: readonly string
     seal: (secret, purpose) => sealWith(secret, purpose, randomBytes(nonceBytes)),
     open,
     sealLink(url, row) {
-      // Two addresses, or two rows, never share a nonce: it is a keyed hash of both.
+      // The nonce is a keyed hash of address and row, so that different inputs never share one.
       const hash = createHmac('sha256', present.nonces)
         .update(JSON.stringify([row, url]))
         .digest();
@@ -111,21 +109,21 @@ function deriveKey(text: string): Key {
   };
 }
 
-/** What the settings say of keys. */
+/** The settings for keys. */
 export interface KeySettings {
   readonly api: { readonly key: string | undefined };
   readonly encryptionKey: string | undefined;
   readonly encryptionKeyPrevious?: string | undefined;
 }
 
-/** Seals the tokens of a login; undefined without ENCRYPTION_KEY. */
+/** The sealer for the tokens of a login; undefined without ENCRYPTION_KEY. */
 export function tokenSealer({ encryptionKey, encryptionKeyPrevious }: Omit<KeySettings, 'api'>): Sealer | undefined {
   return encryptionKey === undefined ? undefined : createSealer(encryptionKey, ...given(encryptionKeyPrevious));
 }
 
 /**
- * Seals addresses that the API gave us. Without ENCRYPTION_KEY a key is derived from API_KEY, which no dump of the database
- * holds either: after a change of it the addresses are unreadable until they are read again.
+ * The sealer for addresses of recordings and media. Without ENCRYPTION_KEY its key is derived from API_KEY, which a
+ * database dump does not hold either: after API_KEY changes, the addresses are unreadable until they are fetched again.
  */
 export function linkSealer({ api, encryptionKey, encryptionKeyPrevious }: KeySettings): Sealer | undefined {
   const [present, ...others] = [...given(encryptionKey), ...given(encryptionKeyPrevious), ...given(api.key)];

@@ -1,72 +1,76 @@
-import { type Database, hotQuery, query, type Transaction } from '../warehouse/database.ts';
-import { type Bump, bumpTargets, earliestRead, type Pauses, type RingRow, ringsOf, rungFor } from './bumps.ts';
+import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import {
+  type DirtyTarget,
+  type DueTarget,
+  type DueTargetRow,
+  dueTargetsOf,
+  earliestRead,
+  enqueuedAt,
+  markDirty,
   type Priority,
   priorities,
   type Rank,
-  type Ring,
+  type ReadPauses,
   type Target,
   type TargetKind,
   unconfirmed,
-} from './target.ts';
+} from './targets.ts';
 
 /*
- * A target's life (ops.sync_targets):
+ * The life of a sync target (ops.sync_targets):
  *
- *   bump: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or owed a later look
+ *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or due at a recheck
  *                 ▲            │   leased, so that ├────▶ fail:   due later, still dirty
- *                 │            │   one reads it    └────▶ nothing, the reader died: the lease ends, still due
- *                 └── a hint during the read leaves dirty > v: settle makes it due again
+ *                 │            │   one reads it    └────▶ nothing, the process died: the lease ends, still due
+ *                 └── a reference during the read leaves dirty > v: settle makes it due again
  */
 
-/** A target being read: the version that a settled read makes clean, and the read's number and begin. */
+/** A target being read. A read that settles makes `version` clean. */
 export interface Claim extends Target {
   readonly version: string;
+  /** The number of the read: a later read has a higher one. */
   readonly fetchSeq: string;
   readonly claimedAt: Date;
-  /** Reads that failed in a row before this one. */
+  /** Failed reads in a row before this one. */
   readonly attempts: number;
-  /** Reads that did not find it, since one last did. */
+  /** Reads that did not find it since one last did. */
   readonly misses: number;
-  /** For how long its reads have been refused; undefined when the last one was not. */
+  /** For how long its reads have been refused; undefined if the last one was not. */
   readonly refusedSeconds?: number | undefined;
   /** No read of it was settled yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
-  /** Nothing but deliveries named it, and no read has found it: it may not exist. */
+  /** Only deliveries name it, and no read has found it: it may not exist. */
   readonly isUnconfirmed: boolean;
-  /** The same, and it ranks behind all others. */
+  /** It is unconfirmed and ranks behind all others. */
   readonly isBehind: boolean;
   /** How long after it was due the read began. */
   readonly lateMs: number;
-  /** Its stream was parked, and this read tries whether it may go on. */
+  /** Its stream was parked, and this read tries whether the stream can resume. */
   readonly isProbe: boolean;
 }
 
-/** How a read ended for good: `active` when it was mirrored, else why nothing can be. */
+/** How a read ended for good: `active` if it was mirrored, else why it cannot be. */
 export type TargetState = 'active' | 'gone' | 'forbidden' | 'refused';
 
 export interface Settlement extends Claim {
   readonly state: TargetState;
   readonly error: string | undefined;
-  /** Owes the target another look so many seconds from now. */
-  readonly lookAgainSeconds?: number | undefined;
-  /**
-   * Whether the read showed that the target exists; by default when its state is active. An unconfirmed one that was not
-   * found ranks behind all others from now on.
-   */
+  /** Schedules a recheck so many seconds from now. */
+  readonly recheckSeconds?: number | undefined;
+  /** Whether the target exists. Default: if its state is active. An unconfirmed one that does not ranks behind all others. */
   readonly isFound?: boolean;
 }
 
 /** Timers fire a little early against the database's clock. */
-const earlyMs = 50;
+const early = sql`interval '50 ms'`;
 
-/** Whoever claims a target has it for itself for so long, and longer while it renews that. */
+/** How long a claim lasts unless it is renewed. */
 const leaseMs = 5_000;
-const leased = `now() + interval '${leaseMs} ms'`;
+const leased = sql.raw(`now() + interval '${leaseMs} ms'`);
 
-/** Kinds that nothing is read of now. */
-const parkedKinds = `array(select s.kind from ops.streams s where s.parked_until > now())`;
+/** Kinds whose reads are parked now. */
+export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
 
 interface ClaimRow {
   kind: TargetKind;
@@ -84,8 +88,8 @@ interface ClaimRow {
   is_probe: boolean;
 }
 
-/** Begins the reads of the targets of a relation `due(kind, key)`, whose rows are locked. */
-const beginReads = `
+/** Claims the targets of a relation `due(kind, key)`, whose rows are locked. */
+const beginReads = sql<ClaimRow>`
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
   where t.kind = due.kind and t.key = due.key
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
@@ -93,101 +97,110 @@ const beginReads = `
     extract(epoch from t.read_at - t.due_at)::float8 * 1000 as late_ms, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
- * Begins the read of every target that is dirty, due, not parked and not being read; the others are left out of the
- * answer. Taking the version before the read is what makes a hint that arrives during it cause another.
+ * Claims those of the targets that are dirty, due, not parked and not claimed. The version is taken before the read, so that
+ * a reference that arrives during it causes another read.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
-  const rows = await hotQuery<ClaimRow>(
+  const rows = await hotQuery(
     db,
-    `with due as (
+    sql<ClaimRow>`with due as (
        select t.kind, t.key
-       from (select distinct * from unnest($1::text[], $2::text[]) as b (kind, key)) b
+       from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
        join ops.sync_targets t using (kind, key)
-       where t.dirty_version > t.clean_version and t.due_at <= now() + interval '${earlyMs} ms' and t.claimed_until <= now()
+       where t.dirty_version > t.clean_version and t.due_at <= now() + ${early} and t.claimed_until <= now()
          and t.kind <> all(${parkedKinds})
        order by t.kind, t.key for update of t
      ) ${beginReads}`,
-    [targets.map((target) => target.kind), targets.map((target) => target.key)],
   );
   return rows.map(claimOf);
 }
 
 /**
- * Begins the reads of up to `most` targets of some kinds that are live, due and not being read, oldest due first. Kinds
- * that were parked are left to their bells, so that few try whether they may go on.
+ * Claims up to `max` live targets of some kinds that are due and not claimed, oldest due first. Kinds that were parked are
+ * left to their jobs, so that few reads probe whether the kind can resume.
  */
-export function claimDue(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
-  return claimRanked(db, { kinds, most, rank: priorities.live, order: 'asc' });
+export function claimDue(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
+  return claimRanked(db, { kinds, max, rank: priorities.live, order: 'asc' });
 }
 
 /**
- * The same for unconfirmed targets: those that came almost alone before those of crowds, and of each the newest first, so
- * that what is real does not wait for what was forged before it.
+ * The same for unconfirmed targets: those named almost alone first, then those of crowds, each newest first, so that real
+ * ones do not wait for forged ones.
  */
-export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], most: number): Promise<Claim[]> {
-  const alone = await claimRanked(db, { kinds, most, rank: unconfirmed.alone, order: 'desc' });
-  if (alone.length === most) return alone;
-  const crowd = { kinds, most: most - alone.length, rank: unconfirmed.crowd, order: 'desc' } as const;
+export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
+  const alone = await claimRanked(db, { kinds, max, rank: unconfirmed.alone, order: 'desc' });
+  if (alone.length === max) return alone;
+  const crowd = { kinds, max: max - alone.length, rank: unconfirmed.crowd, order: 'desc' } as const;
   return [...alone, ...(await claimRanked(db, crowd))];
 }
 
 interface Ranked {
   readonly kinds: readonly TargetKind[];
-  readonly most: number;
+  readonly max: number;
   readonly rank: Rank;
   readonly order: 'asc' | 'desc';
 }
 
-async function claimRanked(db: Database, { kinds, most, rank, order }: Ranked): Promise<Claim[]> {
-  const rows = await query<ClaimRow>(
+async function claimRanked(db: Database, { kinds, max, rank, order }: Ranked): Promise<Claim[]> {
+  const rows = await query(
     db,
-    `with due as (
+    sql<ClaimRow>`with due as (
        select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and priority = ${rank} and due_at <= now() and kind = any($1)
+       where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and kind = any(${kinds})
          and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
-       order by due_at ${order} limit $2 for update skip locked
+       order by due_at ${sql.raw(order)} limit ${max} for update skip locked
      ) ${beginReads}`,
-    [kinds, most],
   );
   return rows.map(claimOf);
 }
 
-/** Gives claims back unread; `behind` all others they wait from now on, and those that were not found before behind the rest. */
-export async function giveBack(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
-  const rank = `case when $4 then greatest(t.priority, case when t.misses > 0 then ${unconfirmed.crowd} else ${unconfirmed.alone} end)
-    else t.priority end`;
-  await hotQuery(
+/** The rank of a target `t` that is read behind all others: last of all if a read did not find it. */
+const rankBehind = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.crowd)} else ${sql.lit(unconfirmed.alone)} end`;
+
+/** Ranks all unconfirmed targets behind all others that are due, not claimed, and rank like live ones. */
+export async function putUnconfirmedBehind(db: Database, kinds: readonly TargetKind[]): Promise<void> {
+  await query(
     db,
-    `with given as (
-       select t.kind, t.key from unnest($1::text[], $2::text[], $3::bigint[]) as c (kind, key, version)
-       join ops.sync_targets t using (kind, key)
-       where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
+    sql`with due as (
+       select kind, key from ops.sync_targets
+       where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and is_unconfirmed and due_at <= now()
+         and kind = any(${kinds}) and claimed_until <= now()
+       for update skip locked
      )
-     update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity', priority = ${rank}
-     from given where t.kind = given.kind and t.key = given.key`,
-    [
-      claims.map(({ kind }) => kind),
-      claims.map(({ key }) => key),
-      claims.map(({ version }) => version),
-      where === 'behind',
-    ],
+     update ops.sync_targets t set priority = ${rankBehind}, rung_at = '-infinity' from due
+     where t.kind = due.kind and t.key = due.key`,
   );
 }
 
-/** Keeps claims that are still being read from being claimed again. */
+/** Releases claims unread. With `behind` they rank behind all others, and those that were not found before last of all. */
+export async function giveBack(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
+  await hotQuery(
+    db,
+    sql`with given as (
+       select t.kind, t.key from ${versionsOf(claims)} join ops.sync_targets t using (kind, key)
+       where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
+     )
+     update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity',
+       priority = case when ${where === 'behind'} then greatest(t.priority, ${rankBehind}) else t.priority end
+     from given where t.kind = given.kind and t.key = given.key`,
+  );
+}
+
+/** Extends the leases of claims that are still being read. */
 export async function renewClaims(db: Database, claims: readonly Claim[]): Promise<void> {
   await hotQuery(
     db,
-    `with held as (
-       select t.kind, t.key from unnest($1::text[], $2::text[], $3::bigint[]) as c (kind, key, version)
-       join ops.sync_targets t using (kind, key)
+    sql`with held as (
+       select t.kind, t.key from ${versionsOf(claims)} join ops.sync_targets t using (kind, key)
        where t.claimed_version = c.version and t.clean_version < c.version and t.claimed_until > '-infinity'
        for update of t skip locked
      )
      update ops.sync_targets t set claimed_until = ${leased} from held where t.kind = held.kind and t.key = held.key`,
-    [claims.map(({ kind }) => kind), claims.map(({ key }) => key), claims.map(({ version }) => version)],
   );
 }
+
+const versionsOf = (claims: readonly Claim[]) =>
+  relation('c', claims, { kind: 'text', key: 'text', version: 'bigint' });
 
 function claimOf(row: ClaimRow): Claim {
   return {
@@ -209,32 +222,38 @@ function claimOf(row: ClaimRow): Claim {
 }
 
 /**
- * Records reads that ended for good, in the transaction that mirrored what they found, and bumps what they point at.
- * Answers with the bells of targets that are dirty again. Follow-ups are locked after the settled ones, so a delivery can
- * meet it in the other order: both run again when Postgres ends one of them.
+ * Settles reads in the transaction that mirrored what they found, and marks their follow-ups dirty. Returns the targets that
+ * are dirty again. A delivery can lock follow-ups in the other order: both transactions retry after a deadlock.
  */
 export async function settleTargets(
   tx: Transaction,
   settlements: readonly Settlement[],
-  followUps: readonly Bump[],
-  pauses: Pauses,
-): Promise<Ring[]> {
+  followUps: readonly DirtyTarget[],
+  pauses: ReadPauses,
+): Promise<DueTarget[]> {
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
   const rank = `case when s.is_found and t.priority >= ${unconfirmed.alone} then ${priorities.live}
     when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.alone}) end`;
-  const rows = await hotQuery<RingRow>(
+  const settled = relation('s', settlements, {
+    kind: 'text',
+    key: 'text',
+    version: 'bigint',
+    state: 'text',
+    error: 'text',
+    look_seconds: ['double precision', (each) => each.recheckSeconds],
+    is_found: ['boolean', ({ isFound, state }) => isFound ?? state === 'active'],
+  });
+  const rows = await hotQuery(
     tx,
-    `with s as (
-       select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::float8[], $7::boolean[])
-         as s (kind, key, version, state, error, look_seconds, is_found)
-     ), locked as (
+    sql<DueTargetRow>`with s as (select * from ${settled}), locked as (
        select kind, key from ops.sync_targets t join s using (kind, key) order by kind, key for update of t
      ), settled as (
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
-         due_at = ${again}, rung_at = ${rungFor(again, rank)}, priority = ${rank}, is_unconfirmed = t.is_unconfirmed and not s.is_found,
+         due_at = ${sql.raw(again)}, rung_at = ${sql.raw(enqueuedAt(again, rank))}, priority = ${sql.raw(rank)},
+         is_unconfirmed = t.is_unconfirmed and not s.is_found,
          attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
@@ -243,47 +262,30 @@ export async function settleTargets(
      )
      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
      from settled where is_dirty and rung_at >= now()`,
-    [
-      settlements.map((each) => each.kind),
-      settlements.map((each) => each.key),
-      settlements.map((each) => each.version),
-      settlements.map((each) => each.state),
-      settlements.map((each) => each.error ?? null),
-      settlements.map((each) => each.lookAgainSeconds ?? null),
-      settlements.map(({ isFound, state }) => isFound ?? state === 'active'),
-    ],
   );
-  return [...ringsOf(rows), ...(await bumpTargets(tx, followUps, pauses))];
+  return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps, pauses))];
 }
 
-/** Records a read that is to be tried again. `countsAsAttempt` is false when the target itself was never asked for. */
+/** Records a read that will be retried. `countsAsAttempt` is false if the target itself was not requested. */
 export async function failTarget(
   db: Database,
   claim: Claim,
   failure: { error: string; afterMs: number; countsAsAttempt: boolean; isMiss?: boolean },
 ): Promise<void> {
+  const { error, afterMs } = failure;
+  const misses = failure.isMiss ? 1 : 0;
   await hotQuery(
     db,
-    `update ops.sync_targets set attempts = attempts + $3, misses = misses + $7, last_error = $4,
-       due_at = now() + $5 * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity',
-       priority = case when $7 > 0 and priority >= ${unconfirmed.alone} then ${unconfirmed.crowd} else priority end
-     where kind = $1 and key = $2 and clean_version < $6`,
-    [
-      claim.kind,
-      claim.key,
-      failure.countsAsAttempt ? 1 : 0,
-      failure.error,
-      failure.afterMs,
-      claim.version,
-      failure.isMiss ? 1 : 0,
-    ],
+    sql`update ops.sync_targets set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int,
+       last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity',
+       priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.alone)} then ${sql.lit(unconfirmed.crowd)} else priority end
+     where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );
 }
 
 /**
- * Removes the rows of targets that only deliveries named: an hour after their last read when none has found them, and after
- * a week when the service refuses them, or the line of a thread is not the account's. One that is named again starts
- * afresh. Answers with how many.
+ * Removes targets that only deliveries named: an hour after their last read if none has found them, and after a week if the
+ * service refuses them, or the line of a thread is not the account's. Returns how many.
  */
 export async function forgetUnconfirmed(db: Database): Promise<number> {
   const rows = await query(
@@ -301,53 +303,32 @@ export async function forgetUnconfirmed(db: Database): Promise<number> {
   return rows.length;
 }
 
-/**
- * Takes up to `most` dirty targets of a priority that are due and that the queue has lost or was never told of, oldest
- * due first.
- */
-export async function overdueTargets(
-  db: Database,
-  wanted: { readonly kinds: readonly TargetKind[]; readonly priority: Priority; readonly most: number },
-  lostAfterMs: number,
-): Promise<Target[]> {
-  return query<Target>(
-    db,
-    `with overdue as (
-       select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and priority = $4 and due_at <= now() and kind = any($1) and claimed_until <= now()
-         and (rung_at < due_at or rung_at < now() - $3 * interval '1 ms')
-         and kind <> all(${parkedKinds})
-       order by due_at limit $2 for update skip locked
-     )
-     update ops.sync_targets t set rung_at = now() from overdue
-     where t.kind = overdue.kind and t.key = overdue.key
-     returning t.kind, t.key`,
-    [wanted.kinds, wanted.most, lostAfterMs, wanted.priority],
-  );
+/** The age at which a claim is renewed, and the time between two renewals: well within the lease. */
+const renewEveryMs = 1_500;
+
+/** Renews the claims of one process for as long as its reads take. */
+export interface Leases {
+  hold(claim: Claim): void;
+  release(claim: Claim): void;
 }
 
-/** Of a target: the service did not take its reads once or twice. What fails for longer or is not found is another matter. */
-export const isPutOff = `last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
+/** Most reads end before their lease needs renewing, and cost nothing here. */
+export function createLeases(db: Database): Leases {
+  const held = new Map<Claim, number>();
+  let timer: NodeJS.Timeout | undefined;
 
-/** A read that is put off until then, or that was due so lately, is still hoped for. */
-const hopedFor = `due_at > now() - interval '10 seconds' and due_at < now() + interval '2 minutes'`;
+  async function renew(): Promise<void> {
+    const long = [...held].filter(([, since]) => performance.now() - since >= renewEveryMs).map(([claim]) => claim);
+    // A claim that cannot be renewed lapses: its target may be read twice, which is harmless.
+    if (long.length > 0) await renewClaims(db, long).catch(() => undefined);
+    timer = held.size > 0 ? setTimeout(renew, renewEveryMs) : undefined;
+  }
 
-/** So long and no longer waits what an event told of before it was there, or what one mishap befell. */
-const moment = `interval '2 seconds'`;
-
-/**
- * Whether live reads, which were let through last, are put off for the first time or the second, and for more than a moment:
- * then the service takes no more at present. What fails for longer, is not found or is parked says nothing of the rest.
- */
-export async function isStrained(db: Database): Promise<boolean> {
-  const [row] = await query<{ is_strained: boolean }>(
-    db,
-    `select exists (
-       select from ops.sync_targets
-       where dirty_version > clean_version and priority = ${priorities.live} and ${hopedFor}
-         and due_at > read_at + ${moment} and ${isPutOff} and kind <> all(array(select s.kind from ops.streams s))
-     ) as is_strained`,
-    [],
-  );
-  return row?.is_strained === true;
+  return {
+    hold(claim) {
+      held.set(claim, performance.now());
+      if (timer === undefined) timer = setTimeout(renew, renewEveryMs);
+    },
+    release: (claim) => void held.delete(claim),
+  };
 }

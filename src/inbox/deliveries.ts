@@ -1,126 +1,122 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
-import { createBatch } from '../batch.ts';
-import { retryDeadlock } from '../warehouse/database.ts';
-import { bumpStatement, type Pauses, type RingRow, ringsOf } from './bumps.ts';
-import type { ErasedNumbers } from './erased.ts';
-import { locateMessages } from './messages.ts';
-import { type Rank, type Ring, rankAmong, type Target } from './target.ts';
+import { type Database, type OpenDatabase, query, retryDeadlock, sql, type Transaction } from '../db/database.ts';
+import { createBatch } from '../shared/batch.ts';
+import { type Thread, threadKey } from '../shared/thread.ts';
+import type { CallReference, MessageReference, Reference, ThreadReference } from '../webhooks/references.ts';
+import {
+  type DueTarget,
+  type DueTargetRow,
+  dueTargetsOf,
+  markDirtyStatement,
+  type Rank,
+  type ReadPauses,
+  rankOf,
+  type Target,
+} from './targets.ts';
 
-/** One webhook request, as it is kept. */
+/** A delivery as it is kept. */
 export interface Delivery {
-  /** Event type of the address; undefined when the address names none. */
+  /** The event type that the address names. */
   readonly eventType: string | undefined;
   readonly claimedType: string | undefined;
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   /** Redacted, and storable as Postgres text. */
   readonly body: string;
-  /** Empty when the delivery tells of somebody who was erased. */
+  /** Empty if the delivery is about somebody who was erased. */
   readonly fingerprint: string;
-  readonly targets: readonly DueTarget[];
-  /** Texts that it names by their ids alone. */
+  readonly targets: readonly ReferencedTarget[];
+  /** Texts that it names by id alone. */
   readonly messageIds?: readonly string[];
-  /** It names more than was taken of it, and so is kept as not understood. */
+  /** It names more references than are taken from one delivery, so it is kept as not recognized. */
   readonly isCut?: boolean;
 }
 
-/** What a delivery points at, and how long a read of it is of no use yet. */
-export interface DueTarget extends Target {
+/** Hashes of the numbers that were erased, in memory: each delivery is compared with them before it is stored. */
+export interface ErasedNumbers {
+  readonly hasAny: boolean;
+  /** The newest erasure known here; `ops.knows_erasures` compares it with the newest of all. */
+  readonly newest: string;
+  /** Returns the deliveries as they may be stored: without a body if they are about somebody who was erased. */
+  clear(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
+  refresh(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A target that a delivery points at. */
+export interface ReferencedTarget extends Target {
+  /** A read before that would find nothing. */
   readonly afterSeconds?: number;
-  /** Of a thread: the text that is news. */
+  /** Of a thread: the text that is new. */
   readonly messageId?: string;
 }
 
 /** The texts that targets name, as `ops.deliveries.named` keeps them. */
-export function namedBy(targets: readonly DueTarget[]): string[] {
+export function namedBy(targets: readonly ReferencedTarget[]): string[] {
   const named = targets.flatMap(({ key, messageId }) => (messageId === undefined ? [] : [`${key} ${messageId}`]));
   return [...new Set(named)];
 }
 
 export interface Inbox {
   /**
-   * Commits the delivery and the targets that it points at, in one transaction, and then resolves to how many these are;
-   * one that points at nothing, or that names more than was taken of it, is kept as not recognized. Rejects when that is not certain: the sender must be told to
-   * repeat, which is harmless.
+   * Commits the delivery and marks its targets dirty, in one transaction; resolves to the number of targets. A delivery that
+   * points at nothing, or is cut, is kept as not recognized. Rejects when the commit is not certain: the sender must repeat
+   * it, which is harmless.
    */
   accept(delivery: Delivery): Promise<number>;
-  /** Deliveries that wait for their commit. */
+  /** Deliveries waiting for their commit. */
   readonly waiting: number;
   idle(): Promise<void>;
 }
 
-/** What `ops.knows_erasures` fails with. */
+/** The error code of `ops.knows_erasures`. */
 const erasedSince = 'TL001';
-const mostTries = 3;
+const maxTries = 3;
 
-/** Two flushes at once keep Postgres busy while the next batch gathers. */
-const batching = { inFlight: 2, most: 1_000 };
+/** Two flushes at a time keep Postgres busy while the next batch gathers. */
+const batching = { inFlight: 2, max: 1_000 };
 
 /**
- * Deliveries are committed in natural micro-batches; `onRings` gets the bells to ring after each commit. `erased` keeps
- * out what they tell of people who were erased.
+ * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` withholds bodies
+ * that are about people who were erased.
  */
 export function createInbox(
-  pool: Pool,
-  pauses: Pauses,
-  onRings: (rings: readonly Ring[]) => void,
+  { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
+  pauses: ReadPauses,
+  notify: (due: readonly DueTarget[]) => void,
   erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'clear' | 'refresh'>,
 ): Inbox {
-  // One string joined by something that no body can foresee reaches Postgres faster than an array parameter.
-  const separator = `\u001e${randomUUID()}\u001e`;
-  const text = insertStatement(pauses);
-
   const batch = createBatch<Delivery, number>(async (given) => {
-    const located = await locateMessages(
-      async (sql, parameters) => (await pool.query(sql, [...parameters])).rows,
-      given,
-    );
+    const located = await locateMessages(db, given);
     const rows = await knowingErasures(async (newest) =>
       store(erased?.hasAny ? await erased.clear(located) : located, located, newest),
     );
-    onRings(ringsOf(rows));
+    notify(dueTargetsOf(rows));
     return located.map(({ targets }) => targets.length);
   }, batching);
 
-  /** Commits deliveries as they may be kept; `located` tells how they came. */
+  /** Commits deliveries as they may be kept; whether one is recognized depends on how it came (`located`). */
   async function store(
     deliveries: readonly Delivery[],
     located: readonly Delivery[],
     newestErasure: string | undefined,
-  ): Promise<RingRow[]> {
-    const hinted = hintedBy(deliveries);
-    const column = (pick: (delivery: Delivery) => string | undefined) =>
-      deliveries.map((each) => pick(each) ?? '').join(separator);
-    const values = [
-      separator,
-      column((each) => each.eventType),
-      column((each) => each.claimedType),
-      column((each) => each.contentType),
-      column((each) => each.userAgent),
-      column((each) => each.body),
-      column((each) => each.fingerprint),
-      column((each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';')),
-      located.map(({ targets, isCut }) => (targets.length > 0 && !isCut ? 't' : 'f')).join(separator),
-      hinted.map(({ kind }) => kind).join(';'),
-      hinted.map(({ key }) => key).join(';'),
-      hinted.map(({ afterSeconds }) => afterSeconds ?? 0).join(';'),
-      newestErasure ?? null,
-      column((each) => namedBy(each.targets).join(';')),
-      hinted.map(({ rank }) => rank).join(';'),
-    ];
-    const { rows } = await retryDeadlock(() => pool.query<RingRow>({ name: 'accept-deliveries', text, values }));
-    return rows;
+  ): Promise<DueTargetRow[]> {
+    const statement = insertStatement(deliveries, { located, newestErasure, pauses }).compile(db);
+    // Prepared by name, as `hotQuery` does; the fault tests find the statement on the wire by this name.
+    const prepared = { name: 'accept-deliveries', text: statement.sql, values: [...statement.parameters] };
+    return (await retryDeadlock(() => pool.query<DueTargetRow>(prepared))).rows;
   }
 
-  /** Somebody can have been erased since we last asked: then nothing was stored, and we ask and store again. */
-  async function knowingErasures(work: (newest: string | undefined) => Promise<RingRow[]>): Promise<RingRow[]> {
+  /** Nothing is stored if somebody was erased since the last refresh: refresh and store again. */
+  async function knowingErasures(
+    work: (newest: string | undefined) => Promise<DueTargetRow[]>,
+  ): Promise<DueTargetRow[]> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await work(erased?.newest);
       } catch (error) {
         const isStale = error instanceof Error && 'code' in error && error.code === erasedSince;
-        if (!erased || !isStale || tries === mostTries) throw error;
+        if (!erased || !isStale || tries === maxTries) throw error;
         await erased.refresh();
       }
     }
@@ -135,39 +131,118 @@ export function createInbox(
   };
 }
 
-// A burst on one target bumps it once per batch: what counts is that a read begins after the last hint's commit.
-function hintedBy(deliveries: readonly Delivery[]): (DueTarget & { readonly rank: Rank })[] {
-  const hinted = new Map<string, DueTarget & { readonly rank: Rank }>();
+/** The targets of a batch, each once: one read that begins after the commit covers all references to its target. */
+function referencedBy(deliveries: readonly Delivery[]): (ReferencedTarget & { readonly rank: Rank })[] {
+  const referenced = new Map<string, ReferencedTarget & { readonly rank: Rank }>();
   for (const { targets } of deliveries) {
-    const rank = rankAmong(targets.length);
+    const rank = rankOf(targets.length);
     for (const target of targets) {
       const id = `${target.kind} ${target.key}`;
-      const held = hinted.get(id);
+      const held = referenced.get(id);
       const isSooner = !held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0);
       if (isSooner || held.rank > rank) {
-        hinted.set(id, { ...(isSooner ? target : held), rank: held && held.rank < rank ? held.rank : rank });
+        referenced.set(id, { ...(isSooner ? target : held), rank: held && held.rank < rank ? held.rank : rank });
       }
     }
   }
-  return [...hinted.values()];
+  return [...referenced.values()];
 }
 
-// string_to_array answers an empty array for an empty string, hence the coalesce around the body and the other columns.
-function insertStatement(pauses: Pauses): string {
-  return `
-    with received as (
-      select * from unnest(
-        string_to_array($2, $1, ''), string_to_array($3, $1, ''), string_to_array($4, $1, ''), string_to_array($5, $1, ''),
-        string_to_array($6, $1), string_to_array($7, $1), string_to_array($8, $1), string_to_array($9, $1), string_to_array($14, $1)
-      ) as r (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, named)
-    ), stored as (
-      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized, is_erased, named)
-      select event_type, claimed_type, content_type, user_agent, coalesce(body, ''), coalesce(body_hash, ''),
-        string_to_array(coalesce(targets, ''), ';'), is_recognized::boolean, coalesce(body_hash, '') = '',
-        string_to_array(coalesce(named, ''), ';')
-      from received where ops.knows_erasures($13)
-    ), hinted as (
-      select kind, key, after_seconds::float8, priority::smallint from unnest(string_to_array($10, ';'), string_to_array($11, ';'),
-        string_to_array($12, ';'), string_to_array($15, ';')) as h (kind, key, after_seconds, priority)
-    ), ${bumpStatement(pauses)}`;
+const separator = `\u001e${randomUUID()}\u001e`;
+
+/**
+ * Like `relation`, for text columns. A string joined by an unguessable separator reaches Postgres faster than an array
+ * parameter. One row with an empty value reads as null.
+ */
+function joined<Row>(
+  name: string,
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row, at: number) => string | number | boolean | undefined>>,
+) {
+  const arrays = Object.values(columns).map(
+    (value) => sql`string_to_array(${rows.map((row, at) => value(row, at) ?? '').join(separator)}, ${separator})`,
+  );
+  return sql`unnest(${sql.join(arrays)}) ${sql.raw(`as ${name} (${Object.keys(columns).join(', ')})`)}`;
+}
+
+function insertStatement(
+  deliveries: readonly Delivery[],
+  context: { located: readonly Delivery[]; newestErasure: string | undefined; pauses: ReadPauses },
+) {
+  const received = joined('r', deliveries, {
+    event_type: (each) => each.eventType,
+    claimed_type: (each) => each.claimedType,
+    content_type: (each) => each.contentType,
+    user_agent: (each) => each.userAgent,
+    body: (each) => each.body,
+    body_hash: (each) => each.fingerprint,
+    targets: (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';'),
+    named: (each) => namedBy(each.targets).join(';'),
+    is_recognized: (each, at) => (context.located[at]?.targets.length ?? 0) > 0 && !each.isCut,
+  });
+  const referenced = joined('h', referencedBy(deliveries), {
+    kind: ({ kind }) => kind,
+    key: ({ key }) => key,
+    after_seconds: ({ afterSeconds }) => afterSeconds ?? 0,
+    priority: ({ rank }) => rank,
+  });
+  return sql<DueTargetRow>`
+    with stored as (
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, named, is_recognized, is_erased)
+      select nullif(event_type, ''), nullif(claimed_type, ''), nullif(content_type, ''), nullif(user_agent, ''), coalesce(body, ''),
+        coalesce(body_hash, ''), string_to_array(coalesce(targets, ''), ';'), string_to_array(coalesce(named, ''), ';'),
+        is_recognized::boolean, coalesce(body_hash, '') = ''
+      from ${received} where ops.knows_erasures(${context.newestErasure ?? null})
+    ), referenced as (
+      select kind, key, after_seconds::float8, priority::smallint from ${referenced}
+    ), ${sql.raw(markDirtyStatement(context.pauses))}`;
+}
+
+/** A ringing call is not in the call history yet. */
+const liveCallSeconds = 60;
+
+/** The targets that references name, and the texts whose threads the mirror may know. */
+export function targetsOf(references: readonly Reference[]): {
+  readonly targets: readonly ReferencedTarget[];
+  readonly messageIds: readonly string[];
+} {
+  const messages = references.filter((each): each is MessageReference => each.kind === 'message');
+  return {
+    targets: references.flatMap((each) => (each.kind === 'message' ? [] : [targetOf(each)])),
+    messageIds: messages.map(({ messageId }) => messageId),
+  };
+}
+
+function targetOf(reference: ThreadReference | CallReference): ReferencedTarget {
+  if (reference.kind === 'thread') {
+    const { messageId } = reference;
+    return { kind: 'thread', key: threadKey(reference), ...(messageId !== undefined && { messageId }) };
+  }
+  const { callId, why } = reference;
+  if (why === 'transcript') return { kind: 'transcripts', key: callId };
+  return { kind: 'call', key: callId, ...(why === 'live' && { afterSeconds: liveCallSeconds }) };
+}
+
+/**
+ * Points deliveries that name texts by id alone at the threads in which the mirror holds these texts: the API reads no text by
+ * its id (section 4.2). A text that is not mirrored yet adds nothing.
+ */
+export async function locateMessages<
+  D extends { targets: readonly ReferencedTarget[]; messageIds?: readonly string[] },
+>(db: Database | Transaction, deliveries: readonly D[]): Promise<readonly D[]> {
+  const messageIds = deliveries.flatMap((each) => each.messageIds ?? []);
+  if (messageIds.length === 0) return deliveries;
+  const rows = await query(
+    db,
+    sql<Thread & { message_id: string }>`select m.message_id, c.line, c.number, c.participants
+     from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+     where m.message_id = any(${messageIds}::bigint[]) order by m.message_id, c.conversation_id`,
+  );
+  const threads = Map.groupBy(rows, (row) => row.message_id);
+  return deliveries.map((each) => {
+    const found = (each.messageIds ?? []).flatMap((messageId) =>
+      (threads.get(messageId) ?? []).map((thread) => ({ kind: 'thread', key: threadKey(thread), messageId }) as const),
+    );
+    return found.length === 0 ? each : { ...each, targets: [...each.targets, ...found] };
+  });
 }

@@ -1,59 +1,44 @@
 import { hash } from 'node:crypto';
-import type { Log } from '../log.ts';
-import { type Database, query } from '../warehouse/database.ts';
-import { threadOf } from '../warehouse/entities/texts/conversations.ts';
+import { type Database, query } from '../db/database.ts';
+import type { Log } from '../shared/log.ts';
+import { startLoop } from '../shared/loop.ts';
+import { threadOf } from '../shared/thread.ts';
+import { withholdUnread } from '../warehouse/erasure/erased.ts';
 import { mayMention } from '../warehouse/erasure/mentions.ts';
-import { withholdUnread } from '../warehouse/erasure/unread.ts';
-import type { Delivery } from './deliveries.ts';
+import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
-/** How often the numbers that were erased are asked for, in milliseconds: an erasure waits until everybody knows it. */
+/** Milliseconds between two refreshes of the erased numbers: an erasure waits until every receiver knows it. */
 export const erasedRefreshMs = 2_000;
 
-/** A text that came in, as the kept body of its event says it. */
+/** Matches the kept body of an event about an inbound text. */
 export const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
-const mostTold = 10_000;
-
-/** Who was erased, as a receiver keeps it in memory: hashes, which deliveries are held against before they are stored. */
-export interface ErasedNumbers {
-  /** False costs a delivery nothing more. */
-  readonly hasAny: boolean;
-  /** The newest erasure that is known here, which `ops.knows_erasures` holds against those that there are. */
-  readonly newest: string;
-  /** The deliveries as they may be stored: without a body where they tell of somebody who was erased. */
-  clear(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
-  refresh(): Promise<void>;
-  stop(): void;
-}
+const maxCounted = 10_000;
 
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   const hashes = new Set<string>();
   /** Fingerprints of deliveries whose text was counted as withheld. */
-  const told = new Set<string>();
+  const counted = new Set<string>();
   let salt = '';
   let newest = '0';
 
   async function refresh(): Promise<void> {
-    try {
-      const rows = await query<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>(
-        db,
-        `select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
-         where erasure_id > $1 order by erasure_id`,
-        [newest],
-      );
-      for (const row of rows) {
-        for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
-        newest = row.erasure_id;
-        salt = row.salt;
-      }
-    } catch (error) {
-      log.debug({ err: error }, 'Who was erased could not be refreshed; those known are kept out');
+    const rows = await query<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>(
+      db,
+      `select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
+       where erasure_id > $1 order by erasure_id`,
+      [newest],
+    );
+    for (const row of rows) {
+      for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
+      newest = row.erasure_id;
+      salt = row.salt;
     }
   }
 
   const isErased = (number: string) => hashes.has(hash('sha256', salt + number, 'hex'));
   const isMentioned = (text: string) => mayMention(text, isErased);
 
-  /** Calls of somebody who was erased, as far as the mirror knows them: an event can tell of one without a number. */
+  /** Mirrored calls of people who were erased: an event can name a call without a number. */
   async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
     const keys = deliveries.flatMap(({ targets }) => targets.filter(({ kind }) => kind !== 'thread'));
     if (keys.length === 0) return new Set();
@@ -65,16 +50,16 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
     return new Set(rows.map(({ call_id }) => call_id));
   }
 
-  /** The service counts an inbound text that nobody will mirror; a repeated delivery tells of no second one. */
+  /** The service counts an inbound text as unread although it is never mirrored; a repeated delivery is counted once. */
   function unreadOf({ targets, body, fingerprint }: Delivery): { line: string; unread: number }[] {
     const withheld = targets.filter(({ kind, key }) => kind === 'thread' && isMentioned(key));
-    if (withheld.length === 0 || !inbound.test(body) || told.has(fingerprint)) return [];
-    if (told.size >= mostTold) told.clear();
-    told.add(fingerprint);
+    if (withheld.length === 0 || !inbound.test(body) || counted.has(fingerprint)) return [];
+    if (counted.size >= maxCounted) counted.clear();
+    counted.add(fingerprint);
     return withheld.map(({ key }) => ({ line: threadOf(key).line, unread: 1 }));
   }
 
-  const timer = setInterval(refresh, erasedRefreshMs).unref();
+  const loop = startLoop({ name: 'Refreshing the erased numbers', everyMs: erasedRefreshMs, log, job: refresh });
   return {
     get hasAny() {
       return hashes.size > 0;
@@ -92,11 +77,11 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
       });
     },
     refresh,
-    stop: () => clearInterval(timer),
+    stop: loop.stop,
   };
 }
 
-/** Calls are still read: their ids name nobody, and their rows stay in the mirror without the person. */
+/** Targets of calls stay: their ids name nobody, and the mirror keeps the calls without the person. */
 function emptied(delivery: Delivery, isMentioned: (text: string) => boolean): Delivery {
   const targets = delivery.targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
   return { ...delivery, body: '', fingerprint: '', targets };

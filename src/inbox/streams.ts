@@ -1,20 +1,17 @@
-import { type Database, query, retryDeadlock } from '../warehouse/database.ts';
-import type { TargetKind } from './target.ts';
+import { type Database, query, retryDeadlock } from '../db/database.ts';
+import type { TargetKind } from './targets.ts';
 
-/** Why all reads of a kind wait: the credential was refused, or lacks a scope. */
+/** Why the reads of a kind are parked: the credential was refused, or lacks a scope. */
 export interface Parking {
   readonly reason: string;
   readonly missingScope?: string | undefined;
 }
 
-/** The first wait of a refused stream, in seconds; it doubles up to the longest while refusals go on. */
+/** Seconds for which a refused stream is parked; the wait doubles while refusals go on. */
 const firstWait = 15;
 const longestWait = 60;
 
-/**
- * Parks the stream of a kind: its targets wait, and nothing of them is burnt. Other kinds go on. Refusals that arrive
- * together count once.
- */
+/** Parks the stream of a kind: its targets wait without losing attempts, other kinds go on. Simultaneous refusals count once. */
 export async function parkStream(db: Database, kind: TargetKind, { reason, missingScope }: Parking): Promise<void> {
   await query(
     db,
@@ -28,37 +25,36 @@ export async function parkStream(db: Database, kind: TargetKind, { reason, missi
   );
 }
 
-/** Lets streams go on: reads of these kinds succeed again. */
+/** Resumes the streams of these kinds: their reads succeed again. */
 export async function resumeStreams(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(db, 'delete from ops.streams where kind = any($1)', [kinds]);
 }
 
-/** Lets parked streams try at once: there is another credential. */
+/** Makes parked streams probe at once, since the credential has changed. */
 export async function retryStreams(db: Database): Promise<void> {
   await query(db, 'update ops.streams set parked_until = now(), times_parked = 1 where parked_until > now()', []);
 }
 
-/** So many of them come due in a second: new events are read between them, however long a history was refused. */
-const eachSecond = 100;
+/** Targets that come due per second, so that new events are read between them. */
+const retriesPerSecond = 100;
 
 /**
- * Has everything read again that the credential's role was not allowed to, from so many seconds on: who may more has
- * logged in. What is live comes first, then what was refused last; the sweep rings for each when it is due. Answers with
- * how many there are.
+ * Marks every target dirty that the credential's role was not allowed to read, due from `afterSeconds` on: live ones first,
+ * then the last refused. Returns how many.
  */
 export async function retryForbidden(db: Database, afterSeconds: number): Promise<number> {
-  // A read that is under way may still go by what was refused: the version that it began with must not make it clean.
+  // A read in hand may still use the refused credential, so its version must not make the target clean.
   const text = `
     with forbidden as (
       select kind, key, priority, read_at from ops.sync_targets
       where last_error is not null and state = 'forbidden' order by kind, key for update
     ), placed as (
       select kind, key, now() + $1 * interval '1 second'
-        + (row_number() over (order by priority, read_at desc nulls last) - 1) / ${eachSecond}.0 * interval '1 second' as turn
+        + (row_number() over (order by priority, read_at desc nulls last) - 1) / ${retriesPerSecond}.0 * interval '1 second' as due_at
       from forbidden
     ), reopened as (
       update ops.sync_targets t set dirty_version = t.dirty_version + 1, rung_at = '-infinity',
-        due_at = case when t.dirty_version > t.clean_version then least(t.due_at, placed.turn) else placed.turn end
+        due_at = case when t.dirty_version > t.clean_version then least(t.due_at, placed.due_at) else placed.due_at end
       from placed where t.kind = placed.kind and t.key = placed.key
       returning 1
     )

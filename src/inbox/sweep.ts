@@ -1,93 +1,102 @@
 import type { QueueName } from '../../config/queues.ts';
-import type { Log } from '../log.ts';
-import type { Database } from '../warehouse/database.ts';
-import { isStrained, overdueTargets } from './claims.ts';
-import { kindsOfQueues, type Ringer } from './ringer.ts';
-import { type Priority, priorities, type TargetKind } from './target.ts';
-
-/** Rings again for what is due and unread: what the queue lost, and what has only now become due. */
-export interface Sweep {
-  /** One round; answers with how many bells it rang. */
-  once(): Promise<number>;
-  stop(): Promise<void>;
-}
+import { type Database, query, sql } from '../db/database.ts';
+import { parkedKinds } from './claims.ts';
+import { kindsOfQueues, type Notifier } from './notifier.ts';
+import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
 
 export interface SweepPace {
-  /** Between two rounds. */
+  /** Milliseconds between two sweeps. */
   readonly everyMs: number;
-  /** A bell that was not answered for so long is taken for lost. */
+  /** A job that was enqueued so many milliseconds ago, and has not been worked, counts as lost. */
   readonly lostAfterMs: number;
-  /** The queue is topped up to so many waiting jobs, never beyond: a long backlog stays in Postgres. */
-  readonly mostWaiting: number;
-  /**
-   * History is rung only while fewer bells than these wait: it goes on when there is nothing else to do. While what happens
-   * now is put off, one at a time.
-   */
-  readonly mostHistoryWaiting: number;
+  /** Each queue is topped up to so many waiting jobs: a long backlog stays in Postgres. */
+  readonly maxWaiting: number;
+  /** History is enqueued only while fewer jobs than these wait, and while live reads are put off, one at a time. */
+  readonly maxHistoryWaiting: number;
 }
 
 export const defaultSweepPace: SweepPace = {
   everyMs: 1_000,
   lostAfterMs: 5_000,
-  mostWaiting: 1_000,
-  mostHistoryWaiting: 100,
+  maxWaiting: 1_000,
+  maxHistoryWaiting: 100,
 };
 
-export function createSweep(
-  parts: {
-    db: Database;
-    ringer: Ringer;
-    queues: { waiting(queue: QueueName): Promise<number> };
-    log: Log;
-  },
-  pace: SweepPace = defaultSweepPace,
-): Sweep {
-  const { db, ringer, queues, log } = parts;
-  let isFailing = false;
-  let isSweeping = false;
-  let current = Promise.resolve();
+export interface SweepDeps {
+  readonly db: Database;
+  readonly notifier: Pick<Notifier, 'notify'>;
+  readonly queues: { waiting(queue: QueueName): Promise<number> };
+}
 
-  async function once(): Promise<number> {
-    let rung = 0;
-    const mostHistory = (await isStrained(db)) ? 1 : pace.mostHistoryWaiting;
-    for (const [queue, kinds] of kindsOfQueues) {
-      const waiting = await queues.waiting(queue);
-      rung += await ringOverdue(kinds, priorities.live, pace.mostWaiting - waiting);
-      rung += await ringOverdue(kinds, priorities.history, mostHistory - waiting);
-    }
-    return rung;
+/** Enqueues targets that are due and that the queues lost or never received. Returns how many. */
+export async function sweepTargets(
+  { db, notifier, queues }: SweepDeps,
+  pace: SweepPace,
+  signal?: AbortSignal,
+): Promise<number> {
+  let enqueued = 0;
+  const maxHistory = (await isStrained(db)) ? 1 : pace.maxHistoryWaiting;
+  for (const [queue, kinds] of kindsOfQueues) {
+    if (signal?.aborted) break;
+    const waiting = await queues.waiting(queue);
+    enqueued += await enqueueOverdue(kinds, priorities.live, pace.maxWaiting - waiting);
+    enqueued += await enqueueOverdue(kinds, priorities.history, maxHistory - waiting);
   }
+  return enqueued;
 
-  async function ringOverdue(kinds: readonly TargetKind[], priority: Priority, most: number): Promise<number> {
-    if (most <= 0) return 0;
-    const overdue = await overdueTargets(db, { kinds, priority, most }, pace.lostAfterMs);
-    ringer.ring(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
+  async function enqueueOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<number> {
+    if (max <= 0) return 0;
+    const overdue = await overdueTargets(db, { kinds, priority, max, lostAfterMs: pace.lostAfterMs });
+    notifier.notify(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
     return overdue.length;
   }
+}
 
-  async function round(): Promise<void> {
-    try {
-      await once();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'The sweep could not look for overdue targets; it goes on trying');
-      isFailing = true;
-    }
-  }
+/** Marks up to `max` targets as enqueued and returns them: dirty, due, and lost or never enqueued; oldest due first. */
+function overdueTargets(
+  db: Database,
+  {
+    kinds,
+    priority,
+    max,
+    lostAfterMs,
+  }: Record<'max' | 'lostAfterMs', number> & {
+    readonly kinds: readonly TargetKind[];
+    readonly priority: Priority;
+  },
+): Promise<Target[]> {
+  return query(
+    db,
+    sql<Target>`with overdue as (
+       select kind, key from ops.sync_targets t
+       where dirty_version > clean_version and priority = ${priority} and due_at <= now() and kind = any(${kinds}) and claimed_until <= now()
+         and (rung_at < due_at or rung_at < now() - ${lostAfterMs} * interval '1 ms')
+         and kind <> all(${parkedKinds})
+       order by due_at limit ${max} for update skip locked
+     )
+     update ops.sync_targets t set rung_at = now() from overdue
+     where t.kind = overdue.kind and t.key = overdue.key
+     returning t.kind, t.key`,
+  );
+}
 
-  const timer = setInterval(() => {
-    if (isSweeping) return;
-    isSweeping = true;
-    current = round().finally(() => {
-      isSweeping = false;
-    });
-  }, pace.everyMs);
+/** Reads of the target failed once or twice in a row, and not because it was not found. */
+export const isPutOff = `last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
 
-  return {
-    once,
-    async stop() {
-      clearInterval(timer);
-      await current;
-    },
-  };
+/**
+ * Whether the service takes no more reads at present: live reads, which go first, are put off for more than the two seconds
+ * that a late artefact or one mishap costs. Reads that are long overdue or far off say nothing about the present.
+ */
+async function isStrained(db: Database): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ is_strained: boolean }>`select exists (
+       select from ops.sync_targets
+       where dirty_version > clean_version and priority = ${priorities.live}
+         and due_at > now() - interval '10 seconds' and due_at < now() + interval '2 minutes'
+         and due_at > read_at + interval '2 seconds' and ${sql.raw(isPutOff)}
+         and kind <> all(array(select s.kind from ops.streams s))
+     ) as is_strained`,
+  );
+  return row?.is_strained === true;
 }

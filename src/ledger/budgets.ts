@@ -1,153 +1,178 @@
-import { hotQuery, type Transaction } from '../warehouse/database.ts';
+import { SegmentedMessage } from 'sms-segments-calculator';
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import type { Pair } from '../shared/thread.ts';
 import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
 /*
- * Micro-dollars are whole numbers. A send counts in three scopes, which are locked in the order of their names by
- * everybody. What is reserved is the worst case at the highest price that was ever charged; a price that rises shows only in
- * the answer to a request. So the first send of a day goes alone, and as many may be under way together as the cap would bear
- * if each cost ten times what is reserved, one at the least.
+ * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread); every transaction locks them in the
+ * order of their names. A reservation is the worst case: the most segments, at the highest price ever charged. A higher price
+ * shows only in the answer to a send. So the first send of a day is dispatched alone, and later as many at a time as the
+ * daily budget could pay if each cost ten times its reservation, at least one.
  */
 
-const mostPriceRise = 10;
+const maxPriceRise = 10;
 
-type Thread = Pick<Send, 'line' | 'number'>;
+/** The name of a budget, as refusals and reports give it. */
+export type BudgetName = 'thread' | 'line' | 'account' | 'money';
 
-/** Which budget is used up. */
-export type UsedUp = 'thread' | 'line' | 'account' | 'money';
+type Limits = Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
 
-function scopesOf({ line, number }: Thread): string[] {
-  return ['account', `line/${line}`, `thread/${line}/${number}`];
+const caps = { account: 'perAccount', line: 'perLine', thread: 'perThread' } as const;
+
+/** In lock order. */
+function scopesOf({ line, number }: Pair) {
+  return [
+    { name: 'account', scope: 'account' },
+    { name: 'line', scope: `line/${line}` },
+    { name: 'thread', scope: `thread/${line}/${number}` },
+  ] as const;
 }
 
 export type Reservation =
   | { readonly budgetDate: string; readonly micros: number }
-  /**
-   * Which budget does not allow it; `isForGood` unless sends that are under way, or looked for, may still give back their part.
-   * One that waits for a person counts as spent.
-   */
-  | { readonly usedUp: UsedUp; readonly isForGood: boolean };
+  /** `isFinal` unless sends in progress or UNKNOWN may still release their part. NEEDS_HUMAN counts as spent. */
+  | { readonly usedUp: BudgetName; readonly isFinal: boolean };
 
-type Limits = Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
+const today = sql`(now() at time zone 'UTC')::date`;
 
-/** Reserves for one send of so many segments on the day that it is (UTC), or says which budget does not allow it. */
-export async function reserve(tx: Transaction, thread: Thread, units: number, limits: Limits): Promise<Reservation> {
+/** Reserves for one send of so many segments, today (UTC), or says which budget does not allow it. */
+export async function reserveBudget(
+  tx: Transaction,
+  thread: Pair,
+  units: number,
+  limits: Limits,
+): Promise<Reservation> {
   const scopes = scopesOf(thread);
   await hotQuery(
     tx,
-    `insert into ops.send_budgets (scope, budget_date)
-     select scope, (now() at time zone 'UTC')::date from unnest($1::text[]) scope order by 1 on conflict do nothing`,
-    [scopes],
+    sql`insert into ops.send_budgets (scope, budget_date)
+      select scope, ${today} from ${relation('s', scopes, { scope: 'text' })} order by 1 on conflict do nothing`,
   );
-  const held = await hotQuery<{ scope: string; day: string; sends: number; reserved: number; spent: number }>(
+  const rows = await hotQuery(
     tx,
-    `select scope, budget_date::text as day, sends_count as sends, reserved_micros::float8 as reserved, spent_micros::float8 as spent
-     from ops.send_budgets where scope = any($1) and budget_date = (now() at time zone 'UTC')::date
-     order by scope for update`,
-    [scopes],
+    sql<{ scope: string; day: string; sends: number; reserved: number; spent: number }>`
+      select scope, budget_date::text as day, sends_count as sends, reserved_micros::float8 as reserved,
+        spent_micros::float8 as spent
+      from ops.send_budgets where scope = any(${scopes.map(({ scope }) => scope)}) and budget_date = ${today}
+      order by scope for update`,
   );
-  const caps = [limits.perAccount, limits.perLine, limits.perThread];
-  const names = ['account', 'line', 'thread'] as const;
-  const [account] = held;
+  const [account] = rows;
   if (!account) throw new Error('the budget of the account has no row');
-  // Other sends change all of this before they give the lock on the account away.
-  const { price, inFlight, uncertain, uncertainMicros } = await underWay(tx, account.day, thread);
-  const full = held.findIndex(({ sends }, at) => sends >= (caps[at] ?? 0));
-  if (full >= 0) {
-    const name = names[full] ?? 'account';
-    return { usedUp: name, isForGood: (held[full]?.sends ?? 0) - uncertain[name] >= (caps[full] ?? 0) };
+  const { day, spent, reserved } = account;
+  // Whoever else changes these figures holds the lock on the account until its commit.
+  const { price, inFlight, uncertain, uncertainMicros } = await readInProgress(tx, day, thread);
+  for (const [at, { name }] of scopes.entries()) {
+    const cap = limits[caps[name]];
+    const sends = rows[at]?.sends ?? 0;
+    if (sends >= cap) return { usedUp: name, isFinal: sends - uncertain[name] >= cap };
   }
   const micros = units * Math.max(limits.unitMicros, price);
-  const { spent, reserved } = account;
-  if (spent + reserved - uncertainMicros + micros > limits.dailyMicros) return { usedUp: 'money', isForGood: true };
-  const isAlone = inFlight.count === 0;
+  if (spent + reserved - uncertainMicros + micros > limits.dailyMicros) return { usedUp: 'money', isFinal: true };
   const left = limits.dailyMicros - spent - (reserved - inFlight.micros);
-  const isBorne = spent > 0 && (inFlight.micros + micros) * mostPriceRise <= left;
-  if (spent + reserved + micros > limits.dailyMicros || !(isAlone || isBorne)) {
-    return { usedUp: 'money', isForGood: false };
+  const isAffordable = spent > 0 && (inFlight.micros + micros) * maxPriceRise <= left;
+  if (spent + reserved + micros > limits.dailyMicros || (inFlight.count > 0 && !isAffordable)) {
+    return { usedUp: 'money', isFinal: false };
   }
-  await change(tx, scopes, account.day, { sends: 1, reserved: micros, spent: 0 });
-  return { budgetDate: account.day, micros };
+  await changeBudgets(tx, thread, day, { sends: 1, reserved: micros, spent: 0 });
+  return { budgetDate: day, micros };
 }
 
-interface UnderWay {
+interface InProgress {
   /** Micro-dollars: the highest price of a segment that was ever charged. */
   readonly price: number;
-  /** Sends of the day whose request is under way or about to be. */
+  /** RESERVED and DISPATCHED sends of the day. */
   readonly inFlight: { readonly count: number; readonly micros: number };
-  /** Sends of the day that count and may soon turn out not to have been sent, by scope, and what they have reserved. */
+  /** Sends of the day that may still turn out not to have been sent, by scope, and what they have reserved. */
   readonly uncertain: Readonly<Record<'account' | 'line' | 'thread', number>>;
   readonly uncertainMicros: number;
 }
 
-async function underWay(tx: Transaction, day: string, { line, number }: Thread): Promise<UnderWay> {
-  const [row] = await hotQuery<UnderWay>(
+async function readInProgress(tx: Transaction, day: string, { line, number }: Pair): Promise<InProgress> {
+  const [row] = await hotQuery(
     tx,
-    `with open as (
-       select line, number, reserved_micros, state in ('RESERVED', 'DISPATCHED') as is_in_flight from ops.sends
-       where budget_date = $1 and reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN')
-     )
-     select (select highest_unit_micros::float8 from ops.send_control) as price,
-       jsonb_build_object('count', count(*) filter (where is_in_flight),
-         'micros', coalesce(sum(reserved_micros) filter (where is_in_flight), 0)) as "inFlight",
-       jsonb_build_object('account', count(*), 'line', count(*) filter (where line = $2),
-         'thread', count(*) filter (where line = $2 and number = $3)) as uncertain,
-       coalesce(sum(reserved_micros), 0)::float8 as "uncertainMicros"
-     from open`,
-    [day, line, number],
+    sql<InProgress>`with open as (
+        select line, number, reserved_micros, state in ('RESERVED', 'DISPATCHED') as is_in_flight from ops.sends
+        where budget_date = ${day} and reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN')
+      )
+      select (select highest_unit_micros::float8 from ops.send_control) as price,
+        jsonb_build_object('count', count(*) filter (where is_in_flight),
+          'micros', coalesce(sum(reserved_micros) filter (where is_in_flight), 0)) as "inFlight",
+        jsonb_build_object('account', count(*), 'line', count(*) filter (where line = ${line}),
+          'thread', count(*) filter (where line = ${line} and number = ${number})) as uncertain,
+        coalesce(sum(reserved_micros), 0)::float8 as "uncertainMicros"
+      from open`,
   );
-  if (!row) throw new Error('the sends under way came without a row');
+  if (!row) throw new Error('the sends in progress came without a row');
   return row;
 }
 
-/** Whether a send would be within the budgets now; reserves nothing. */
-export async function wouldFit(
+/** Which budget would not allow a send now; reserves nothing, and ignores what others have only reserved. */
+export async function checkBudgets(
   tx: Transaction,
-  thread: Thread,
+  thread: Pair,
   micros: number,
   limits: Limits,
-): Promise<UsedUp | undefined> {
-  const scopes = scopesOf(thread);
-  const caps = [limits.perAccount, limits.perLine, limits.perThread];
-  const [row] = await hotQuery<{ used_up: UsedUp | null }>(
+): Promise<BudgetName | undefined> {
+  const scopes = relation('c', scopesOf(thread), {
+    scope: 'text',
+    name: 'text',
+    cap: ['integer', ({ name }) => limits[caps[name]]],
+  });
+  const [row] = await hotQuery(
     tx,
-    `select (array_agg(case when sends >= cap then split_part(scope, '/', 1) else 'money' end order by scope))[1] as used_up
-     from (
-       select c.scope, c.cap, coalesce(b.sends_count, 0) as sends, coalesce(b.spent_micros, 0) as micros
-       from unnest($1::text[], $2::integer[]) as c (scope, cap)
-       left join ops.send_budgets b on b.scope = c.scope and b.budget_date = (now() at time zone 'UTC')::date
-     ) today
-     where sends >= cap or (scope = 'account' and micros + $3::bigint > $4::bigint)`,
-    [scopes, caps, micros, limits.dailyMicros],
+    sql<{ used_up: BudgetName | null }>`
+      select (array_agg(case when sends >= cap then name else 'money' end order by scope))[1] as used_up
+      from (
+        select c.scope, c.name, c.cap, coalesce(b.sends_count, 0) as sends, coalesce(b.spent_micros, 0) as micros
+        from ${scopes} left join ops.send_budgets b on b.scope = c.scope and b.budget_date = ${today}
+      ) today
+      where sends >= cap or (scope = 'account' and micros + ${micros}::bigint > ${limits.dailyMicros}::bigint)`,
   );
   return row?.used_up ?? undefined;
 }
 
-/** Gives back what was reserved for a send that did not go out. */
-export function release(tx: Transaction, send: Send): Promise<void> {
-  return change(tx, scopesOf(send), send.budgetDate, { sends: -1, reserved: -send.reservedMicros, spent: 0 });
+/** Releases the reservation of a send that did not go out. */
+export function releaseBudget(tx: Transaction, send: Send): Promise<void> {
+  return changeBudgets(tx, send, send.budgetDate, { sends: -1, reserved: -send.reservedMicros, spent: 0 });
 }
 
-/** Turns what was reserved into what was charged. */
-export function spend(tx: Transaction, send: Send, micros: number): Promise<void> {
-  return change(tx, scopesOf(send), send.budgetDate, { sends: 0, reserved: -send.reservedMicros, spent: micros });
+/** Turns the reservation of a send into what it cost. */
+export function chargeBudget(tx: Transaction, send: Send, micros: number): Promise<void> {
+  return changeBudgets(tx, send, send.budgetDate, { sends: 0, reserved: -send.reservedMicros, spent: micros });
 }
 
-async function change(
+async function changeBudgets(
   tx: Transaction,
-  scopes: readonly string[],
+  thread: Pair,
   day: string | null,
   by: { sends: number; reserved: number; spent: number },
 ): Promise<void> {
   if (day === null) return;
+  const scopes = scopesOf(thread).map(({ scope }) => scope);
   await hotQuery(
     tx,
-    `with held as (
-       select scope, budget_date from ops.send_budgets where scope = any($1) and budget_date = $2 order by scope for update
-     )
-     update ops.send_budgets b set sends_count = sends_count + $3, reserved_micros = reserved_micros + $4,
-       spent_micros = spent_micros + $5
-     from held where b.scope = held.scope and b.budget_date = held.budget_date`,
-    [scopes, day, by.sends, by.reserved, by.spent],
+    sql`with held as (
+        select scope, budget_date from ops.send_budgets where scope = any(${scopes}) and budget_date = ${day}
+        order by scope for update
+      )
+      update ops.send_budgets b set sends_count = sends_count + ${by.sends},
+        reserved_micros = reserved_micros + ${by.reserved}, spent_micros = spent_micros + ${by.spent}
+      from held where b.scope = held.scope and b.budget_date = held.budget_date`,
   );
+}
+
+/**
+ * The most segments that a text can be billed as (section 2.4). For vowels with an acute accent, where the specification and
+ * the GSM alphabet differ, the dearer reading counts. Every segment but the last is taken to waste one unit, as happens when
+ * a character of two units does not fit.
+ */
+export function maxSegments(text: string): number {
+  if (text === '') return 0;
+  const counted = new SegmentedMessage(text, 'auto', false);
+  const isGsm7 = counted.encodingName === 'GSM-7';
+  const units = isGsm7 ? text.length + (text.match(/[[\]{}\\^~|€\f]/g)?.length ?? 0) : text.length;
+  const single = isGsm7 ? 160 : 70;
+  const split = isGsm7 ? 152 : 66;
+  return Math.max(counted.segmentsCount, units <= single ? 1 : Math.ceil(units / split));
 }

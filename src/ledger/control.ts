@@ -1,27 +1,35 @@
-import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { type AccountLimits, accountLimits } from './limits.ts';
+import { type SendState, states } from './send.ts';
 
-/** The kill switch, as it stands. */
+/** The kill switch: the single row of ops.send_control. */
 export interface Control {
   readonly isPaused: boolean;
   readonly reason: string | null;
   readonly by: 'operator' | 'ledger' | null;
   readonly since: Date;
-  /** Micro-dollars: the most that a segment ever cost. */
+  /** Micro-dollars: the highest price that a segment ever cost. */
   readonly highestUnitMicros: number;
 }
 
-const columns = `is_paused as "isPaused", pause_reason as reason, paused_by as by, changed_at as since,
-  highest_unit_micros::float8 as "highestUnitMicros"`;
-
-/** `hold` makes whoever wants to pause wait for the end of the transaction: nothing leaves after the switch. */
-export async function readControl(db: Database | Transaction, hold: 'none' | 'share' = 'none'): Promise<Control> {
-  const lock = hold === 'share' ? 'for share' : '';
-  const [control] = await query<Control>(db, `select ${columns} from ops.send_control ${lock}`, []);
+/** With the lock `share`, a pause waits for the end of this transaction: no send leaves after a pause. */
+export async function readControl(db: Database | Transaction, lock: 'none' | 'share' = 'none'): Promise<Control> {
+  const [control] = await query(
+    db,
+    sql<Control>`select is_paused as "isPaused", pause_reason as reason, paused_by as by, changed_at as since,
+        highest_unit_micros::float8 as "highestUnitMicros"
+      from ops.send_control ${lock === 'share' ? sql`for share` : sql``}`,
+  );
   if (!control) throw new Error('ops.send_control has lost its row: apply the migrations again');
   return control;
 }
 
-/** Stops all sends: when this resolves, no other leaves. Those whose request is under way end by themselves. */
+/** Locks the switch. To be called before the send is locked, by every transaction that makes an outcome unknown. */
+export async function lockControl(tx: Transaction): Promise<void> {
+  await query(tx, sql`select from ops.send_control for update`);
+}
+
+/** Stops all sends. Once this resolves, no other request leaves; those in progress finish. */
 export async function pauseSends(
   db: Database | Transaction,
   reason: string,
@@ -29,12 +37,11 @@ export async function pauseSends(
 ): Promise<void> {
   await query(
     db,
-    `update ops.send_control set is_paused = true, pause_reason = $1, paused_by = $2, changed_at = clock_timestamp()`,
-    [reason, by],
+    sql`update ops.send_control set is_paused = true, pause_reason = ${reason}, paused_by = ${by}, changed_at = clock_timestamp()`,
   );
 }
 
-/** Lets sends out again; what is due goes at once, unless it has become too old. */
+/** Ends the pause. Sends that are due go out at once, unless they have expired. */
 export function resumeSends(db: Database): Promise<void> {
   return inTransaction(db, resume);
 }
@@ -42,29 +49,45 @@ export function resumeSends(db: Database): Promise<void> {
 async function resume(tx: Transaction): Promise<void> {
   await query(
     tx,
-    `update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
-    [],
+    sql`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
   );
   await query(
     tx,
-    `update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
-    [],
+    sql`update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
   );
 }
 
-/**
- * Ends a pause that the ledger made, once the outcome of every send that led to it is known. True when this did it. A pause by
- * a person is theirs to end.
- */
-export async function endOwnPause(db: Database): Promise<boolean> {
+/** This many unknown outcomes within this many minutes pause all sends: the way to the service cannot be trusted. */
+const maxUnknown = 3;
+const withinMinutes = 10;
+const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
+
+/** A send that was found in its thread no longer counts as unknown. */
+const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
+
+/** Pauses when there are too many unknown outcomes, counted since the last resume. The caller holds the switch. */
+export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
+  const [row] = await query(
+    tx,
+    sql<{ count: number; is_paused: boolean }>`select c.is_paused, (select count(*)::integer from ops.sends s
+        where ${isUnclear} and unknown_at > greatest(clock_timestamp() - ${unknownWindow},
+          case when c.is_paused then '-infinity' else c.changed_at end)) as count
+      from ops.send_control c`,
+  );
+  if (!row || row.is_paused || row.count < maxUnknown) return false;
+  await pauseSends(tx, `${row.count} sends within ${withinMinutes} minutes had an unknown outcome`, 'ledger');
+  return true;
+}
+
+/** Ends a pause by the ledger once the outcome of every send that caused it is known. Leaves an operator's pause alone. */
+export async function endAutomaticPause(db: Database): Promise<boolean> {
   if ((await readControl(db)).by !== 'ledger') return false;
   return inTransaction(db, async (tx) => {
-    await holdControl(tx);
+    await lockControl(tx);
     const ended = await query(
       tx,
-      `select from ops.send_control c where is_paused and paused_by = 'ledger' and not exists (
-         select from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - interval '${withinMinutes} minutes')`,
-      [],
+      sql`select from ops.send_control c where is_paused and paused_by = 'ledger' and not exists (
+        select from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - ${unknownWindow})`,
     );
     if (ended.length === 0) return false;
     await resume(tx);
@@ -72,51 +95,62 @@ export async function endOwnPause(db: Database): Promise<boolean> {
   });
 }
 
-/** Keeps the highest price of a segment. */
-export async function noteUnitPrice(tx: Transaction, micros: number): Promise<void> {
-  await query(tx, `update ops.send_control set highest_unit_micros = $1 where highest_unit_micros < $1`, [micros]);
+export async function recordUnitPrice(tx: Transaction, micros: number): Promise<void> {
+  await query(
+    tx,
+    sql`update ops.send_control set highest_unit_micros = ${micros} where highest_unit_micros < ${micros}`,
+  );
 }
 
-/** The user in whose name sends go out, as the service last showed it; null when it showed none. */
-export async function readSender(tx: Transaction): Promise<string | null> {
-  const [row] = await query<{ sender_id: string | null }>(tx, 'select sender_id from ops.send_control', []);
+/** The user whom the service names as the author of our sends; null with an API key, and while it is not known. */
+export async function readSender(tx: Transaction, actsFor: 'account' | 'user'): Promise<string | null> {
+  if (actsFor === 'account') return null;
+  const [row] = await query(tx, sql<{ sender_id: string | null }>`select sender_id from ops.send_control`);
   return row?.sender_id ?? null;
 }
 
-/** Keeps in whose name a message stands that a send became by the service's own answer: nothing else says it. */
-export async function noteSender(db: Database, sendId: string): Promise<void> {
+/** Learns that user from the message of a send that was identified by its id: no other answer of the API tells. */
+export async function recordSender(db: Database, sendId: string): Promise<void> {
   await query(
     db,
-    `update ops.send_control k set sender_id = m.sent_by
-     from ops.sends s join warehouse.sms_messages m on m.line = s.line and m.number = s.number and m.message_id = s.message_id
-     where s.send_id = $1 and s.linked_at is not null and not s.is_reconciled and k.sender_id is distinct from m.sent_by`,
-    [sendId],
+    sql`update ops.send_control k set sender_id = m.sent_by
+      from ops.sends s join warehouse.sms_messages m on m.line = s.line and m.number = s.number and m.message_id = s.message_id
+      where s.send_id = ${sendId} and s.linked_at is not null and not s.is_reconciled
+        and k.sender_id is distinct from m.sent_by`,
   );
 }
 
-/** So many unknown outcomes within so long stop everything: the way to the service is not to be trusted. */
-const mostUnknown = 3;
-const withinMinutes = 10;
-
-/** One that was found in its thread tells of no fault that lasts. */
-const isUnclear = `s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
-
-/** Locks the switch. To be called before a send is locked, by whoever makes its outcome unknown. */
-export async function holdControl(tx: Transaction): Promise<void> {
-  await query(tx, 'select from ops.send_control for update', []);
+/** Amounts in micro-dollars. */
+export interface LedgerSummary {
+  readonly control: Control;
+  /** Sends of the last day and all open ones, by state. */
+  readonly counts: Readonly<Partial<Record<SendState, number>>>;
+  readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
+  /** The daily budget of the rules file in effect. */
+  readonly dailyMicros: number;
 }
 
-/** Pauses when there are too many unknown outcomes. True when this did it; the caller holds the switch. */
-export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
-  const [row] = await query<{ count: number; is_paused: boolean }>(
-    tx,
-    `select c.is_paused, (select count(*)::integer from ops.sends s
-       where ${isUnclear} and unknown_at > greatest(clock_timestamp() - interval '${withinMinutes} minutes',
-         case when c.is_paused then '-infinity' else c.changed_at end)) as count
-     from ops.send_control c`,
-    [],
+export async function summarizeSends(db: Database): Promise<LedgerSummary> {
+  const counted = await query(
+    db,
+    sql<{ state: SendState; count: number }>`select state, count(*)::integer as count from ops.sends
+      where planned_at > now() - interval '1 day'
+        or state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
+      group by state`,
   );
-  if (!row || row.is_paused || row.count < mostUnknown) return false;
-  await pauseSends(tx, `${row.count} sends within ${withinMinutes} minutes had an unknown outcome`, 'ledger');
-  return true;
+  const [today] = await query(
+    db,
+    sql<
+      LedgerSummary['today']
+    >`select spent_micros::float8 as spent, reserved_micros::float8 as reserved, sends_count as sends
+      from ops.send_budgets where scope = 'account' and budget_date = (now() at time zone 'UTC')::date`,
+  );
+  const [loaded] = await query(db, sql<{ limits: Partial<AccountLimits> }>`select limits from ops.rules_loaded`);
+  const byState = new Map(counted.map(({ state, count }) => [state, count]));
+  return {
+    control: await readControl(db),
+    counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
+    today: today ?? { spent: 0, reserved: 0, sends: 0 },
+    dailyMicros: accountLimits(loaded?.limits).dailyMicros,
+  };
 }

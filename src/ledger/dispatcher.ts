@@ -1,59 +1,47 @@
-import { endOwnPause } from './control.ts';
-import { defaultLedgerTiming, type Ledger, type LedgerParts } from './ledger.ts';
+import { type Database, query, sql } from '../db/database.ts';
+import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './context.ts';
+import { endAutomaticPause } from './control.ts';
+import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { accountLimits } from './limits.ts';
+import { releaseAllSuperseded } from './plans.ts';
+import { linkMessages, reconcile } from './reconcile.ts';
 import { findSend } from './send.ts';
-import { type Delivered, deliver } from './turns/delivery.ts';
-import { linkMessages } from './turns/links.ts';
-import { prepare } from './turns/preparation.ts';
-import { leaseOver, reconcile } from './turns/reconcile.ts';
-import { releaseAllSuperseded } from './turns/superseded.ts';
-import { sweepSends } from './turns/sweep.ts';
 
-export type SendTurn =
-  | Delivered
-  /** Another worker has it, or its moment has not come. */
-  | 'nothing_due'
-  | 'paused'
-  | 'held'
-  | 'denied'
-  | 'expired'
-  /** A lease was over, or the outcome is still unknown. */
-  | 'taken_back'
-  | 'unknown'
-  | 'needs_human';
+/** `nothing_due`: another worker has the send, or it is not due. */
+export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
-/** Takes sends through their states. Any number of workers may do so at once, and any of them may die at any time. */
+/** Takes sends through their states. Any number of workers may run one, and each may die at any time. */
 export interface Dispatcher {
-  /** Takes one send as far as it goes now. Rejects when the database cannot be reached; the sweep then rings again. */
-  turn(sendId: string): Promise<SendTurn>;
+  /** Takes one send as far as it goes now. Rejects when the database fails; the sweep then enqueues the send again. */
+  advance(sendId: string): Promise<AdvanceResult>;
   /**
-   * Up to so many sends that are due, for their bells to be rung; also links messages to their sends, gives back what
-   * superseded sends had reserved, and ends a pause of the ledger's own whose cause is gone.
+   * Returns up to `max` due sends to enqueue. Also links mirrored messages to their sends, releases the budgets of superseded
+   * sends, and ends an automatic pause whose cause is gone.
    */
-  sweep(most: number): Promise<string[]>;
-  /** Sweeps and takes all turns, until nothing is due. For whoever has no queue. */
-  round(): Promise<number>;
+  sweep(max: number): Promise<string[]>;
+  /** Sweeps and advances until nothing is due, without a queue. Returns the number of advances. */
+  drain(): Promise<number>;
 }
 
-export function createDispatcher(parts: LedgerParts): Dispatcher {
+export function createDispatcher(deps: LedgerDeps): Dispatcher {
   const ledger: Ledger = {
-    ...parts,
-    timing: { ...defaultLedgerTiming, ...parts.timing },
-    limits: () => accountLimits(parts.limits?.()),
+    ...deps,
+    timing: { ...defaultLedgerTiming, ...deps.timing },
+    limits: () => accountLimits(deps.limits?.()),
   };
 
-  async function turn(sendId: string): Promise<SendTurn> {
+  async function advance(sendId: string): Promise<AdvanceResult> {
     const send = await findSend(ledger.db, sendId);
     if (!send?.isDue) return 'nothing_due';
     switch (send.state) {
       case 'PLANNED':
       case 'HELD': {
-        const prepared = await prepare(ledger, sendId);
-        return typeof prepared === 'string' ? prepared : deliver(ledger, prepared);
+        const reserved = await reserveSend(ledger, sendId);
+        return typeof reserved === 'string' ? reserved : dispatch(ledger, reserved);
       }
       case 'RESERVED':
       case 'DISPATCHED':
-        return leaseOver(ledger, sendId);
+        return endExpiredLease(ledger, sendId);
       case 'UNKNOWN':
         return reconcile(ledger, send);
       default:
@@ -61,26 +49,55 @@ export function createDispatcher(parts: LedgerParts): Dispatcher {
     }
   }
 
-  async function sweep(most: number): Promise<string[]> {
+  async function sweep(max: number): Promise<string[]> {
     await linkMessages(ledger);
     await releaseAllSuperseded(ledger.db);
-    if (await endOwnPause(ledger.db)) {
-      ledger.log.info('Sends go out again: the outcome of all those that had paused them is known');
+    if (await endAutomaticPause(ledger.db)) {
+      ledger.log.info('Sends are resumed: the outcome of every send that caused the pause is known');
     }
-    return sweepSends(ledger.db, most, ledger.timing.lostAfterMs);
+    return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
   }
 
   return {
-    turn,
+    advance,
     sweep,
-    async round() {
-      let taken = 0;
+    async drain() {
+      let advanced = 0;
       for (;;) {
         const due = await sweep(20);
-        if (due.length === 0) return taken;
-        await Promise.all(due.map(turn));
-        taken += due.length;
+        if (due.length === 0) return advanced;
+        await Promise.all(due.map(advance));
+        advanced += due.length;
       }
     },
   };
+}
+
+/**
+ * Marks up to `max` due sends as enqueued and returns them: those that were not enqueued yet, or whose job got lost. During
+ * a pause, waiting live sends stay where they are until they expire. Any read of the thread since the last reconciliation
+ * makes an UNKNOWN send due: this is how a reference to the thread reaches it.
+ */
+async function takeDueSends(db: Database, max: number, lostAfterMs: number): Promise<string[]> {
+  await query(
+    db,
+    sql`update ops.sends s set due_at = now()
+      where state = 'UNKNOWN' and due_at > now() and exists (
+        select from warehouse.sms_conversations c
+        where c.line = s.line and c.number = s.number and c.participants_key = ''
+          and c.thread_fetched_at > coalesce(s.looked_at, s.unknown_at))`,
+  );
+  const rows = await query(
+    db,
+    sql<{ send_id: string }>`with due as (
+        select send_id from ops.sends s
+        where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN') and due_at <= now()
+          and (rung_at < due_at or rung_at < now() - ${lostAfterMs} * interval '1 ms')
+          and (state not in ('PLANNED', 'HELD') or mode = 'dry-run' or expires_at < now()
+            or not (select is_paused from ops.send_control))
+        order by due_at limit ${max} for update skip locked
+      )
+      update ops.sends s set rung_at = now() from due where s.send_id = due.send_id returning s.send_id`,
+  );
+  return rows.map((row) => row.send_id);
 }

@@ -1,37 +1,37 @@
-/** What a rule may say about its sends. It tightens the account's limits; none of them can be switched off by it. */
+/** What a rule may set for its sends. None of these switches an account limit off. */
 export interface RuleLimits {
-  /** A trigger older than so many seconds is not answered; hours of quiet do not count. Default 900. */
+  /** An older trigger is not answered; quiet hours do not count. Default 900. */
   readonly maxAgeSeconds?: number;
-  /** Minutes in which a person wrote in the thread, and the rule keeps out of it. Default 30. */
+  /** The rule does not write into a thread in which a person of the account wrote within these minutes. Default 30. */
   readonly humanMinutes?: number;
-  /** Local times of the recipient between which nothing is sent, `HH:MM`; `none` for rules that answer at once. */
+  /** Local times of the recipient between which nothing is sent; `none` for rules that answer at any hour. */
   readonly quietHours?: QuietHours | 'none';
   /** Sends into one thread a day. */
   readonly perThread?: number;
-  /** The same text so often within a day, while we answer, comes from a machine. Default 3. */
+  /** The sender counts as a machine after this many equal texts within a day in which we also wrote. Default 3. */
   readonly sameTexts?: number;
-  /** So many sends of ours in a row, each followed by a text within seconds, are answered by a machine. Default 2. */
+  /** The sender counts as a machine after this many sends in a row that were each answered within seconds. Default 2. */
   readonly quickAnswers?: number;
-  /** The send is about a silence: it is denied once they have written again. */
+  /** The send follows up on an idle thread: deny it once the other party has written again. */
   readonly needsSilence?: boolean;
 }
 
-/** From one local time to another, `HH:MM`, usually over midnight. */
+/** From one local time to another, `HH:MM`; usually spans midnight. */
 export interface QuietHours {
   readonly from: string;
   readonly to: string;
 }
 
-/** The budgets of a day (UTC), and whom replies may go to. There is no value that means "without a limit". */
+/** The budgets of a day (UTC) and the allowed countries. No value means "unlimited". */
 export interface AccountLimits {
   readonly perThread: number;
   readonly perLine: number;
   readonly perAccount: number;
   /** Micro-dollars a day. */
   readonly dailyMicros: number;
-  /** Micro-dollars: no segment is counted on to cost less. What the service charges can only raise it. */
+  /** Micro-dollars: the least that is reserved for a segment. Prices that the service charges can only raise it. */
   readonly unitMicros: number;
-  /** Countries that may be texted, as {@link countryOf} names them; default: those of the account's own lines. */
+  /** Prefixes of countries that may be texted. Default: the countries of the account's own lines. */
   readonly countries?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export const defaultAccountLimits: Amounts = {
   unitMicros: 50_000,
 };
 
-/** Not beyond these, whatever was asked for. */
+/** Upper bounds of what an owner can set. */
 export const ceilings: Amounts = {
   perThread: 10,
   perLine: 10_000,
@@ -54,7 +54,7 @@ export const ceilings: Amounts = {
   unitMicros: 10_000_000,
 };
 
-/** The account's limits as they hold: what is no whole number from 0 is the default, what is beyond reason the ceiling. */
+/** Fills in the limits: anything but a whole number from 0 becomes the default, and nothing exceeds the ceilings. */
 export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits {
   const limit = (name: keyof Amounts): number => {
     const value = given[name];
@@ -71,7 +71,6 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
   };
 }
 
-/** The defaults of what a rule may set. */
 export const defaultRuleLimits = {
   maxAgeSeconds: 900,
   humanMinutes: 30,

@@ -1,83 +1,96 @@
-import { normalizeNumber } from '../numbers.ts';
-import { hotQuery, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import type { Pair } from '../shared/thread.ts';
+import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
-import type { SendPlan } from './send.ts';
-import { takeStep } from './transitions.ts';
+import { type SendPlan, type SendRow, sendColumns, toSend, transition } from './send.ts';
 
 /**
- * `planned`: the row stands as soon as the transaction commits. `duplicate`: this rule has answered this trigger, or is
- * about to, or another rule did before this one was in force: a rule that is renamed answers nobody twice. `thread_busy`: another send of the thread and the mode is under way, and nothing was planned.
+ * `planned`: the row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
+ * or another rule had before this one took effect, so that a renamed rule answers nobody twice. `thread_busy`: the thread
+ * has another open send in this mode, and nothing was planned.
  */
-export type Planned = 'planned' | 'duplicate' | 'thread_busy';
+export type PlanResult = 'planned' | 'duplicate' | 'thread_busy';
 
 /**
- * Plans a send, in the transaction of the decision. It waits only for transactions at sends of the same thread, never for a
- * budget. A send on an older trigger of which nothing can have left gives way to one on a newer: its answer would come too
- * late. A dry run and what goes out live are not in each other's way.
+ * Plans a send in the transaction of the rule's decision. It waits only for transactions on sends of the same thread, never
+ * for a budget. It supersedes sends for older triggers from which no request can have left. Dry-run and live sends do not
+ * block each other.
  */
-export async function planSend(tx: Transaction, plan: SendPlan): Promise<Planned> {
-  const { rule, ruleVersion, trigger, text, mode, limits = {} } = plan;
-  const line = normalizeNumber(plan.line);
-  const number = normalizeNumber(plan.number);
-  const key = [rule, line, number, trigger.kind, trigger.id];
-  if (await isPlanned(tx, key, mode, plan.ruleSince)) return 'duplicate';
-  await supersede(tx, { line, number, trigger, mode });
+export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanResult> {
+  const plan = { ...given, line: normalizeNumber(given.line), number: normalizeNumber(given.number) };
+  const { rule, ruleVersion = null, line, number, trigger, text, mode, limits = {} } = plan;
+  if (await isPlanned(tx, plan)) return 'duplicate';
+  await supersede(tx, plan);
+  const maxAgeSeconds = limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
   const planned = await hotQuery(
     tx,
-    `with planned as (
-       insert into ops.sends (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $7::timestamptz + $11 * interval '1 second')
-       on conflict do nothing returning send_id, fence
-     )
-     insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
-     returning 1`,
-    [
-      ...key,
-      ruleVersion ?? null,
-      trigger.at,
-      text,
-      mode,
-      JSON.stringify(limits),
-      limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds,
-    ],
+    sql`with planned as (
+        insert into ops.sends
+          (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
+        values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${trigger.at}, ${text},
+          ${mode}, ${JSON.stringify(limits)}, ${trigger.at}::timestamptz + ${maxAgeSeconds} * interval '1 second')
+        on conflict do nothing returning send_id, fence
+      )
+      insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
+      returning 1`,
   );
   if (planned.length > 0) return 'planned';
-  return (await isPlanned(tx, key, mode)) ? 'duplicate' : 'thread_busy';
+  return (await isPlanned(tx, { ...plan, ruleSince: undefined })) ? 'duplicate' : 'thread_busy';
 }
 
-async function isPlanned(
-  tx: Transaction,
-  key: readonly string[],
-  mode: SendPlan['mode'],
-  ruleSince?: Date,
-): Promise<boolean> {
-  const held = await hotQuery(
+type PlanKey = Pick<SendPlan, 'rule' | 'line' | 'number' | 'trigger' | 'mode'> & {
+  readonly ruleSince?: Date | undefined;
+};
+
+async function isPlanned(tx: Transaction, { rule, line, number, trigger, mode, ruleSince }: PlanKey): Promise<boolean> {
+  const found = await hotQuery(
     tx,
-    `select from ops.sends
-     where line = $2 and number = $3 and trigger_kind = $4 and trigger_id = $5
-       and (rule = $1 or (planned_at < $6 and mode = $7))`,
-    [...key, ruleSince ?? null, mode],
+    sql`select from ops.sends
+      where line = ${line} and number = ${number} and trigger_kind = ${trigger.kind} and trigger_id = ${trigger.id}
+        and (rule = ${rule} or (planned_at < ${ruleSince ?? null} and mode = ${mode}))`,
   );
-  return held.length > 0;
+  return found.length > 0;
 }
 
 /**
- * Of PLANNED and HELD nothing has left, of RESERVED neither: the fence keeps its worker from the dispatch. What it had
- * reserved is left to the workers: budgets are theirs, and this transaction may hold many threads.
+ * Denies the sends for older triggers. The new fence keeps the worker of a RESERVED one from dispatching it. Its budget is
+ * left to the workers: this transaction may hold many threads, and budgets are locked in a fixed order.
  */
-async function supersede(
-  tx: Transaction,
-  { line, number, trigger, mode }: Pick<SendPlan, 'line' | 'number' | 'trigger' | 'mode'>,
-): Promise<void> {
-  const older = await hotQuery<{ send_id: string; fence: number }>(
+async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanKey): Promise<void> {
+  const older = await hotQuery(
     tx,
-    `select send_id, fence from ops.sends
-     where line = $1 and number = $2 and mode = $3 and state in ('PLANNED', 'HELD', 'RESERVED')
-       and trigger_at <= $4 and (trigger_kind, trigger_id) <> ($5, $6) for update`,
-    [line, number, mode, trigger.at, trigger.kind, trigger.id],
+    sql<{ send_id: string; fence: number }>`select send_id, fence from ops.sends
+      where line = ${line} and number = ${number} and mode = ${mode} and state in ('PLANNED', 'HELD', 'RESERVED')
+        and trigger_at <= ${trigger.at} and (trigger_kind, trigger_id) <> (${trigger.kind}, ${trigger.id}) for update`,
   );
   for (const { send_id: sendId, fence } of older) {
     const step = { sendId, from: ['PLANNED', 'HELD', 'RESERVED'], to: 'DENIED', reason: 'superseded' } as const;
-    await takeStep(tx, { ...step, actor: 'rule', set: { fence: fence + 1 } });
+    await transition(tx, { ...step, actor: 'rule', set: { fence: fence + 1 } });
   }
+}
+
+/** Releases what superseded sends of a thread have reserved, before their successor reserves its own. */
+export async function releaseSuperseded(tx: Transaction, { line, number }: Pair): Promise<void> {
+  const rows = await hotQuery(
+    tx,
+    sql<SendRow>`select ${sendColumns} from ops.sends s
+      where line = ${line} and number = ${number} and state = 'DENIED' and reserved_micros > 0 order by send_id for update`,
+  );
+  for (const send of rows.map(toSend)) {
+    await releaseBudget(tx, send);
+    await hotQuery(tx, sql`update ops.sends set reserved_micros = 0 where send_id = ${send.sendId}`);
+  }
+}
+
+const maxThreads = 20;
+
+/** The same in every thread, also where the successor never reserved. */
+export async function releaseAllSuperseded(db: Database): Promise<void> {
+  const threads = await query(
+    db,
+    sql<Pair>`select distinct line, number from ops.sends
+      where state = 'DENIED' and reserved_micros > 0 limit ${maxThreads}`,
+  );
+  for (const thread of threads) await inTransaction(db, (tx) => releaseSuperseded(tx, thread));
 }

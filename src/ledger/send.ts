@@ -1,37 +1,97 @@
-import { type Database, hotQuery, type Transaction } from '../warehouse/database.ts';
+import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from './limits.ts';
-import type { SendState } from './states.ts';
 
-/** What a rule wants to be sent. */
+/*
+ * The life of a send (ops.sends):
+ *
+ *   rule ─▶ PLANNED ──gates, budget, fence + 1──▶ RESERVED ──thread read; commit before the first byte──▶ DISPATCHED
+ *            │  ▲ ▲                                 │  │                                                      │
+ *            │  │ └── lease expired, read failed ───┘  │            ┌───────── at most one request ───────────┤
+ *            │  │                                      │            ▼                                         ▼
+ *            │  └── HELD ◀── quiet hours, other sends ─┤     SENT, SKIPPED, REJECTED                       UNKNOWN
+ *            │                                         │     NOT_SENT: PLANNED again,                        │
+ *            └──▶ DENIED, EXPIRED ◀── a gate refuses ──┘     until it is too old                ┌────────────┤
+ *                                                                                               ▼            ▼
+ *                                        manual review ends it: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
+ *
+ * A send for a newer trigger supersedes one that is PLANNED, HELD or RESERVED: the older one becomes DENIED.
+ *
+ * A crash leaves PLANNED and HELD unchanged. When the lease of RESERVED expires, the send is PLANNED again: no request can
+ * have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only way from UNKNOWN back to
+ * a request is a late answer to that same request which proves that nothing was sent.
+ *
+ * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
+ */
+
+/** In progress, waiting for manual review, or final. */
+export const states = [
+  'PLANNED',
+  'HELD',
+  'RESERVED',
+  'DISPATCHED',
+  'UNKNOWN',
+  'NEEDS_HUMAN',
+  'SENT',
+  'SKIPPED',
+  'REJECTED',
+  'NOT_SENT',
+  'DENIED',
+  'EXPIRED',
+] as const;
+export type SendState = (typeof states)[number];
+
+/** SQL condition: `ops.sends s` blocks other sends of its thread. The same condition as the unique index sends_open. */
+export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.looks_count < 3))`;
+
+/** The states that each state may become; any other transition throws. */
+const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
+  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
+  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED'],
+  DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
+  UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
+  NEEDS_HUMAN: ['SENT', 'NOT_SENT'],
+  NOT_SENT: ['PLANNED'],
+  SENT: [],
+  SKIPPED: [],
+  REJECTED: [],
+  DENIED: [],
+  EXPIRED: [],
+};
+
+/** What a rule wants to send. */
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
-  /** Since when the rule has been in force: what was replied to before, by whatever rule, it does not reply to. */
+  /** When the rule took effect. It does not answer triggers that any rule answered before. */
   readonly ruleSince?: Date;
   readonly line: string;
-  /** One recipient: two would make a group. */
+  /** One recipient: two would make a group MMS. */
   readonly number: string;
-  /** What the rule answers, as it was read from the service. */
+  /** What the rule answers, as read from the service. */
   readonly trigger: { readonly kind: 'message' | 'call'; readonly id: string; readonly at: Date };
   readonly text: string;
   readonly mode: 'dry-run' | 'live';
   readonly limits?: RuleLimits;
 }
 
-/** A send of the ledger; moments are those of the database's clock. */
+/** A row of ops.sends; times are those of the database's clock. */
 export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;
   readonly state: SendState;
   readonly reason: string | null;
+  /** Counts reservations and supersessions: a worker with an older fence can no longer dispatch. */
   readonly fence: number;
   readonly tries: number;
   readonly dueAt: Date;
   readonly expiresAt: Date;
-  /** Whether its moment has come: of RESERVED and DISPATCHED, whether the lease is over. */
+  /** Whether `dueAt` has passed; for RESERVED and DISPATCHED it is the end of the lease. */
   readonly isDue: boolean;
+  /** Ids of the messages that the thread held just before the dispatch. */
   readonly baseline: readonly string[];
+  /** Scheduled reads of the thread since the outcome became unknown. */
   readonly looks: number;
   readonly units: number | null;
   readonly reservedMicros: number;
@@ -45,33 +105,142 @@ export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limi
   readonly settledAt: Date | null;
 }
 
-/** Timers fire a little early against the database's clock. */
-const earlyMs = 50;
-
-/** The columns of `ops.sends s` under the names of `Send`. */
-export const sendColumns = `s.send_id as "sendId", s.rule, s.rule_version as "ruleVersion", s.line, s.number,
+/** The columns of `ops.sends s`, named as in `Send`. */
+export const sendColumns = sql`s.send_id as "sendId", s.rule, s.rule_version as "ruleVersion", s.line, s.number,
   jsonb_build_object('kind', s.trigger_kind, 'id', s.trigger_id) as trigger, s.trigger_at, s.body as text, s.mode, s.limits,
   s.state, s.reason, s.fence, s.tries, s.due_at as "dueAt", s.expires_at as "expiresAt",
-  s.due_at <= clock_timestamp() + interval '${earlyMs} ms' as "isDue",
-  coalesce(s.baseline_message_ids, '{}')::text[] as baseline, s.looks_count as looks, s.units,
-  s.reserved_micros::float8 as "reservedMicros", s.settled_micros::float8 as "settledMicros",
-  s.budget_date::text as "budgetDate", s.message_id as "messageId", s.is_reconciled as "isReconciled",
-  s.planned_at as "plannedAt", s.dispatched_at as "dispatchedAt", s.unknown_at as "unknownAt", s.settled_at as "settledAt"`;
+  s.due_at <= clock_timestamp() as "isDue", coalesce(s.baseline_message_ids, '{}')::text[] as baseline,
+  s.looks_count as looks, s.units, s.reserved_micros::float8 as "reservedMicros",
+  s.settled_micros::float8 as "settledMicros", s.budget_date::text as "budgetDate", s.message_id as "messageId",
+  s.is_reconciled as "isReconciled", s.planned_at as "plannedAt", s.dispatched_at as "dispatchedAt",
+  s.unknown_at as "unknownAt", s.settled_at as "settledAt"`;
 
 export type SendRow = Omit<Send, 'trigger'> & { trigger: Omit<Send['trigger'], 'at'>; trigger_at: Date };
 
-export function sendOf({ trigger, trigger_at, ...row }: SendRow): Send {
+export function toSend({ trigger, trigger_at, ...row }: SendRow): Send {
   return { ...row, trigger: { ...trigger, at: trigger_at } };
 }
 
-/** The send as it stands. */
 export async function findSend(db: Database | Transaction, sendId: string): Promise<Send | undefined> {
-  const rows = await hotQuery<SendRow>(db, `select ${sendColumns} from ops.sends s where send_id = $1`, [sendId]);
-  return rows.map(sendOf)[0];
+  const rows = await hotQuery(db, sql<SendRow>`select ${sendColumns} from ops.sends s where send_id = ${sendId}`);
+  return rows.map(toSend)[0];
 }
 
-/** The send, locked to the end of the transaction; whoever else holds it is waited for. */
+/** Waits for the row's lock and holds it until the transaction ends. */
 export async function lockSend(tx: Transaction, sendId: string): Promise<Send | undefined> {
-  const text = `select ${sendColumns} from ops.sends s where send_id = $1 for update of s`;
-  return (await hotQuery<SendRow>(tx, text, [sendId])).map(sendOf)[0];
+  const rows = await hotQuery(
+    tx,
+    sql<SendRow>`select ${sendColumns} from ops.sends s where send_id = ${sendId} for update of s`,
+  );
+  return rows.map(toSend)[0];
+}
+
+/** The newest sends, in one state or in all. */
+export async function listSends(db: Database, state: SendState | undefined, limit: number): Promise<Send[]> {
+  const rows = await query(
+    db,
+    sql<SendRow>`select ${sendColumns} from ops.sends s where ${state ?? null}::text is null or s.state = ${state ?? null}
+      order by s.planned_at desc limit ${limit}`,
+  );
+  return rows.map(toSend);
+}
+
+/** One change of state. */
+interface SendEvent {
+  readonly at: Date;
+  readonly from: SendState | null;
+  readonly to: SendState;
+  readonly reason: string | null;
+  readonly actor: 'rule' | 'worker' | 'operator';
+}
+
+/** One send with its history. */
+export async function readSend(
+  db: Database,
+  sendId: string,
+): Promise<{ send: Send; events: readonly SendEvent[] } | undefined> {
+  const send = await findSend(db, sendId);
+  if (!send) return undefined;
+  const events = await query(
+    db,
+    sql<SendEvent>`select observed_at as at, from_state as from, to_state as to, reason, actor from ops.send_events
+      where send_id = ${sendId} order by event_id`,
+  );
+  return { send, events };
+}
+
+/** A change of state that applies only while the send is still in one of the states `from`. */
+interface Transition {
+  readonly sendId: string;
+  readonly from: readonly SendState[];
+  /** Applies only while the send has this fence. Every step that follows a reservation gives it. */
+  readonly fence?: number;
+  readonly to: SendState;
+  readonly reason?: string | undefined;
+  readonly actor?: 'rule' | 'worker' | 'operator';
+  /** Milliseconds until a worker takes the send up again; a PLANNED send at the latest when it expires. Default: unchanged. */
+  readonly dueInMs?: number;
+  readonly set?: Readonly<Partial<Record<SettableColumn, unknown>>>;
+}
+
+type SettableColumn =
+  | 'fence'
+  | 'tries'
+  | 'expires_at'
+  | 'due_at'
+  | 'baseline_message_ids'
+  | 'message_type'
+  | 'units'
+  | 'reserved_micros'
+  | 'settled_micros'
+  | 'budget_date'
+  | 'message_id'
+  | 'is_reconciled';
+
+/** The column that records when a send entered a state. */
+const timeColumns: Partial<Record<SendState, string>> = {
+  RESERVED: 'reserved_at',
+  DISPATCHED: 'dispatched_at',
+  UNKNOWN: 'unknown_at',
+  SENT: 'settled_at',
+  SKIPPED: 'settled_at',
+  REJECTED: 'settled_at',
+  NOT_SENT: 'settled_at',
+  DENIED: 'settled_at',
+  EXPIRED: 'settled_at',
+  NEEDS_HUMAN: 'settled_at',
+};
+
+/**
+ * Changes the state by compare-and-set and records it in ops.send_events. Returns false, and changes nothing, when the send
+ * no longer has that state or fence. Throws for a transition that `nextStates` does not list.
+ */
+export async function transition(tx: Transaction, step: Transition): Promise<boolean> {
+  const { sendId, from, fence, to, reason = null, actor = 'worker', dueInMs, set = {} } = step;
+  const wrong = from.find((state) => !nextStates[state].includes(to));
+  if (wrong !== undefined) throw new Error(`no send goes from ${wrong} to ${to}`);
+  const sets = [sql`state = ${to}`, sql`reason = ${reason}`];
+  for (const [column, value] of Object.entries(set)) sets.push(sql`${sql.raw(column)} = ${value}`);
+  if (dueInMs !== undefined) {
+    // Retry-After may ask for years; the send expires long before.
+    const latest = to === 'PLANNED' ? sql`expires_at + interval '1 second'` : sql`'infinity'`;
+    const dueAt = sql`least(clock_timestamp() + ${dueInMs} * interval '1 ms', ${latest})`;
+    sets.push(sql`due_at = ${dueAt}`, sql`rung_at = '-infinity'`);
+  }
+  const timeColumn = timeColumns[to];
+  // Not now(), which is when the transaction began.
+  if (timeColumn !== undefined) sets.push(sql`${sql.raw(timeColumn)} = clock_timestamp()`);
+  const rows = await hotQuery(
+    tx,
+    sql`with held as (
+        select send_id, state as was from ops.sends
+        where send_id = ${sendId} and state = any(${from}) ${fence === undefined ? sql`` : sql`and fence = ${fence}`} for update
+      ), moved as (
+        update ops.sends s set ${sql.join(sets)} from held where s.send_id = held.send_id
+        returning s.send_id, held.was, s.state, s.fence, s.reason
+      )
+      insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor)
+      select send_id, was, state, fence, reason, ${actor} from moved returning 1`,
+  );
+  return rows.length > 0;
 }

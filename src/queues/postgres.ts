@@ -8,28 +8,28 @@ import {
 } from 'bullmq';
 import { Client, type ClientBase, type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
-import type { Log } from '../log.ts';
-import { openPool, prepareSession } from '../postgres/sessions.ts';
+import { openPool, prepareSession } from '../db/connections.ts';
+import type { Log } from '../shared/log.ts';
+import type { OutageLog } from './outage-log.ts';
 import type { BullQueue, BullWorker, QueueStore } from './store.ts';
-import type { Trouble } from './trouble.ts';
 
 const schema = 'bullmq';
 
-/** The most connections of a process for adding jobs, and for taking and finishing them. */
+/** The maximum of connections of a process for adding jobs, and for taking and finishing them. */
 export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
-/** Brings the schema `bullmq` up to date; safe while other versions run and when two processes do it at once. */
+/** Migrates the schema `bullmq`; safe while other versions run and when two processes do it at once. */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, (client) => runMigrations(client, schema));
 }
 
 /**
- * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all of
- * them; they also poll every few seconds because a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
+ * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for them all.
+ * Workers also poll every few seconds, since a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
  */
 export async function createPostgresStore(
   databaseUrl: string,
-  trouble: Trouble,
+  outage: OutageLog,
   log: Log,
   pools: QueuePools = queuePools,
 ): Promise<QueueStore> {
@@ -43,14 +43,15 @@ export async function createPostgresStore(
   const opened: Pool[] = [];
   const open = (config: PoolConfig) => {
     const pool = openPool(databaseUrl, log, { ...config, application_name: 'trunkline queues', onConnect });
-    pool.on('error', trouble.report);
+    // Each queue and worker of the library adds a listener to its pool.
+    pool.setMaxListeners(0).on('error', outage.report);
     opened.push(pool);
     return pool;
   };
   const producers = open({
     max: pools.producers,
-    connectionTimeoutMillis: queueTiming.patience,
-    query_timeout: queueTiming.patience,
+    connectionTimeoutMillis: queueTiming.timeout,
+    query_timeout: queueTiming.timeout,
   });
   let ofWorkers: PgPool | undefined;
 
@@ -63,7 +64,7 @@ export async function createPostgresStore(
       ofWorkers ??= withOneListener(open({ max: pools.jobs }), open({ max: queuePools.listen }));
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },
-    // The library's own trimming of events is not there for this backend.
+    // The library cannot trim events of this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
     async health() {
       const answer = await producers.query('select').catch(() => undefined);
@@ -71,7 +72,7 @@ export async function createPostgresStore(
     },
     connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
     async disconnect() {
-      for (const pool of opened) if (pool !== producers) void pool.end().catch(trouble.report);
+      for (const pool of opened) if (pool !== producers) void pool.end().catch(outage.report);
       await producers.end();
     },
   };
@@ -80,9 +81,8 @@ export async function createPostgresStore(
 type Listener = (error: Error) => void;
 
 /**
- * A pool as the queue library wants it, all workers of which listen on one connection instead of one each: it takes a
- * connection out of its pool only to listen, or for a moment at its start, and each worker picks its own queue's
- * notifications out.
+ * A pool for the queue library whose workers listen on one shared connection instead of one each. The library takes a
+ * connection out of the pool only to listen, or briefly at its start; each worker filters the notifications of its queue.
  */
 function withOneListener(jobs: Pool, listeners: Pool): PgPool {
   let shared: Promise<PoolClient> | undefined;
@@ -123,7 +123,7 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
         remove(() => true);
         if (!holders.delete(holder) || holders.size > 0) return;
         shared = undefined;
-        // Never back to the pool: it listens.
+        // Destroyed, since it still listens.
         client.release(true);
       },
     };
@@ -134,7 +134,8 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
   async function open(): Promise<PoolClient> {
     try {
       const client = await listeners.connect();
-      // Who asks next, while the others give the broken one back, gets another.
+      client.setMaxListeners(0);
+      // The next caller gets a new connection while the others release the broken one.
       client.once('error', () => {
         shared = undefined;
       });
@@ -160,8 +161,8 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
 }
 
 /**
- * The library's statements name no schema. Said at the start of a session, as its own pools do, it would be overruled by
- * `options` in DATABASE_URL, and refused by poolers.
+ * The library's statements name no schema. As a start-up parameter, as in its own pools, `options` in DATABASE_URL would
+ * override it, and poolers would refuse it.
  */
 async function enterSchema(client: ClientBase): Promise<void> {
   await client.query(`set search_path to ${schema}`);

@@ -1,65 +1,84 @@
 import {
+  enqueueBatch,
   maxStalledCount,
   type QueueName,
   queueNames,
   queueSettings,
   queueTiming,
-  ringBatch,
 } from '../../config/queues.ts';
-import type { Log } from '../log.ts';
-import { readDeploymentId } from '../postgres/sessions.ts';
-import { type Bell, type BellData, jobsOf } from './bell.ts';
-import { forgetBells } from './forgetting.ts';
-import { withPatience } from './patience.ts';
+import { readDeploymentId } from '../db/connections.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import { createOutageLog, type OutageLog } from './outage-log.ts';
 import { createPostgresStore, type QueuePools } from './postgres.ts';
 import { createRedisStore } from './redis.ts';
-import type { BullQueue, QueueStore, StoreHealth } from './store.ts';
-import { createTrouble } from './trouble.ts';
-import { type BellHandler, createQueueWorker, type QueueWorker } from './worker.ts';
+import {
+  type BullQueue,
+  type BullWorker,
+  type JobData,
+  jobsOf,
+  type QueueStore,
+  type StoreHealth,
+  type TargetJob,
+  type WorkerTuning,
+} from './store.ts';
 
 export interface QueuesHealth extends StoreHealth {
   readonly backend: 'redis' | 'postgres';
 }
 
+/** Works one job. The signal fires when its lock is lost or the deadline of a close has passed. */
+export type JobHandler = (job: JobData, signal: AbortSignal) => Promise<void>;
+
+export interface QueueWorker {
+  /**
+   * Takes no more jobs, waits for running handlers and frees the connections. Shortly before `deadlineMs` it aborts the
+   * handlers' signal, and then resolves whether or not the store can be reached: another worker takes unfinished jobs.
+   */
+  close(deadlineMs: number): Promise<void>;
+}
+
 /**
- * The bells that send workers to what is due. Postgres knows the truth; a bell that is lost costs time, never data.
+ * Jobs that send workers to sync targets and sends that are due. Postgres holds what is due: a lost job costs time, never
+ * data.
  *
- * ring ─▶ waiting ─▶ active ─▶ gone
- *            ▲          │ rung meanwhile: once more, however often
- *            └──────────┘ its worker died: another takes it
+ * enqueue ─▶ waiting ─▶ active ─▶ gone
+ *               ▲          │ enqueued meanwhile: worked once more, however often
+ *               └──────────┘ its worker died: another takes it
  */
 export interface Queues {
   /**
-   * Makes each target be looked at soon, once however often it rings before that, and once more after a look that is
-   * under way. Rejects with `QueueUnavailable` when the store does not take all of them in time; some may have rung.
+   * Enqueues jobs, one per target while it waits, and one more while it is worked. Rejects with `QueueUnavailable` when the
+   * store does not take all of them in time; some may be enqueued.
    */
-  ring(queue: QueueName, bells: readonly Bell[]): Promise<void>;
-  /** How many targets wait to be looked at; rejects with `QueueUnavailable`. */
+  enqueue(queue: QueueName, jobs: readonly TargetJob[]): Promise<void>;
+  /** How many jobs wait; rejects with `QueueUnavailable`. */
   waiting(queue: QueueName): Promise<number>;
   /**
-   * Takes bells back that nobody answers yet, and with them what the store remembers of past ones. Answers with how many;
-   * a bell that is being answered goes with its answer. Rejects with `QueueUnavailable`.
+   * Removes matching jobs that are not running, and the store's record of past ones. Returns how many; a running job ends by
+   * itself. Rejects with `QueueUnavailable`.
    */
-  forget(queue: QueueName, isForgotten: (bell: BellData) => boolean): Promise<number>;
-  /** Starts handlers; a handler that rejects ends its bell. Default concurrency: the queue's own setting. */
-  work(queue: QueueName, options: { readonly concurrency?: number }, handler: BellHandler): QueueWorker;
+  forget(queue: QueueName, isForgotten: (job: JobData) => boolean): Promise<number>;
+  /** Starts handlers. A handler that rejects ends its job. Default concurrency: the queue's own setting. */
+  work(queue: QueueName, options: { readonly concurrency?: number }, handler: JobHandler): QueueWorker;
   health(): Promise<QueuesHealth>;
-  /** How many Postgres connections this holds open at most, with the workers that run now. */
+  /** The maximum of Postgres connections, with the workers that run now. */
   connections(): number;
   /** Resolves when all queues are open; needed before `work`. Rejects with `QueueUnavailable`. */
   open(): Promise<void>;
   /** For the queue board; empty until they are open. */
   readonly bull: readonly BullQueue[];
-  /** Closes the workers that still run, waiting for them briefly, and every connection. */
+  /** Closes running workers, waiting for them briefly, and every connection. */
   close(): Promise<void>;
 }
 
 export interface QueuesOptions {
-  /** The Redis that holds the queues; without it they live in the database. */
+  /** The Redis that holds the queues; without one they live in Postgres. */
   readonly redisUrl: string | undefined;
   readonly databaseUrl: string;
   readonly log: Log;
-  /** Opening them changes nothing in the store: for commands that only look. */
+  /** Opening the queues changes nothing in the store. */
   readonly isReadOnly?: boolean;
   /** Default: those of config/queues.ts. */
   readonly pools?: QueuePools | undefined;
@@ -67,27 +86,31 @@ export interface QueuesOptions {
   readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
 
-/** A store that is away must not keep a process from ending, in milliseconds. */
-const closePatience = 500;
+/** Milliseconds that a close waits for a store that is away. */
+const closeMs = 500;
 
-/** The store of the queues did not do what was asked in time. The caller goes on: what is due is kept in Postgres. */
-export class QueueUnavailable extends Error {
-  override readonly name = 'QueueUnavailable';
+/** The store of the queues did not answer in time. The caller can go on: Postgres keeps what is due. */
+export class QueueUnavailable extends UserError {
   readonly code = 'queue_unavailable';
+
+  constructor(message: string, options: ErrorOptions = {}) {
+    const remedy = 'Check that the server of REDIS_URL runs, or without one that of DATABASE_URL, and try again.';
+    super(message, { ...options, remedy });
+  }
 }
 
 /**
- * Opens the queues. A Redis that is away is waited for briefly, and connected to whenever it comes. With queues in
- * Postgres, a database that cannot be reached, or whose queue schema is not migrated, is an error; with queues in Redis, one
- * that cannot be reached delays the opening: its identity is part of their keys, see {@link readDeploymentId}.
+ * Opens the queues. In Postgres, an unreachable database or an unmigrated queue schema is an error. In Redis, an unreachable
+ * Redis is connected to whenever it comes, and an unreachable Postgres delays the opening, since the deployment id in it is
+ * part of the keys ({@link readDeploymentId}).
  */
 export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const { log, redisUrl } = options;
-  const trouble = createTrouble(log, redisUrl === undefined ? 'postgres' : 'redis');
+  const outage = createOutageLog(log, redisUrl === undefined ? 'postgres' : 'redis');
   const store: QueueStore =
     redisUrl === undefined
-      ? await createPostgresStore(options.databaseUrl, trouble, log, options.pools)
-      : createRedisStore(redisUrl, trouble, () => {
+      ? await createPostgresStore(options.databaseUrl, outage, log, options.pools)
+      : createRedisStore(redisUrl, outage, () => {
           if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
           return deploymentId;
         });
@@ -97,7 +120,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
   let deploymentId: string | undefined;
   let opening: Promise<void> | undefined;
   let isClosed = false;
-  await withPatience(queueTiming.patience, open(), () => undefined).catch((err: unknown) =>
+  await withTimeout(queueTiming.timeout, open(), () => undefined).catch((err: unknown) =>
     log.debug({ err }, 'The queues in Redis are opened when Postgres can be read'),
   );
 
@@ -120,42 +143,42 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     if (isClosed) return;
     for (const name of queueNames) {
       const queue = store.openQueue(name, queueOptions);
-      queue.on('error', trouble.report);
+      queue.on('error', outage.report);
       queues.set(name, queue);
     }
     const connecting = Promise.all([...queues.values()].map((queue) => queue.waitUntilReady()));
-    await withPatience(queueTiming.patience, connecting, () => undefined).catch(trouble.report);
+    await withTimeout(queueTiming.timeout, connecting, () => undefined).catch(outage.report);
   }
 
-  async function ask<T>(name: QueueName, question: (queue: BullQueue) => Promise<T>): Promise<T> {
+  async function ask<T>(name: QueueName, request: (queue: BullQueue) => Promise<T>): Promise<T> {
     if (queues.size === 0) {
-      await withPatience(queueTiming.patience, open(), () => {
+      await withTimeout(queueTiming.timeout, open(), () => {
         throw new QueueUnavailable('The queues in Redis are not open yet.');
       });
     }
     try {
       const queue = queues.get(name);
       if (!queue || !store.isConnected()) throw new QueueUnavailable(`The queue ${name} is not connected.`);
-      const answer = await withPatience(queueTiming.patience, question(queue), () => {
-        throw new QueueUnavailable(`The queue ${name} did not answer within ${queueTiming.patience} ms.`);
+      const answer = await withTimeout(queueTiming.timeout, request(queue), () => {
+        throw new QueueUnavailable(`The queue ${name} did not answer within ${queueTiming.timeout} ms.`);
       });
-      trouble.isOver();
+      outage.isOver();
       return answer;
     } catch (cause) {
-      trouble.report(cause);
+      outage.report(cause);
       if (cause instanceof QueueUnavailable) throw cause;
       throw new QueueUnavailable(`The queue ${name} failed.`, { cause });
     }
   }
 
   return {
-    async ring(name, bells) {
-      const jobs = jobsOf(bells).map((job) => ({
+    async enqueue(name, targets) {
+      const jobs = jobsOf(targets).map((job) => ({
         ...job,
         opts: { ...job.opts, removeOnComplete: true, removeOnFail: true },
       }));
-      for (let from = 0; from < jobs.length; from += ringBatch) {
-        await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + ringBatch)));
+      for (let from = 0; from < jobs.length; from += enqueueBatch) {
+        await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + enqueueBatch)));
       }
     },
 
@@ -166,7 +189,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
     forget: (name, isForgotten) =>
       ask(name, async (queue) => {
-        const forgotten = await forgetBells(queue, isForgotten);
+        const forgotten = await forgetJobs(queue, isForgotten);
         await store.forgetEvents(queue);
         return forgotten;
       }),
@@ -181,7 +204,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         drainDelay: pollEvery / 1_000,
         runRetryDelay: retryDelay,
       };
-      const worker = createQueueWorker(store, name, tuning, handler, trouble, log);
+      const worker = createQueueWorker(store, name, tuning, handler, outage, log);
       const tracked: QueueWorker = {
         close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(tracked)),
       };
@@ -190,8 +213,8 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     },
 
     async health() {
-      const silent: StoreHealth = { isReachable: false, warnings: [], notices: [] };
-      const health = await withPatience(queueTiming.patience, store.health(), () => silent);
+      const unreachable: StoreHealth = { isReachable: false, warnings: [], notices: [] };
+      const health = await withTimeout(queueTiming.timeout, store.health(), () => unreachable);
       return { backend: store.backend, ...health };
     },
 
@@ -203,11 +226,90 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
     async close() {
       isClosed = true;
-      await Promise.all([...workers].map((worker) => worker.close(closePatience)));
+      await Promise.all([...workers].map((worker) => worker.close(closeMs)));
       const closings = Promise.all([...queues.values()].map((queue) => queue.close()));
-      await withPatience(closePatience, closings, () => undefined).catch(trouble.report);
-      trouble.end();
+      await withTimeout(closeMs, closings, () => undefined).catch(outage.report);
+      outage.end();
       await store.disconnect();
+    },
+  };
+}
+
+const pendingStates = ['waiting', 'prioritized', 'delayed', 'completed', 'failed'] as const;
+
+/** Removes matching jobs that are not running, each with its deduplication. Returns how many. */
+async function forgetJobs(queue: BullQueue, isForgotten: (job: JobData) => boolean): Promise<number> {
+  let forgotten = 0;
+  for (const job of await queue.getJobs([...pendingStates])) {
+    if (!job || !isForgotten(job.data)) continue;
+    // A job can end before its removal.
+    forgotten += await job.remove().then(
+      () => 1,
+      () => 0,
+    );
+  }
+  return forgotten;
+}
+
+/** The part of a deadline that is left for aborted handlers to end. */
+const cancelMs = 1_000;
+/** How long an idle worker waits for its store, which may be away: expired locks show it what it missed. */
+const storeMs = 1_000;
+const checkMs = 50;
+
+function createQueueWorker(
+  store: QueueStore,
+  queue: string,
+  tuning: WorkerTuning,
+  handler: JobHandler,
+  outage: OutageLog,
+  log: Log,
+): QueueWorker {
+  let running = 0;
+  let idleSince = 0;
+  const worker: BullWorker = store.openWorker(
+    queue,
+    // The library passes a signal only to a processor that declares all three parameters.
+    async (job, _token, signal) => {
+      outage.isOver();
+      running += 1;
+      try {
+        await handler(job.data, signal ?? new AbortController().signal);
+      } finally {
+        running -= 1;
+        idleSince = performance.now();
+      }
+    },
+    tuning,
+  );
+  worker.on('error', outage.report);
+  worker.on('failed', (job, err) =>
+    log.warn({ err, queue, kind: job?.name }, 'A handler failed; its target stays due'),
+  );
+
+  let closing: Promise<void> | undefined;
+  async function close(deadlineMs: number): Promise<void> {
+    const closed = worker.close().then(() => true);
+    const forCancelled = Math.min(cancelMs, deadlineMs / 2);
+    const deadline = performance.now() + deadlineMs - forCancelled;
+    idleSince = performance.now();
+    const isIdle = () => running === 0 && performance.now() - idleSince > storeMs;
+    while (performance.now() < deadline && !isIdle()) {
+      if (await withTimeout(checkMs, closed, () => false)) return;
+    }
+    if (running > 0) {
+      log.warn({ queue }, 'A worker was still busy at its deadline; another worker takes its jobs');
+      worker.cancelAllJobs('the worker is closing');
+      // A handler that ends now still returns its job; otherwise the job's lock expires.
+      if (await withTimeout(forCancelled, closed, () => false)) return;
+    }
+    void worker.disconnect().catch(() => undefined);
+  }
+
+  return {
+    close(deadlineMs) {
+      closing ??= close(deadlineMs);
+      return closing;
     },
   };
 }

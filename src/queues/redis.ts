@@ -2,27 +2,28 @@ import { readFileSync } from 'node:fs';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { queueTiming } from '../../config/queues.ts';
+import { backoffMs } from '../shared/backoff.ts';
+import { isUntrusted, type OutageLog } from './outage-log.ts';
 import type { QueueStore, StoreHealth } from './store.ts';
-import { isUntrusted, type Trouble } from './trouble.ts';
 
-/** Without the one option that types a client's answers, which only fixed types could carry. */
+/** Without `replyMapping`, which changes the types of a client's answers. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** So long after it refused a job as read-only, a connection alone does not mean that Redis takes jobs. */
+/** For so many ms after Redis refused a job as read-only, a new connection does not mean that it takes jobs. */
 const quietMs = 5_000;
 
 /**
- * Queues in Redis: one connection for all producers, one for all workers' commands, one per worker that waits. Each
- * deployment has keys of its own; the braces keep those of all its queues in one slot of a cluster.
+ * Queues in Redis: one connection for all producers, one for all workers' commands, and one for each worker that waits. Each
+ * deployment has its own keys; the braces keep all its queues in one slot of a cluster.
  */
-export function createRedisStore(url: string, trouble: Trouble, deploymentId: () => string): QueueStore {
+export function createRedisStore(url: string, outage: OutageLog, deploymentId: () => string): QueueStore {
   const prefixOf = () => `{trunkline-${deploymentId()}}`;
   const { address, options } = parse(url);
   const opened: Redis[] = [];
   let readOnlyAt = Number.NEGATIVE_INFINITY;
   let lastError: Error | undefined;
 
-  // After a failover the address leads to another Redis, while connections to the one before still stand.
+  // After a failover the address leads to another Redis, while connections to the old one stay open.
   function reconnectOnError(error: Error): boolean {
     const isReadOnly = error.message.startsWith('READONLY');
     if (isReadOnly) readOnlyAt = performance.now();
@@ -32,8 +33,8 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
   function connect(extra: ConnectionOptions): Redis {
     const redis = watch(new Redis(address, { ...options, reconnectOnError, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
-    // The queue library opens the waiting connections itself; kept here, they can be cut when Redis does not answer.
-    // They are told nothing for as long as no job comes, and the library itself looks after that.
+    // The library opens the waiting connections itself; kept here, they can be closed when Redis does not answer.
+    // They hear nothing while no job comes, so they have no socket timeout; the library watches them.
     redis.duplicate = (override) => watch(duplicate({ ...override, socketTimeout: undefined }));
     return redis;
   }
@@ -41,10 +42,10 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
   function watch(redis: Redis): Redis {
     redis.on('error', (error: Error) => {
       lastError = error;
-      trouble.report(error);
+      outage.report(error);
     });
-    // One that is still read-only would be told to be back with each connection: that it is, the next job tells.
-    redis.on('ready', () => performance.now() - readOnlyAt > quietMs && trouble.isOver());
+    // A Redis that is still read-only connects too: then only the next job shows whether it is back.
+    redis.on('ready', () => performance.now() - readOnlyAt > quietMs && outage.isOver());
     opened.push(redis);
     return redis;
   }
@@ -52,7 +53,7 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
   const producers = connect({
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    socketTimeout: queueTiming.patience,
+    socketTimeout: queueTiming.timeout,
   });
   let workers: Redis | undefined;
 
@@ -61,7 +62,7 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
     isConnected: () => producers.status === 'ready',
     openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
     openWorker(name, processor, tuning) {
-      // A firewall forgets connections without a word: an answer that does not come is asked for again before the locks end.
+      // A firewall can drop connections silently: a missing answer is noticed before the locks expire.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
@@ -75,8 +76,8 @@ export function createRedisStore(url: string, trouble: Trouble, deploymentId: ()
 }
 
 /**
- * Takes the parameters of TLS that DATABASE_URL takes: `sslrootcert=FILE` names the authority of the server's certificate,
- * `sslmode=no-verify` accepts any. `rejectUnauthorized=false` is another spelling of the latter.
+ * Accepts the TLS parameters of DATABASE_URL: `sslrootcert=FILE` names the certificate authority, `sslmode=no-verify` (or
+ * `rejectUnauthorized=false`) accepts any certificate.
  */
 function parse(url: string): { address: string; options: ConnectionOptions } {
   const address = new URL(url);
@@ -93,9 +94,9 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
     address: address.href,
     options: {
       connectTimeout: 5_000,
-      // The driver's own timer for a peer that does not hang up keeps the process alive: be short about it.
+      // The driver's timer for a peer that does not hang up keeps the process alive.
       disconnectTimeout: 200,
-      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
+      retryStrategy: (attempt) => backoffMs({ firstMs: 100, maxMs: 2_000 }, attempt),
       ...(isEncrypted && {
         tls: { rejectUnauthorized: !isLax, ...(authority !== null && { ca: readFileSync(authority) }) },
       }),
@@ -103,7 +104,7 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
   };
 }
 
-/** Why Redis cannot be used, as a sentence. An error of its own never holds a password. */
+/** Why Redis cannot be used, as a sentence. Errors of Redis never hold a password. */
 function reasonOf(error: Error | undefined): string | undefined {
   if (error === undefined) return undefined;
   const { message } = error;
@@ -116,7 +117,7 @@ function reasonOf(error: Error | undefined): string | undefined {
   return `The last error was: ${message || ('code' in error ? String(error.code) : error.name)}.`;
 }
 
-/** Reads INFO, not CONFIG: managed servers forbid the latter. */
+/** Reads INFO, since managed servers forbid CONFIG. */
 async function healthOf(redis: Redis, lastError: () => Error | undefined): Promise<StoreHealth> {
   const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), warnings: [], notices: [] });
   if (redis.status !== 'ready') return unreachable();
@@ -124,19 +125,19 @@ async function healthOf(redis: Redis, lastError: () => Error | undefined): Promi
   if (info === undefined) return unreachable();
   const warnings: string[] = [];
   const notices: string[] = [];
-  const told = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
-  const most = Number(told('maxmemory'));
-  if (most > 0 && Number(told('used_memory')) >= most) {
+  const infoOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const maxMemory = Number(infoOf('maxmemory'));
+  if (maxMemory > 0 && Number(infoOf('used_memory')) >= maxMemory) {
     warnings.push('Redis takes no jobs, since its memory is used up: raise maxmemory.');
   }
-  if (told('role') === 'slave' && told('slave_read_only') !== '0') {
+  if (infoOf('role') === 'slave' && infoOf('slave_read_only') !== '0') {
     warnings.push('Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.');
   }
-  const policy = told('maxmemory_policy');
+  const policy = infoOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);
   }
-  if (told('aof_enabled') === '0') {
+  if (infoOf('aof_enabled') === '0') {
     notices.push(
       'Redis forgets queued jobs when it is killed (no append-only file), and they are queued again from Postgres within seconds: set appendonly to yes to spare that.',
     );

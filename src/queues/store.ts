@@ -1,9 +1,52 @@
-import type { Processor, Queue, QueueOptions, Worker } from 'bullmq';
-import type { BellData } from './bell.ts';
+import type { BulkJobOptions, Processor, Queue, QueueOptions, Worker } from 'bullmq';
+import { storableText } from '../shared/storable.ts';
 
-export type BullQueue = Queue<BellData, void, string>;
-export type BullWorker = Worker<BellData, void, string>;
-export type BellProcessor = Processor<BellData, void, string>;
+/** A job: read the target, or advance the send. */
+export interface TargetJob {
+  readonly kind: string;
+  readonly key: string;
+  /** False ranks it behind all others. Default: true. */
+  readonly isUrgent?: boolean;
+}
+
+/** What a job carries: ids and never data, so that one job stands for any number of changes. */
+export type JobData = Pick<TargetJob, 'kind' | 'key'>;
+
+/** The library works jobs without a priority before those that have one. */
+const behindOthers = 1;
+
+export interface BullJob {
+  readonly name: string;
+  readonly data: JobData;
+  readonly opts: BulkJobOptions;
+}
+
+/** One job per target, in the same order from every caller, so that two callers cannot deadlock. */
+export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
+  const byTarget = new Map<string, Required<TargetJob>>();
+  for (const job of jobs) {
+    // One job that jsonb refuses would fail its whole batch.
+    const data = { kind: storableText(job.kind), key: storableText(job.key) };
+    const id = targetId(data);
+    byTarget.set(id, { ...data, isUrgent: job.isUrgent !== false || byTarget.get(id)?.isUrgent === true });
+  }
+  return [...byTarget]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, { kind, key, isUrgent }]) => ({
+      name: kind,
+      data: { kind, key },
+      opts: { deduplication: { id, keepLastIfActive: true }, ...(!isUrgent && { priority: behindOthers }) },
+    }));
+}
+
+/** ASCII without the colon, which both stores use in their own names. */
+function targetId({ kind, key }: JobData): string {
+  return `${encodeURIComponent(kind)}/${encodeURIComponent(key)}`;
+}
+
+export type BullQueue = Queue<JobData, void, string>;
+export type BullWorker = Worker<JobData, void, string>;
+export type JobProcessor = Processor<JobData, void, string>;
 
 export interface WorkerTuning {
   readonly concurrency: number;
@@ -17,26 +60,26 @@ export interface WorkerTuning {
 
 export interface StoreHealth {
   readonly isReachable: boolean;
-  /** Why it is not, as one sentence, where the store said it. */
+  /** Why it is not, as one sentence, if the store says so. */
   readonly reason?: string | undefined;
-  /** One sentence, with its remedy after a colon, for each setting of the store that keeps jobs from being taken or may evict them. */
+  /** Settings of the store that refuse or may evict jobs: one sentence each, with the remedy after a colon. */
   readonly warnings: readonly string[];
-  /** The same for what costs nothing but time. */
+  /** The same for settings that only cost time. */
   readonly notices: readonly string[];
 }
 
-/** Where the queues live. Everything that differs between the two kinds of store is behind this. */
+/** What differs between the two stores of queues. */
 export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
   /** False while a command would only wait. */
   isConnected(): boolean;
   openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate'>): BullQueue;
-  openWorker(name: string, processor: BellProcessor, tuning: WorkerTuning): BullWorker;
-  /** Removes what the store remembers of past jobs of a queue: it names their targets, and nobody reads it. */
+  openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
+  /** Removes the store's record of past jobs of a queue, which names their targets. */
   forgetEvents(queue: BullQueue): Promise<void>;
   health(): Promise<StoreHealth>;
-  /** Postgres connections that this store may have open with so many workers. */
+  /** The maximum of Postgres connections with so many workers. */
   connections(workers: number): number;
-  /** Cuts every connection, whether or not its peer answers. */
+  /** Closes every connection, whether or not the peer answers. */
   disconnect(): Promise<void>;
 }

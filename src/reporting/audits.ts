@@ -1,4 +1,4 @@
-import { type Database, query } from '../warehouse/database.ts';
+import { type Database, query } from '../db/database.ts';
 
 const orphans = (table: string) =>
   `select count(*) from warehouse.${table} x where deleted_at is null

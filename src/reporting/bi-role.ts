@@ -1,8 +1,8 @@
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, query, type Transaction } from '../db/database.ts';
+import { UserError } from '../shared/errors.ts';
 
 /** The role cannot be made, or would see too much; the message says how to cure it. */
-export class NoBiRole extends Error {
-  override readonly name = 'NoBiRole';
+export class NoBiRole extends UserError {
   readonly code = 'no_bi_role';
 }
 

@@ -1,6 +1,4 @@
-import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
-import { countCharged, countPlanned, noSends } from './outcomes/sends.ts';
-import { addTallies } from './outcomes/tallies.ts';
+import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 
 /*
  * What rules did is counted twice over, since runs are kept for a while only and sends for good:
@@ -10,7 +8,7 @@ import { addTallies } from './outcomes/tallies.ts';
  */
 
 /** One transaction takes so many tallies, and so many markers, at most. */
-const mostTaken = 5_000;
+const maxTaken = 5_000;
 
 /** Works what rules and sends did into the day totals until nothing is left, another process does it, or the signal says stop. */
 export async function drainOutcomes(db: Database, signal?: AbortSignal): Promise<void> {
@@ -25,7 +23,7 @@ async function drain(tx: Transaction): Promise<number> {
   );
   if (!lock?.is_ours) return 0;
   await followTimeZone(tx);
-  const tallies = await addTallies(tx, mostTaken);
+  const tallies = await addTallies(tx, maxTaken);
   const { markers, planned, charged } = await takeMarkers(tx);
   for (const day of planned) await countPlanned(tx, day);
   for (const day of charged) await countCharged(tx, day);
@@ -70,7 +68,147 @@ async function takeMarkers(tx: Transaction): Promise<MarkedDays> {
        coalesce(array_agg(distinct reporting.local_day(planned_at)::text) filter (where planned_at is not null), '{}') as planned,
        coalesce(array_agg(distinct reporting.local_day(charged_at)::text) filter (where charged_at is not null), '{}') as charged
      from taken`,
-    [mostTaken],
+    [maxTaken],
   );
   return row ?? { markers: 0, planned: [], charged: [] };
+}
+
+/** A text of the recipient within this time after a send is a reply that it gained. `ops.mark_replies` knows it too. */
+const replyWindow = `interval '24 hours'`;
+
+const isBlocked = `(s.state = 'DENIED' and s.reason is distinct from 'dry_run' or s.state = 'EXPIRED')`;
+const isUnclear = `s.state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')`;
+
+const counts: Readonly<Record<string, string>> = {
+  planned_count: 'count(*)',
+  sent_count: count(`s.state = 'SENT'`),
+  would_send_count: count(`s.state = 'DENIED' and s.reason = 'dry_run'`),
+  blocked_count: count(isBlocked),
+  skipped_count: count(`s.state = 'SKIPPED'`),
+  rejected_count: count(`s.state = 'REJECTED'`),
+  not_sent_count: count(`s.state = 'NOT_SENT'`),
+  waiting_count: count(`s.state in ('PLANNED', 'HELD', 'RESERVED')`),
+  unclear_count: count(isUnclear),
+  segment_count: sum('s.units', `s.state = 'SENT'`),
+  would_segment_count: sum('s.units', `s.state = 'DENIED' and s.reason = 'dry_run'`),
+  charged_micros: sum('s.settled_micros', `s.state = 'SENT'`),
+  unpriced_count: count(`s.state = 'SENT' and s.settled_micros is null`),
+  set_aside_micros: sum('s.reserved_micros', `s.state = 'SENT' and s.settled_micros is null or ${isUnclear}`),
+  replied_count: count('followed.is_reply'),
+  opted_out_count: count('followed.is_opt_out'),
+};
+
+/** Sets what sends add to a day to nothing. */
+const noSends = [...Object.keys(counts).map((column) => `${column} = 0`), `blocked_by_gate = '{}'`].join(', ');
+
+function count(condition: string): string {
+  return `count(*) filter (where ${condition})`;
+}
+
+function sum(value: string, condition: string): string {
+  return `coalesce(sum(${value}) filter (where ${condition}), 0)`;
+}
+
+/** Counts the texts anew that rules planned on a local day. */
+async function countPlanned(tx: Transaction, day: string): Promise<void> {
+  const columns = [...Object.keys(counts), 'blocked_by_gate'];
+  await query(tx, `update reporting.rule_outcome_rollup set ${noSends} where local_date = $1 and planned_count > 0`, [
+    day,
+  ]);
+  await query(
+    tx,
+    `with s as materialized (
+       select *, coalesce(rule_version, '') as version from ops.sends
+       where planned_at >= reporting.day_start($1::date) and planned_at < reporting.day_start($1::date + 1)
+     ), gates as materialized (
+       select rule, version, mode, jsonb_object_agg(gate, blocked) as blocked_by_gate
+       from (
+         select rule, version, mode, regexp_replace(coalesce(reason, 'unknown'), '^gate:', '') as gate,
+           count(*) as blocked
+         from s where ${isBlocked} group by 1, 2, 3, 4
+       ) each group by 1, 2, 3
+     )
+     insert into reporting.rule_outcome_rollup (local_date, rule, version, mode, ${columns.join(', ')})
+     select $1::date, s.rule, s.version, s.mode, ${Object.values(counts).join(', ')},
+       coalesce((select g.blocked_by_gate from gates g where (g.rule, g.version, g.mode) = (s.rule, s.version, s.mode)), '{}')
+     from s
+       left join lateral (
+         select bool_or(m.opt_out_verdict is distinct from 'opt_out') as is_reply,
+           bool_or(m.opt_out_verdict = 'opt_out') as is_opt_out
+         from warehouse.sms_messages m
+           join warehouse.sms_conversations c on c.conversation_id = m.conversation_id and c.participants_key = ''
+         where s.state = 'SENT' and m.number = s.number and m.sent_at > s.dispatched_at
+           and m.sent_at <= s.dispatched_at + ${replyWindow}
+           and m.line = s.line and m.direction = 'in' and m.deleted_at is null
+       ) followed on true
+     group by s.rule, s.version, s.mode
+     on conflict (local_date, rule, version, mode) do update set
+       ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    [day],
+  );
+}
+
+/** Counts the texts anew that went out, or were to, on a local day. */
+async function countCharged(tx: Transaction, day: string): Promise<void> {
+  await query(tx, 'delete from reporting.sms_cost_rollup where local_date = $1', [day]);
+  const isOpen = `s.state = 'RESERVED' or ${isUnclear}`;
+  const isUnpriced = `s.state = 'SENT' and s.settled_micros is null`;
+  await query(
+    tx,
+    `insert into reporting.sms_cost_rollup (local_date, line, message_type, sent_count, segment_count, charged_micros,
+       unpriced_count, unpriced_set_aside_micros, open_count, open_set_aside_micros)
+     select $1::date, s.line, s.message_type, ${counts.sent_count}, ${counts.segment_count}, ${counts.charged_micros},
+       ${count(isUnpriced)}, ${sum('s.reserved_micros', isUnpriced)}, ${count(isOpen)}, ${sum('s.reserved_micros', isOpen)}
+     from ops.sends s
+     where s.reserved_at is not null and coalesce(s.dispatched_at, s.reserved_at) >= reporting.day_start($1::date)
+       and coalesce(s.dispatched_at, s.reserved_at) < reporting.day_start($1::date + 1)
+       and (s.state = 'SENT' or ${isOpen})
+     group by s.line, s.message_type`,
+    [day],
+  );
+}
+
+/** What each word of a tally adds to; a reply that waits for the ledger adds nothing. */
+const columnOf: Readonly<Record<string, readonly string[]>> = {
+  matched_count: ['matched'],
+  condition_false_count: ['condition_false'],
+  too_old_count: ['too_old'],
+  limited_count: ['limit'],
+  stopped_count: ['stopped'],
+  unfit_count: ['group_thread', 'no_other_party', 'gone'],
+  error_count: ['error'],
+  action_done_count: ['action_done'],
+  action_would_count: ['action_dry_run'],
+  action_skipped_count: ['action_skipped'],
+  action_failed_count: ['action_failed'],
+  action_unclear_count: ['action_unclear'],
+};
+
+const tallied = ['evaluation_count', ...Object.keys(columnOf), 'reply_unplanned_count'];
+const added = [
+  `coalesce(sum(change) filter (where word !~ '^(action|reply)_'), 0)`,
+  ...Object.values(columnOf).map(
+    (words) => `coalesce(sum(change) filter (where word in (${words.map((word) => `'${word}'`).join(', ')})), 0)`,
+  ),
+  `coalesce(sum(change) filter (where word = 'reply_skipped'), 0)`,
+];
+
+/** Adds up to so many tallies to their days; answers with how many these were. */
+async function addTallies(tx: Transaction, most: number): Promise<number> {
+  const [row] = await query<{ taken: number }>(
+    tx,
+    `with taken as (
+       delete from ops.rule_tallies where tally_id in (select tally_id from ops.rule_tallies order by tally_id limit $1)
+       returning reporting.local_day(happened_at) as local_date, version, mode, word, rules, change
+     ), added as (
+       insert into reporting.rule_outcome_rollup as r (local_date, rule, version, mode, ${tallied.join(', ')})
+       select local_date, rule, version, mode, ${added.join(', ')}
+       from taken cross join unnest(rules) rule group by 1, 2, 3, 4
+       on conflict (local_date, rule, version, mode) do update set
+         ${tallied.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}
+     )
+     select count(*)::integer as taken from taken`,
+    [most],
+  );
+  return row?.taken ?? 0;
 }

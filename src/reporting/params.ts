@@ -1,4 +1,4 @@
-import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { holdDrains } from './rollups.ts';
 
 /** Definitions of `reporting.params` that the rollups are made with. */

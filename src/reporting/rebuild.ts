@@ -1,10 +1,8 @@
-import { type Database, inTransaction, query, type Transaction } from '../warehouse/database.ts';
+import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { type Trouble, workIn } from './rollups/changes.ts';
-import { type Day, quartersOf } from './rollups/day.ts';
-import { inParts } from './rollups/parts.ts';
-import { rebuildTurns } from './rollups/texts/turns.ts';
-import { drainRollups, holdDrains } from './rollups.ts';
-import { NotRolledUp, type SetAside, settleTroubles } from './troubles.ts';
+import { type Day, inParts, quartersOf } from './rollups/parts.ts';
+import { rebuildTurns } from './rollups/texts.ts';
+import { drainRollups, holdDrains, NotRolledUp, type SetAside, settleTroubles } from './rollups.ts';
 
 export interface RebuildOptions {
   /** Default: everything that is held. */

@@ -3,12 +3,14 @@ import {
   inTransaction,
   isLockTimeout,
   query,
+  relation,
+  sql,
   type Transaction,
   waitBriefly,
-} from '../warehouse/database.ts';
-import { areCallersStale, rebuildCallers } from './rollups/calls/callers.ts';
-import { type Changes, workIn } from './rollups/changes.ts';
-import { dueTroubles, NotRolledUp, settleTroubles } from './troubles.ts';
+} from '../db/database.ts';
+import { UserError } from '../shared/errors.ts';
+import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
+import { type Changes, type Trouble, workIn } from './rollups/changes.ts';
 
 /*
  * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
@@ -21,7 +23,7 @@ import { dueTroubles, NotRolledUp, settleTroubles } from './troubles.ts';
  */
 
 /** What one drain did. `busy`: another process is at it. */
-export type Drained =
+type Drained =
   | { readonly state: 'busy' }
   | { readonly state: 'even' }
   | {
@@ -32,7 +34,7 @@ export type Drained =
     };
 
 /** One transaction takes so many markers at most: a back-fill leaves very many. */
-const mostMarkers = 2_000;
+const maxMarkers = 2_000;
 
 /** The changes that one drain is about: those marked so far. */
 interface Horizon {
@@ -60,7 +62,7 @@ export async function drainRollups(db: Database, signal?: AbortSignal): Promise<
 }
 
 /** One transaction of {@link drainRollups}. */
-export function drainOnce(db: Database, horizon: Horizon, most = mostMarkers): Promise<Drained> {
+export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Promise<Drained> {
   return inTransaction(db, (tx) => drain(tx, horizon, most));
 }
 
@@ -161,5 +163,111 @@ async function widenKpiPivot(db: Database): Promise<void> {
   });
   await widened.catch((error: unknown) => {
     if (!isLockTimeout(error)) throw error;
+  });
+}
+
+/** Some changes could not be worked into the rollups; all others were, and these are tried again by themselves. */
+export class NotRolledUp extends UserError {
+  constructor(troubles: readonly string[]) {
+    const some = troubles.slice(0, 5).join('; ');
+    const rest = troubles.length > 5 ? `; and ${troubles.length - 5} more` : '';
+    super(
+      `The reports lack ${some}${rest}. They are tried again within a quarter of an hour; the facts are in the schema warehouse.`,
+    );
+  }
+}
+
+/** Changes that were set aside and whose time has come again. */
+async function dueTroubles(tx: Transaction): Promise<Changes> {
+  const rows = await query<{ kind: string; bucket_at: Date | null; conversation_id: string | null }>(
+    tx,
+    'select kind, bucket_at, conversation_id from ops.rollup_troubles where retry_at <= now() order by retry_at limit 200',
+    [],
+  );
+  const quarters = (kind: string) => rows.flatMap((row) => (row.kind === kind && row.bucket_at ? [row.bucket_at] : []));
+  return {
+    calls: quarters('calls'),
+    texts: quarters('texts'),
+    threads: rows.flatMap(({ conversation_id }) => (conversation_id === null ? [] : [conversation_id])),
+  };
+}
+
+/** One minute, then twice as long each time, up to a quarter of an hour. */
+const retryDelay = (tries: string) =>
+  sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
+
+export interface SetAside {
+  /** In words for people. */
+  readonly what: string;
+  /** It is new, or it failed again when it was due: worth another line in the log. */
+  readonly is_told: boolean;
+}
+
+/** Notes which of the changes that were tried could not be worked in, and forgets the others. */
+export async function settleTroubles(
+  tx: Transaction,
+  tried: Changes,
+  troubles: readonly Trouble[],
+): Promise<SetAside[]> {
+  const failed = troubles.map((trouble) => ({ ...failedSubject(trouble), error: trouble.error.message }));
+  const failedKeys = new Set(failed.map(keyOf));
+  const worked = subjectsOf(tried).filter((each) => !failedKeys.has(keyOf(each)));
+  await query(
+    tx,
+    sql`
+      delete from ops.rollup_troubles t using ${subjectRelation('w', worked)}
+      where t.kind = w.kind and (t.bucket_at = w.bucket_at or t.conversation_id = w.conversation_id)`,
+  );
+  if (failed.length === 0) return [];
+  return query(
+    tx,
+    sql<SetAside>`
+     insert into ops.rollup_troubles as t (kind, bucket_at, conversation_id, error)
+     select distinct on (kind, bucket_at, conversation_id) kind, bucket_at, conversation_id, error
+     from ${relation('f', failed, {
+       kind: 'text',
+       bucket_at: ['timestamptz', (each) => each.bucketAt],
+       conversation_id: ['bigint', (each) => each.conversationId],
+       error: 'text',
+     })}
+     on conflict (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0)) do update set
+       error = excluded.error, last_failed_at = now(), try_count = t.try_count + (t.retry_at <= now())::integer,
+       retry_at = case when t.retry_at <= now() then now() + ${retryDelay('t.try_count')} else t.retry_at end
+     returning
+       format('%s (%s)', case kind when 'thread' then 'turns of conversation ' || conversation_id
+         else kind || ' from ' || to_char(bucket_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC' end, error) as what,
+       retry_at = now() + ${retryDelay('try_count - 1')} as is_told`,
+  );
+}
+
+interface Subject {
+  readonly kind: Trouble['kind'];
+  readonly bucketAt: Date | null;
+  readonly conversationId: string | null;
+}
+
+function failedSubject(trouble: Trouble): Subject {
+  return trouble.kind === 'thread'
+    ? { kind: trouble.kind, bucketAt: null, conversationId: trouble.conversationId }
+    : { kind: trouble.kind, bucketAt: trouble.bucketAt, conversationId: null };
+}
+
+function subjectsOf({ calls, texts, threads }: Changes): Subject[] {
+  return [
+    ...calls.map((bucketAt) => ({ kind: 'calls' as const, bucketAt, conversationId: null })),
+    ...texts.map((bucketAt) => ({ kind: 'texts' as const, bucketAt, conversationId: null })),
+    ...threads.map((conversationId) => ({ kind: 'thread' as const, bucketAt: null, conversationId })),
+  ];
+}
+
+function keyOf({ kind, bucketAt, conversationId }: Subject): string {
+  return `${kind} ${bucketAt?.getTime() ?? conversationId}`;
+}
+
+function subjectRelation(name: string, subjects: readonly Subject[]) {
+  return relation(name, subjects, {
+    kind: 'text',
+    bucket_at: ['timestamptz', (each) => each.bucketAt],
+    conversation_id: ['bigint', (each) => each.conversationId],
   });
 }

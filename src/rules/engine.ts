@@ -1,24 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Service } from '../api-client/client.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
-import type { Log } from '../log.ts';
-import type { Service } from '../service/client.ts';
-import { type Database, query } from '../warehouse/database.ts';
-import type { ActionParts } from './actions/perform.ts';
-import { createPerformer } from './actions/performer.ts';
+import type { Log } from '../shared/log.ts';
+import { startLoop } from '../shared/loop.ts';
+import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { createEvaluator } from './evaluator.ts';
-import { type RulesInForce, watchRules } from './file/watched.ts';
+import { type RulesInForce, watchRules } from './file/watch.ts';
 import { sinceKey } from './outbox.ts';
 import { lesserMode, type Mode } from './rule.ts';
 import { forgetRuns } from './runs.ts';
 
-/** The rules at work in one process. */
+/** The rules running in one process. */
 export interface RulesEngine {
-  /** Something was mirrored: what is noted is evaluated now, not at the next look. */
+  /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
-  /** Resolves when what is noted now was evaluated, and what is due was done. */
+  /** Resolves when what is pending now was evaluated and performed. */
   idle(): Promise<void>;
-  /** What the file in force says of the account's budgets. */
+  /** The account's budgets as the rules file in force sets them. */
   accountLimits(): Partial<AccountLimits>;
+  /** Ends every loop after the batch in hand. */
   stop(): Promise<void>;
 }
 
@@ -29,44 +29,44 @@ export interface RulesEngineOptions {
   readonly mode: Mode;
   readonly file: string;
   readonly timeZone: string;
-  /** Days for which it is remembered that a rule did not match; at least thirty. */
+  /** Days for which runs that did not match are kept; at least 30. */
   readonly retentionDays: number;
-  readonly look: ActionParts['look'];
-  readonly actsFor: ActionParts['actsFor'];
+  readonly readThread: ActionContext['readThread'];
+  readonly actsFor: ActionContext['actsFor'];
   readonly pace?: RulesPace;
-  /** Told after the commit of a round in which rules matched: sends may have been planned. */
+  /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between the rounds of each loop. */
 export interface RulesPace {
-  /** At events, and at actions that are due. */
+  /** Events, and due actions. */
   readonly eventsMs: number;
-  /** At threads that have fallen silent. */
+  /** Threads that have become idle. */
   readonly silencesMs: number;
-  /** At the rules file, where no watch tells of a change. */
+  /** The rules file, where the file system reports no changes. */
   readonly fileMs: number;
 }
 
-/** Rest between two rounds in a row: while very much is mirrored, a round takes what many reads noted. */
-const restMs = 100;
-
-/** Between two looks for runs that are old enough to be forgotten. */
-const forgettingMs = 3_600_000;
-
 const usualPace: RulesPace = { eventsMs: 1_000, silencesMs: 15_000, fileMs: 2_000 };
 
-/** Puts the rules to work: follows their file, evaluates what is mirrored, does what they ask for. */
+/** Between two rounds in a row: a busy mirror fills the next batch meanwhile. */
+const restMs = 100;
+
+const forgetEveryMs = 3_600_000;
+
+/** Starts the rules: follows their file, evaluates what is mirrored, and performs the actions of matched rules. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
-  const { db, log, service, mode, pace = usualPace } = options;
-  const stopping = new AbortController();
-  // The ledger goes by what is written down: what could not be is written down later.
-  let news: RulesInForce | undefined;
-  const announcing = repeated('Writing down which rules are in force', async () => {
-    const taken = news;
-    if (!taken) return;
-    await announce(db, mode, taken);
-    if (news === taken) news = undefined;
+  const { db, log, mode, pace = usualPace } = options;
+  const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
+    startLoop({ name, everyMs, log, job, restMs });
+
+  let unpublished: RulesInForce | undefined;
+  const publishing = loop('Recording which rules are in force', pace.eventsMs, async () => {
+    const current = unpublished;
+    if (!current) return;
+    await publish(db, mode, current);
+    if (unpublished === current) unpublished = undefined;
   });
   const rules = await watchRules({
     path: options.file,
@@ -74,20 +74,8 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     log,
     pollMs: pace.fileMs,
     onChange: (current) => {
-      news = current;
-      void announcing.kick();
-    },
-  });
-  const performer = createPerformer({
-    db,
-    service,
-    log,
-    look: options.look,
-    actsFor: options.actsFor,
-    areKnown: () => rules.current.set !== undefined,
-    isLive: (name) => {
-      const rule = rules.current.set?.rules.find((each) => each.name === name);
-      return rule !== undefined && lesserMode(rule.mode, mode) === 'live';
+      unpublished = current;
+      void publishing.kick();
     },
   });
   const evaluator = createEvaluator({
@@ -97,54 +85,29 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     rules: () => rules.current.set,
     onMatched: () => {
       options.onMatched?.();
-      acting.kick();
+      void acting.kick();
     },
   });
-  const evaluating = repeated('Evaluating the rules', () => evaluator.events());
-  const listening = repeated('Looking for silent threads', () => evaluator.silences());
-  const acting = repeated('Doing what rules ask for', () => performer.round(stopping.signal));
-  const forgetting = repeated('Forgetting old runs of rules', () =>
-    forgetRuns(db, options.retentionDays, stopping.signal),
+  const actions: ActionContext = {
+    db,
+    service: options.service,
+    log,
+    readThread: options.readThread,
+    actsFor: options.actsFor,
+    liveRules() {
+      const live = rules.current.set?.rules.filter((rule) => lesserMode(rule.mode, mode) === 'live');
+      return live && new Set(live.map(({ name }) => name));
+    },
+  };
+  // The ledger reads from the database which rules are in force: record it before the first evaluation.
+  await publishing.kick();
+  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => evaluator.events(signal));
+  const listening = loop('Looking for idle threads', pace.silencesMs, (signal) => evaluator.silences(signal));
+  const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(actions, signal));
+  const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>
+    forgetRuns(db, options.retentionDays, signal),
   );
-
-  function complain(what: string): (error: unknown) => void {
-    return (error) => log.warn({ err: error }, `${what} failed; it is tried again`);
-  }
-
-  /** Runs work one turn at a time; a kick during a turn is one more turn. */
-  function repeated(what: string, work: () => Promise<unknown>) {
-    let running: Promise<void> | undefined;
-    let isWanted = false;
-    async function run(): Promise<void> {
-      while (isWanted && !stopping.signal.aborted) {
-        isWanted = false;
-        await work().catch(complain(what));
-        if (isWanted) await sleep(restMs);
-      }
-      running = undefined;
-    }
-    return {
-      kick(): Promise<void> {
-        isWanted = true;
-        running ??= run();
-        return running;
-      },
-    };
-  }
-
-  await announcing.kick();
-  const timers = [
-    setInterval(() => {
-      void announcing.kick();
-      void evaluating.kick();
-      void acting.kick();
-    }, pace.eventsMs),
-    setInterval(() => void listening.kick(), pace.silencesMs),
-    setInterval(() => void forgetting.kick(), forgettingMs),
-  ];
-  void forgetting.kick();
-  void listening.kick();
-  void evaluating.kick();
+  for (const each of [forgetting, listening, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
     async idle() {
@@ -154,34 +117,28 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     },
     accountLimits: () => rules.current.set?.accountLimits ?? {},
     async stop() {
-      for (const timer of timers) clearInterval(timer);
       rules.close();
-      stopping.abort();
-      await Promise.all([announcing, evaluating, listening, acting, forgetting].map((each) => each.kick()));
+      await Promise.all([publishing, evaluating, listening, acting, forgetting].map((each) => each.stop()));
     },
   };
 }
 
-/** Tells the status page which rules are in force, and what is wrong with the newest file. */
-async function announce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
+/** Writes `ops.rules_loaded`: the rules in force, since when each of them is, and what is wrong with the newest file. */
+async function publish(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
+  const rules = set?.rules ?? [];
+  const listed = JSON.stringify(rules.map(({ name, on, mode: own }) => ({ name, on, mode: own })));
+  const keys = sql`unnest(${rules.filter((rule) => lesserMode(rule.mode, mode) !== 'off').map(sinceKey)}::text[]) key`;
   await query(
     db,
-    `insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at, since)
-     values ($1, $2, $3, $6, $4, now(), $5, case when $5::text is not null then now() end,
-       (select coalesce(jsonb_object_agg(key, to_jsonb(clock_timestamp())), '{}') from unnest($7::text[]) key))
-     on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules, limits = excluded.limits,
-       loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
-       since = case when excluded.version is null then l.since else
-         (select coalesce(jsonb_object_agg(key, coalesce(l.since -> key, excluded.since -> key)), '{}') from unnest($7::text[]) key) end,
-       problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
-    [
-      set?.version ?? null,
-      mode,
-      JSON.stringify((set?.rules ?? []).map(({ name, on, mode: own }) => ({ name, on, mode: own }))),
-      loadedAt ?? null,
-      problem ?? null,
-      JSON.stringify(set?.accountLimits ?? {}),
-      (set?.rules ?? []).filter((rule) => lesserMode(rule.mode, mode) !== 'off').map(sinceKey),
-    ],
+    sql`
+      insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at, since)
+      values (${set?.version ?? null}, ${mode}, ${listed}, ${JSON.stringify(set?.accountLimits ?? {})}, ${loadedAt ?? null},
+        now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
+        (select coalesce(jsonb_object_agg(key, to_jsonb(clock_timestamp())), '{}') from ${keys}))
+      on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
+        limits = excluded.limits, loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
+        since = case when excluded.version is null then l.since else
+          (select coalesce(jsonb_object_agg(key, coalesce(l.since -> key, excluded.since -> key)), '{}') from ${keys}) end,
+        problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
   );
 }

@@ -1,10 +1,21 @@
+import type { Pair } from '../shared/thread.ts';
 import type { Facts } from './facts/declared.ts';
-import { celFacts, notedFacts } from './facts/shapes.ts';
-import type { Assignee, Mode, Rule, RuleSet, Scope, Step } from './rule.ts';
-import { lesserMode, scopes } from './rule.ts';
+import type { Case, Obstacle } from './facts/read.ts';
+import { celFacts, recordedFacts } from './facts/values.ts';
+import type { History, Match } from './history.ts';
+import {
+  type ActiveMode,
+  type Assignee,
+  lesserMode,
+  type Mode,
+  type Rule,
+  type RuleSet,
+  type Step,
+  scopes,
+} from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
-/** A step with its texts written out. */
+/** A step with its texts rendered. */
 export type Action =
   | { readonly kind: 'reply'; readonly text: string }
   | { readonly kind: 'resolve'; readonly comment?: string | undefined; readonly userId?: number | undefined }
@@ -13,130 +24,145 @@ export type Action =
   | { readonly kind: 'comment'; readonly text: string }
   | { readonly kind: 'block'; readonly reason?: string | undefined };
 
-/** How far a rule that is tried may go: it acts, or it is on trial. */
-export type TriedMode = Exclude<Mode, 'off'>;
-
-/** What came of trying one rule on one trigger. */
+/** The result of one rule on one trigger. */
 export interface Evaluation {
   readonly rule: Rule;
-  readonly mode: TriedMode;
+  readonly mode: ActiveMode;
   readonly isMatched: boolean;
   /** `matched`, or why not, as `ops.rule_runs.reason` has it. */
   readonly reason: string;
-  /** Those that its condition asked for. */
+  /** The facts that the condition reads. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** Empty unless it matched. */
   readonly actions: readonly Action[];
 }
 
-/** Why no rule can act on a trigger: it is gone, has nobody else in it, or is a group's. */
-export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
-
-export interface Circumstances {
-  readonly mode: Mode;
-  /** As rules of a mode see them: what rules on trial would have done is there for rules on trial alone. */
-  factsFor(mode: TriedMode): Facts | Obstacle;
-  /** How long ago the trigger was, in seconds. */
-  readonly ageSeconds: number;
-  /**
-   * How often a rule has acted in the seconds before the trigger, in its thread, on its line, or at all; where it is on
-   * trial, or would have.
-   */
-  earlier(rule: Rule, mode: TriedMode, scope: Scope, seconds: number): number;
+/** The results of all rules that wait for a trigger. */
+export interface Decision {
+  readonly case: Case;
+  readonly evaluations: readonly Evaluation[];
 }
 
-/** A rule that is not off, and how far it may go. */
+/**
+ * Evaluates the rules on cases in order. Pure, except that each match is added to the history, where the next case finds it.
+ * `ageSecondsOf` gives the age of a trigger; a simulation gives 0.
+ */
+export function decide(
+  set: Pick<RuleSet, 'rules'>,
+  mode: Mode,
+  cases: readonly Case[],
+  history: History,
+  ageSecondsOf: (at: Date) => number,
+): Decision[] {
+  return cases.map((each) => {
+    const { trigger, subject } = each;
+    const evaluations = evaluateCase(set.rules, mode, each, history, ageSecondsOf(trigger.at));
+    if (subject) {
+      for (const evaluation of evaluations) {
+        if (evaluation.isMatched) history.add(matchOf(evaluation, subject, trigger.at));
+      }
+    }
+    return { case: each, evaluations };
+  });
+}
+
+/** The facts as rules of one mode see them: a dry-run rule also counts the replies that dry-run rules would have sent. */
+export function factsFor({ subject, facts, trigger }: Case, history: History, mode: ActiveMode): Facts | Obstacle {
+  if (typeof facts === 'string' || !subject) return typeof facts === 'string' ? facts : 'gone';
+  return { ...facts, replies: history.repliesTo(subject, trigger.at, mode) };
+}
+
 interface WaitingRule {
   readonly rule: Rule;
-  readonly mode: TriedMode;
+  readonly mode: ActiveMode;
 }
 
-// Found once for a file: every event asks for them.
-const waiting = new WeakMap<readonly Rule[], Map<string, readonly WaitingRule[]>>();
+// Computed once per file: every event needs them.
+const waitingRules = new WeakMap<readonly Rule[], Map<string, readonly WaitingRule[]>>();
 
 /** The rules that wait for a trigger, in the file's order. */
-function rulesFor(rules: readonly Rule[], { rules: names, ...trigger }: Trigger, most: Mode): readonly WaitingRule[] {
-  const waitingRules = allRulesFor(rules, trigger, most);
-  return names ? waitingRules.filter(({ rule }) => names.includes(rule.name)) : waitingRules;
-}
-
-function allRulesFor(rules: readonly Rule[], { kind, idleSeconds }: Trigger, most: Mode): readonly WaitingRule[] {
-  const known = waiting.get(rules) ?? new Map<string, readonly WaitingRule[]>();
-  waiting.set(rules, known);
-  const key = `${kind} ${idleSeconds} ${most}`;
-  const found =
+function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): readonly WaitingRule[] {
+  const { kind, idleSeconds, rules: names } = trigger;
+  const known = waitingRules.get(rules) ?? new Map<string, readonly WaitingRule[]>();
+  waitingRules.set(rules, known);
+  const key = `${kind} ${idleSeconds} ${maxMode}`;
+  const waiting =
     known.get(key) ??
     rules.flatMap((rule): WaitingRule[] => {
-      const mode = lesserMode(rule.mode, most);
+      const mode = lesserMode(rule.mode, maxMode);
       return mode !== 'off' && rule.on === kind && rule.idleSeconds === idleSeconds ? [{ rule, mode }] : [];
     });
-  known.set(key, found);
-  return found;
+  known.set(key, waiting);
+  return names ? waiting.filter(({ rule }) => names.includes(rule.name)) : waiting;
 }
 
-/** A trigger as rules of one mode see it. */
+/** The facts of one mode. */
 interface View {
   readonly facts: Facts | Obstacle;
   /** The facts as conditions take them. */
   readonly shape: Readonly<Record<string, unknown>>;
 }
 
-/** Whom a `stop` keeps from a trigger: one of a rule on trial stops no live rule. */
-const stoppedWith = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
+/** The modes that a `stop` applies to: a dry-run rule stops no live rule. */
+const stoppedModes = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
 
-/**
- * Tries the rules that wait for a trigger, in the file's order: facts in, plans out, and nothing else touched. Live rules do
- * what they would do without those on trial; these meet what they would meet if they were live.
- */
-export function evaluate(set: Pick<RuleSet, 'rules'>, trigger: Trigger, circumstances: Circumstances): Evaluation[] {
-  const views = new Map<TriedMode, View>();
-  const stops = new Map<TriedMode, string>();
-  return rulesFor(set.rules, trigger, circumstances.mode).map((waiting) => {
-    const { rule, mode } = waiting;
-    const view = views.get(mode) ?? viewOf(circumstances.factsFor(mode));
+function evaluateCase(
+  rules: readonly Rule[],
+  maxMode: Mode,
+  each: Case,
+  history: History,
+  ageSeconds: number,
+): Evaluation[] {
+  const views = new Map<ActiveMode, View>();
+  const stops = new Map<ActiveMode, string>();
+
+  function viewFor(mode: ActiveMode): View {
+    const known = views.get(mode);
+    if (known) return known;
+    const facts = factsFor(each, history, mode);
+    const view = { facts, shape: typeof facts === 'string' ? {} : celFacts(facts) };
     views.set(mode, view);
-    const stoppedBy = stops.get(mode);
-    const verdict = stoppedBy === undefined ? judge(waiting, view, circumstances) : { reason: `stopped:${stoppedBy}` };
-    const isMatched = verdict.reason === 'matched';
-    if (isMatched && rule.stops) {
-      for (const each of stoppedWith[mode]) if (!stops.has(each)) stops.set(each, rule.name);
-    }
-    return {
-      rule,
-      mode,
-      isMatched,
-      reason: verdict.reason,
-      facts: typeof view.facts === 'string' ? {} : notedFacts(view.facts, rule.condition?.paths ?? []),
-      actions: verdict.actions ?? [],
-    };
-  });
-}
-
-function viewOf(facts: Facts | Obstacle): View {
-  return { facts, shape: typeof facts === 'string' ? {} : celFacts(facts) };
-}
-
-interface Verdict {
-  readonly reason: string;
-  readonly actions?: readonly Action[];
-}
-
-function judge({ rule, mode }: WaitingRule, { facts, shape }: View, { ageSeconds, earlier }: Circumstances): Verdict {
-  if (typeof facts === 'string') return { reason: facts };
-  if (ageSeconds > rule.maxAgeSeconds) return { reason: 'too_old' };
-  try {
-    if (rule.condition && !rule.condition.test(shape)) return { reason: 'condition_false' };
-    const full = scopes.find((scope) => {
-      const limit = rule.limits[scope];
-      return limit !== undefined && earlier(rule, mode, scope, limit.seconds) >= limit.count;
-    });
-    if (full !== undefined) return { reason: `limit:${full}` };
-    return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };
-  } catch (error) {
-    // A library's message can quote the text that it failed on; its first line, without what is in quotes, does not.
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { reason: `error: ${line.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '…').slice(0, 200)}` };
+    return view;
   }
+
+  function isLimitUsedUp({ rule, mode }: WaitingRule, scope: (typeof scopes)[number]): boolean {
+    const limit = rule.limits[scope];
+    if (!limit || !each.subject) return false;
+    return (
+      history.earlier({ rule: rule.name, mode }, scope, limit.seconds, each.subject, each.trigger.at) >= limit.count
+    );
+  }
+
+  function judge(waiting: WaitingRule, { facts, shape }: View): Pick<Evaluation, 'reason' | 'actions'> {
+    const { rule, mode } = waiting;
+    const refused = (reason: string) => ({ reason, actions: [] });
+    const stoppedBy = stops.get(mode);
+    if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
+    if (typeof facts === 'string') return refused(facts);
+    if (ageSeconds > rule.maxAgeSeconds) return refused('too_old');
+    try {
+      if (rule.condition && !rule.condition.test(shape)) return refused('condition_false');
+      const usedUp = scopes.find((scope) => isLimitUsedUp(waiting, scope));
+      if (usedUp !== undefined) return refused(`limit:${usedUp}`);
+      return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };
+    } catch (error) {
+      // A library's message can quote the text it failed on: keep the first line without what is in quotes.
+      const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+      return refused(`error: ${line.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '…').slice(0, 200)}`);
+    }
+  }
+
+  return rulesFor(rules, each.trigger, maxMode).map((waiting) => {
+    const { rule, mode } = waiting;
+    const view = viewFor(mode);
+    const { reason, actions } = judge(waiting, view);
+    const isMatched = reason === 'matched';
+    if (isMatched && rule.stops) {
+      for (const stopped of stoppedModes[mode]) if (!stops.has(stopped)) stops.set(stopped, rule.name);
+    }
+    const facts = typeof view.facts === 'string' ? {} : recordedFacts(view.facts, rule.condition?.paths ?? []);
+    return { rule, mode, isMatched, reason, facts, actions };
+  });
 }
 
 function actionOf(step: Step, facts: Facts): Action {
@@ -151,4 +177,17 @@ function actionOf(step: Step, facts: Facts): Action {
     default:
       return step;
   }
+}
+
+function matchOf({ rule, mode, actions }: Evaluation, { line, number }: Pair, at: Date): Match {
+  const kinds = new Set(actions.map(({ kind }) => kind));
+  return {
+    line,
+    number,
+    rule: rule.name,
+    mode,
+    at,
+    reply: kinds.has('reply') ? 'waiting' : 'none',
+    doesMore: !kinds.has('reply') || actions.some(({ kind }) => kind !== 'reply' && kind !== 'resolve'),
+  };
 }

@@ -1,71 +1,71 @@
-import type { Log } from '../log.ts';
-import { type Database, hotQuery, inTransaction, type Transaction } from '../warehouse/database.ts';
-import { decide } from './decide.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, hotQuery, inTransaction, relation, sql, type Transaction } from '../db/database.ts';
+import { isOpenSend } from '../ledger/send.ts';
+import type { Log } from '../shared/log.ts';
+import type { Pair } from '../shared/thread.ts';
+import { decide } from './evaluate.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
-import { holdSends } from './holds.ts';
-import { deferFirst, dropEvents, idleTriggers, isAnythingNoted, putBack, readSince, takeEvents } from './outbox.ts';
+import {
+  dropEvents,
+  hasDueEvents,
+  idleTriggers,
+  postponeFirstEvent,
+  putBackEvents,
+  readSince,
+  takeEvents,
+} from './outbox.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
 
 /*
- * An event's life (ops.rule_events):
+ * The states of an event (ops.rule_events):
  *
- *   mirrored ──same transaction──▶ noted ──▶ taken, evaluated, recorded: runs, sends planned, actions ──commit──▶ gone
- *                                    ▲                    │                                           │
- *                                    │                    └─ a worker is at a send of its thread      │
- *                                    ├────────────────────┘                                           │
- *                                    └───────────────── crash or failure: nothing of it happened ─────┘
+ *   mirrored ──same transaction──▶ pending ──▶ taken, evaluated, recorded: runs, sends planned, actions ──commit──▶ gone
+ *                                    ▲                    │                                             │
+ *                                    │                    └─ a send of its thread is being dispatched   │
+ *                                    ├────────────────────┘                                             │
+ *                                    └───────────────── crash or failure: nothing of it happened ───────┘
  */
 
-/** Tries the rules on what was newly mirrored. Any number of processes may: one at a time does, the others pass. */
+/** Evaluates the rules on what was mirrored. Safe in any number of processes: a lock lets one evaluate at a time. */
 export interface Evaluator {
-  /** Evaluates what is noted until nothing is left; answers with how many rules matched. */
-  events(): Promise<number>;
-  /** Evaluates silences that have become long enough. */
-  silences(): Promise<number>;
+  /** Evaluates pending events until none is left, or until the signal: then it ends after the batch in hand. */
+  events(signal: AbortSignal): Promise<void>;
+  /** The same for threads that have become idle. */
+  silences(signal: AbortSignal): Promise<void>;
 }
 
-export interface EvaluatorParts {
+export interface EvaluatorOptions {
   readonly db: Database;
   readonly log: Log;
   readonly mode: Mode;
-  /** The rules in force; undefined while no file was ever good. */
+  /** The rules in force; undefined until a good file was loaded. */
   readonly rules: () => RuleSet | undefined;
-  /** Told after the commit of a round in which rules matched. */
+  /** Called after the commit of a batch in which rules matched. */
   readonly onMatched?: () => void;
 }
 
-const mostAtOnce = 50;
+const batchSize = 50;
 
-/** Where triggers come from, and how those come again that cannot be decided on while a worker is at their thread. */
-interface Source {
-  take(tx: Transaction, set: RuleSet): Promise<readonly Trigger[]>;
-  postpone(tx: Transaction, triggers: readonly Trigger[]): Promise<void>;
-}
-
-/** How many triggers a round met. */
-interface Round {
-  readonly taken: number;
-  readonly postponed: number;
-}
-const nothing: Round = { taken: 0, postponed: 0 };
-
-export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorParts): Evaluator {
-  async function round({ take, postpone }: Source): Promise<Round> {
+export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorOptions): Evaluator {
+  /** Evaluates one batch in one transaction; resolves with how many triggers it took, and how many had to be postponed. */
+  async function runBatch(
+    take: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>,
+    postpone: (tx: Transaction, triggers: readonly Trigger[]) => Promise<void>,
+  ): Promise<{ readonly taken: number; readonly postponed: number }> {
     const set = rules();
-    if (!set) return nothing;
-    const { matched, ...met } = await inTransaction(db, async (tx) => {
-      if (!(await isOurTurn(tx))) return { ...nothing, matched: 0 };
-      const triggers = await take(tx, set);
-      if (triggers.length === 0) return { ...nothing, matched: 0 };
+    if (!set) return { taken: 0, postponed: 0 };
+    const { matched, ...counts } = await inTransaction(db, async (tx) => {
+      const triggers = (await lockEvaluation(tx)) ? await take(tx, set) : [];
+      if (triggers.length === 0) return { taken: 0, postponed: 0, matched: 0 };
       const { matched, undecided } = await evaluateTriggers(tx, set, triggers);
       await postpone(tx, undecided);
       return { taken: triggers.length, postponed: undecided.length, matched };
     });
     if (matched > 0) onMatched?.();
-    return met;
+    return counts;
   }
 
   async function evaluateTriggers(
@@ -73,84 +73,121 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorPa
     set: RuleSet,
     triggers: readonly Trigger[],
   ): Promise<{ matched: number; undecided: readonly Trigger[] }> {
-    const [clock] = await hotQuery<{ now: Date }>(tx, 'select clock_timestamp() as now', []);
+    const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
     const now = clock?.now ?? new Date();
     const cases = await readCases(tx, triggers, set.hours);
     const threads = cases.flatMap(({ subject }) => (subject ? [subject] : []));
-    const hold = await holdSends(tx, threads);
-    const isUndecided = ({ subject }: Case) => subject !== undefined && hold.isBusy(subject);
+    const held = await holdSends(tx, threads);
+    const isUndecided = ({ subject }: Case) => subject !== undefined && held.isDispatching(subject);
     const decidable = cases.filter((each) => !isUndecided(each));
-    const earliest = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-    const history = await readHistory(tx, set, threads, { from: earliest, held: hold.sends });
+    const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
+    const history = await readHistory(tx, set, threads, { from, held: held.sends });
     const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
     const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
     return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
   }
 
-  async function untilNothingIsLeft(step: () => Promise<number>): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const met = await step();
-      total += met;
-      if (met < mostAtOnce) return total;
-    }
-  }
-
   return {
-    async events() {
-      if (mode === 'off') {
-        await dropEvents(db);
-        return 0;
-      }
-      if (!(await isAnythingNoted(db))) return 0;
-      let most = mostAtOnce;
-      return untilNothingIsLeft(async () => {
+    async events(signal) {
+      if (mode === 'off') return dropEvents(db);
+      let size = batchSize;
+      let isMore = await hasDueEvents(db);
+      while (isMore && !signal.aborted) {
         try {
-          const { taken } = await round({
-            take: async (tx) => (await takeEvents(tx, most)).map(({ trigger }) => trigger),
-            postpone: putBack,
-          });
-          return taken < most ? taken : mostAtOnce;
+          const { taken } = await runBatch((tx) => takeEvents(tx, size), putBackEvents);
+          isMore = taken === size;
         } catch (error) {
-          // One event can be what fails: each for itself, so that it fails alone.
-          if (most > 1) {
-            most = 1;
-            return mostAtOnce;
+          if (size > 1) {
+            // A single event can be the cause: evaluate each on its own, so that it fails alone.
+            size = 1;
+            continue;
           }
-          const { isGivenUp } = await deferFirst(db);
-          log[isGivenUp ? 'error' : 'warn'](
-            { err: error },
-            isGivenUp
-              ? 'An event cannot be evaluated; it is given up'
-              : 'An event could not be evaluated; it is tried again',
-          );
-          return mostAtOnce;
+          const { isGivenUp } = await postponeFirstEvent(db);
+          if (isGivenUp) log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
+          else log.warn({ err: error }, 'An event could not be evaluated; it is tried again');
         }
-      });
+      }
     },
-    silences: () =>
-      mode === 'off'
-        ? Promise.resolve(0)
-        : untilNothingIsLeft(async () => {
-            // They are found again at the next look, so those that were postponed are no reason for another one now.
-            const { taken, postponed } = await round({
-              take: (tx, set) => idleTriggers(tx, set, mostAtOnce),
-              postpone: async () => undefined,
-            });
-            return taken - postponed;
-          }),
+    async silences(signal) {
+      if (mode === 'off') return;
+      let isMore = true;
+      while (isMore && !signal.aborted) {
+        // The next round finds postponed silences again; they are no reason for another batch now.
+        const { taken, postponed } = await runBatch(
+          (tx, set) => idleTriggers(tx, set, batchSize),
+          async () => undefined,
+        );
+        isMore = taken - postponed >= batchSize;
+      }
+    },
   };
 }
 
 /**
- * One evaluates at a time, so that limits count right and texts are met in their order. The lock ends with the transaction.
- * Erasures are held off likewise: nobody is written down who is being erased.
+ * One process evaluates at a time, so that limits count right and texts are evaluated in order. The locks end with the
+ * transaction. Erasures are held off too: nobody may be recorded while their data is being erased.
  */
-async function isOurTurn(tx: Transaction): Promise<boolean> {
-  const [row] = await hotQuery<{ is_ours: boolean }>(
+async function lockEvaluation(tx: Transaction): Promise<boolean> {
+  const [row] = await hotQuery<{ is_locked: boolean }>(
     tx,
-    `select pg_try_advisory_xact_lock(hashtext('ops.rule_events')) and ops.hold_erasures() is not null as is_ours`,
-    [],
+    sql`
+      select pg_try_advisory_xact_lock(hashtext('ops.rule_events')) and ops.hold_erasures() is not null as is_locked`,
   );
-  return row?.is_ours ?? false;
+  return row?.is_locked ?? false;
+}
+
+interface HeldSends {
+  /** Ids of sends locked until the transaction ends: a reply to a newer trigger can still replace them. */
+  readonly sends: readonly string[];
+  /**
+   * Whether a send of the thread is being dispatched, so that its outcome is open. If it counted as sent and then failed, the
+   * thread would be left without a reply.
+   */
+  isDispatching(thread: Pair): boolean;
+}
+
+/** A worker locks a send for a few statements. If it takes longer, the thread's triggers are postponed. */
+const maxWaitMs = 250;
+const pauseMs = 10;
+
+/**
+ * Locks the open sends of threads. One that a worker has locked is polled, never waited for: two transactions that hold
+ * many threads could wait for each other.
+ */
+async function holdSends(tx: Transaction, threads: readonly Pair[]): Promise<HeldSends> {
+  const deadline = performance.now() + maxWaitMs;
+  let open = await lockOpenSends(tx, threads);
+  while (open.some(({ lock }) => lock === 'taken') && performance.now() < deadline) {
+    await sleep(pauseMs);
+    open = await lockOpenSends(tx, threads);
+  }
+  const dispatching = open.filter(({ lock }) => lock !== 'ours');
+  return {
+    sends: open.flatMap(({ send_id, lock }) => (lock === 'ours' ? [send_id] : [])),
+    isDispatching: ({ line, number }) => dispatching.some((send) => send.line === line && send.number === number),
+  };
+}
+
+interface OpenSend extends Pair {
+  readonly send_id: string;
+  /** `taken`: a worker holds it; `sent`: its request has left, and its outcome is not known. */
+  readonly lock: 'ours' | 'taken' | 'sent';
+}
+
+function lockOpenSends(tx: Transaction, threads: readonly Pair[]): Promise<OpenSend[]> {
+  return hotQuery<OpenSend>(
+    tx,
+    sql`
+      with open as materialized (
+        select send_id, line, number, state from ops.sends s
+        where (line, number) in (select line, number from ${relation('t', threads, { line: 'text', number: 'text' })})
+          and ${sql.raw(isOpenSend)}
+      ), held as (
+        select send_id from ops.sends
+        where send_id in (select send_id from open) and state in ('PLANNED', 'HELD', 'RESERVED') for update skip locked
+      )
+      select open.send_id, line, number,
+        case when held.send_id is not null then 'ours' when state in ('DISPATCHED', 'UNKNOWN') then 'sent' else 'taken' end as lock
+      from open left join held using (send_id)`,
+  );
 }

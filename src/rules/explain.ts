@@ -1,17 +1,16 @@
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { accountLimits } from '../ledger/limits.ts';
-import { type Database, query, type Transaction } from '../warehouse/database.ts';
-import { decide } from './decide.ts';
-import type { Evaluation, Obstacle } from './evaluate.ts';
+import { decide, type Evaluation, factsFor } from './evaluate.ts';
 import type { Facts } from './facts/declared.ts';
-import { type Case, readCases } from './facts/read.ts';
-import { celFacts } from './facts/shapes.ts';
-import { type History, readHistory } from './history.ts';
+import { type Case, type Obstacle, readCases } from './facts/read.ts';
+import { celFacts, factAt } from './facts/values.ts';
+import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
 import { answeredBy, sendLimitsOf } from './runs.ts';
-import { createJudge, type Judge } from './simulate/gates.ts';
+import { createJudge, type Judge } from './simulate/judge.ts';
+import { idleDurations } from './simulate/world.ts';
 import type { Trigger } from './triggers.ts';
 
-/** The text that is explained. */
 export interface ExplainedText {
   readonly conversationId: string;
   readonly messageId: string;
@@ -22,13 +21,13 @@ export interface ExplainedText {
   readonly text: string;
 }
 
-/** A demand of a condition that did not hold, with the values of the facts in it; undefined where one is missing. */
+/** A clause of a condition that was false, with the facts in it; undefined for a missing fact. */
 export interface FalseClause {
   readonly clause: string;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule did in fact about the text. */
+/** What a rule really did about the text. */
 export interface PastRun {
   readonly isMatched: boolean;
   readonly reason: string;
@@ -50,15 +49,15 @@ export interface RuleExplanation {
   readonly on: string;
   readonly mode: Mode;
   /**
-   * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`, `other_trigger` for a rule that waits for no text, and
-   * `not_due` for one whose silence is not long enough yet.
+   * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
+   * text; `not_due` for a silence that is not long enough yet.
    */
   readonly outcome: string;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
   /** What would become of its reply: `sent`, `held`, or the gate that refuses it. Only for a match that replies. */
   readonly reply?: string;
-  /** By now its trigger is too old for the rule. */
+  /** The trigger is older now than the rule's max_age. */
   readonly isTooOldNow: boolean;
   readonly past?: PastRun | undefined;
 }
@@ -68,12 +67,12 @@ export interface Explanation {
   readonly rules: readonly RuleExplanation[];
 }
 
-/** Which text is meant: one by its id, or the newest that came in from a number on a line. */
+/** A text by its id, or the newest one from a number on a line. */
 export type TextChoice = { readonly messageId: string } | { readonly line: string; readonly number: string };
 
 /**
- * Tries the rules once more on a text, on what was known when it came, and says of each what came of it. Undefined when the
- * mirror holds no such text. Writes nothing: the transaction is read-only.
+ * Evaluates the rules on a text, with what was known when it came. Undefined if the mirror has no such text. Writes nothing:
+ * the transaction is read-only.
  */
 export function explain(db: Database, set: RuleSet, choice: TextChoice, mode: Mode): Promise<Explanation | undefined> {
   return db
@@ -87,15 +86,18 @@ export function explain(db: Database, set: RuleSet, choice: TextChoice, mode: Mo
 }
 
 async function findText(tx: Transaction, choice: TextChoice): Promise<ExplainedText | undefined> {
+  const isChosen =
+    'messageId' in choice
+      ? sql`m.message_id = ${choice.messageId}`
+      : sql`c.line = ${choice.line} and c.number = ${choice.number} and c.participants_key = '' and m.direction = 'in'`;
   const [found] = await query<ExplainedText>(
     tx,
-    `select c.conversation_id as "conversationId", m.message_id as "messageId", c.line, c.number, m.direction,
-       date_trunc('milliseconds', m.sent_at) as at, coalesce(m.body, '') as text
-     from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
-     where m.deleted_at is null and m.sent_at is not null and m.is_scheduled is not true
-       and (m.message_id = $1 or (c.line = $2 and c.number = $3 and c.participants_key = '' and m.direction = 'in'))
-     order by m.sent_at desc, m.message_id desc limit 1`,
-    'messageId' in choice ? [choice.messageId, null, null] : [null, choice.line, choice.number],
+    sql`
+      select c.conversation_id as "conversationId", m.message_id as "messageId", c.line, c.number, m.direction,
+        date_trunc('milliseconds', m.sent_at) as at, coalesce(m.body, '') as text
+      from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+      where m.deleted_at is null and m.sent_at is not null and m.is_scheduled is not true and ${isChosen}
+      order by m.sent_at desc, m.message_id desc limit 1`,
   );
   return found;
 }
@@ -106,18 +108,18 @@ async function explainRules(
   message: ExplainedText,
   mode: Mode,
 ): Promise<RuleExplanation[]> {
-  const [clock] = await query<{ now: Date }>(tx, 'select clock_timestamp() as now', []);
+  const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
   const triggers = await triggersOf(tx, set, message);
-  const tried = new Map<Rule, Omit<RuleExplanation, 'rule' | 'on' | 'mode'>>();
+  const results = new Map<Rule, Omit<RuleExplanation, 'rule' | 'on' | 'mode'>>();
   for (const trigger of triggers) {
-    // A rule that is off for all is explained as if it were on trial.
-    const tries = await tryRules(tx, set, trigger, mode === 'off' ? 'dry-run' : mode);
+    // With RULES_MODE off, rules are explained as in a dry run.
+    const tries = await explainTrigger(tx, set, trigger, mode === 'off' ? 'dry-run' : mode);
     const past = await pastRuns(tx, trigger);
     for (const { rule, ...rest } of tries) {
       const isTooOldNow = (now.getTime() - trigger.at.getTime()) / 1_000 > rule.maxAgeSeconds;
       const isDue = trigger.at <= now;
-      tried.set(rule, {
+      results.set(rule, {
         ...(isDue ? rest : { outcome: 'not_due', falseClauses: [] }),
         isTooOldNow,
         past: past.get(rule.name),
@@ -128,7 +130,7 @@ async function explainRules(
     rule: rule.name,
     on: rule.on,
     mode: rule.mode,
-    ...(tried.get(rule) ?? {
+    ...(results.get(rule) ?? {
       outcome: rule.mode === 'off' ? 'off' : 'other_trigger',
       falseClauses: [],
       isTooOldNow: false,
@@ -136,65 +138,54 @@ async function explainRules(
   }));
 }
 
-/** What the text set off: itself, if it came in, and the silences after it, if it is the last of its thread. */
+/** The text itself, if it is inbound, and the silences after it, if it is the last text of its thread. */
 async function triggersOf(tx: Transaction, set: RuleSet, message: ExplainedText): Promise<Trigger[]> {
   const { conversationId, messageId, at } = message;
   const key = `${conversationId}/${messageId}`;
   const [last] = await query<{ id: string }>(
     tx,
-    `select message_id as id from warehouse.sms_messages
-     where conversation_id = $1 and deleted_at is null and is_scheduled is not true and sent_at is not null
-     order by sent_at desc, message_id desc limit 1`,
-    [conversationId],
+    sql`
+      select message_id as id from warehouse.sms_messages
+      where conversation_id = ${conversationId} and deleted_at is null and is_scheduled is not true and sent_at is not null
+      order by sent_at desc, message_id desc limit 1`,
   );
-  const silences = new Set(set.rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
-  return [
-    ...(message.direction === 'in' ? [{ kind: 'message_received', key, at } as const] : []),
-    ...(last?.id === messageId
-      ? [...silences].map((idleSeconds) => ({
-          ...({ kind: 'thread_idle', key, idleSeconds } as const),
-          at: new Date(at.getTime() + idleSeconds * 1_000),
-        }))
-      : []),
-  ];
+  const triggers: Trigger[] = message.direction === 'in' ? [{ kind: 'message_received', key, at }] : [];
+  if (last?.id !== messageId) return triggers;
+  for (const idleSeconds of idleDurations(set.rules)) {
+    triggers.push({ kind: 'thread_idle', key, idleSeconds, at: new Date(at.getTime() + idleSeconds * 1_000) });
+  }
+  return triggers;
 }
 
-interface TriedRule extends Pick<RuleExplanation, 'outcome' | 'falseClauses' | 'reply'> {
+interface TriggerResult extends Pick<RuleExplanation, 'outcome' | 'falseClauses' | 'reply'> {
   readonly rule: Rule;
 }
 
-async function tryRules(tx: Transaction, set: RuleSet, trigger: Trigger, mode: Mode): Promise<TriedRule[]> {
+async function explainTrigger(tx: Transaction, set: RuleSet, trigger: Trigger, mode: Mode): Promise<TriggerResult[]> {
   const from = trigger.at;
   const [each] = await readCases(tx, [trigger], set.hours, { withoutRulesFrom: from });
   if (!each) return [];
-  const threads = each.subject ? [each.subject] : [];
-  const history = await readHistory(tx, set, threads, { from, until: from });
-  const judge = await createJudge(tx, accountLimits(set.accountLimits), { from });
-  // Matches join the history while rules are tried: what the conditions saw of it is read before.
-  const seen = (own: 'live' | 'dry-run') => factsSeen(each, history, own);
-  const facts = { live: seen('live'), 'dry-run': seen('dry-run') };
+  const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
+  const judge = await createJudge(tx, accountLimits(set.accountLimits), from);
+  // `decide` adds matches to the history: take the facts as the conditions see them first.
+  const facts = { live: factsFor(each, history, 'live'), 'dry-run': factsFor(each, history, 'dry-run') };
   const [decision] = decide(set, mode, [each], history, () => 0);
-  const tries: TriedRule[] = [];
-  let isReplied = false;
+  const results: TriggerResult[] = [];
+  let isAnswered = false;
   for (const evaluation of decision?.evaluations ?? []) {
     const { rule, reason } = evaluation;
-    const fate = evaluation.isMatched ? await replyFate(tx, judge, each, evaluation) : undefined;
-    // The second reply to one trigger finds the first under way.
-    const reply = fate !== undefined && isReplied ? 'thread_busy' : fate;
-    isReplied ||= fate !== undefined;
-    tries.push({
+    const outcome = evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
+    // The second reply to one trigger finds the first one under way.
+    const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
+    isAnswered ||= outcome !== undefined;
+    results.push({
       rule,
       outcome: reason,
       falseClauses: reason === 'condition_false' ? falseClauses(rule, facts[evaluation.mode]) : [],
       ...(reply !== undefined && { reply }),
     });
   }
-  return tries;
-}
-
-function factsSeen({ subject, facts, trigger }: Case, history: History, mode: 'live' | 'dry-run'): Facts | Obstacle {
-  if (typeof facts === 'string' || !subject) return typeof facts === 'string' ? facts : 'gone';
-  return { ...facts, replies: history.repliesTo(subject, trigger.at, mode) };
+  return results;
 }
 
 function falseClauses({ condition }: Rule, facts: Facts | Obstacle): FalseClause[] {
@@ -204,52 +195,48 @@ function falseClauses({ condition }: Rule, facts: Facts | Obstacle): FalseClause
     try {
       if (test(shape)) return [];
     } catch {
-      // It asks for a fact that a clause before it found missing.
+      // It reads a fact that an earlier clause found missing.
       return [];
     }
-    return [{ clause: text, facts: Object.fromEntries(paths.map((path) => [path, valueAt(facts, path)])) }];
+    return [{ clause: text, facts: Object.fromEntries(paths.map((path) => [path, factAt(facts, path)])) }];
   });
 }
 
-function valueAt(facts: Facts, path: string): unknown {
-  if (path === 'now') return facts.now;
-  const [group = '', name = ''] = path.split('.');
-  return (facts as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[group]?.[name];
-}
-
-async function replyFate(
+async function replyOutcome(
   tx: Transaction,
   judge: Judge,
   each: Case,
   { rule, actions }: Evaluation,
 ): Promise<string | undefined> {
   const reply = actions.find((action) => action.kind === 'reply');
-  if (reply?.kind !== 'reply' || !each.subject) return undefined;
+  if (!reply || !each.subject) return undefined;
   const answered = await answeredBy(tx, each);
-  if (!answered || reply.text === '') return answered ? 'the text is empty' : 'there is no text of theirs to answer';
+  if (!answered) return 'there is no text of theirs to answer';
+  if (reply.text === '') return 'the text is empty';
   const { line, number } = each.subject;
+  const trigger = { ...answered, at: each.trigger.at };
   const plan = {
     rule: rule.name,
     line,
     number,
     text: reply.text,
     mode: 'live',
-    trigger: { ...answered, at: each.trigger.at },
+    trigger,
     limits: sendLimitsOf(rule),
   } as const;
-  const fate = await judge.fateOf(plan, { sends: [], isBlocked: false }, each.trigger.at);
-  return fate.kind === 'denied' ? fate.reason : fate.kind;
+  const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
+  return outcome.kind === 'denied' ? outcome.reason : outcome.kind;
 }
 
 async function pastRuns(tx: Transaction, { kind, key }: Trigger): Promise<ReadonlyMap<string, PastRun>> {
   const rows = await query<PastRun & { rule: string }>(
     tx,
-    `select r.rule, r.is_matched as "isMatched", r.reason, r.mode, r.version, r.evaluated_at as "evaluatedAt",
-       coalesce(jsonb_agg(jsonb_build_object('kind', a.kind, 'state', a.state, 'reason', a.reason, 'sendId', s.send_id,
-         'sendState', s.state, 'sendReason', s.reason) order by a.ordinal) filter (where a.run_id is not null), '[]') as actions
-     from ops.rule_runs r left join ops.rule_actions a using (run_id) left join ops.sends s on s.send_id = a.send_id
-     where r.trigger_kind = $1 and r.trigger_key = $2 group by r.run_id`,
-    [kind, key],
+    sql`
+      select r.rule, r.is_matched as "isMatched", r.reason, r.mode, r.version, r.evaluated_at as "evaluatedAt",
+        coalesce(jsonb_agg(jsonb_build_object('kind', a.kind, 'state', a.state, 'reason', a.reason, 'sendId', s.send_id,
+          'sendState', s.state, 'sendReason', s.reason) order by a.ordinal) filter (where a.run_id is not null), '[]') as actions
+      from ops.rule_runs r left join ops.rule_actions a using (run_id) left join ops.sends s on s.send_id = a.send_id
+      where r.trigger_kind = ${kind} and r.trigger_key = ${key} group by r.run_id`,
   );
   return new Map(rows.map(({ rule, ...run }) => [rule, run]));
 }

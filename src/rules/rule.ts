@@ -2,14 +2,16 @@ import type { AccountLimits, RuleLimits } from '../ledger/limits.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { BusinessHours } from './facts/hours.ts';
-import type { Allowance } from './file/durations.ts';
-import type { Place } from './file/places.ts';
-import type { RulesProblem } from './file/problem.ts';
+import type { FilePosition, RulesProblem } from './file/problems.ts';
+import type { Allowance } from './file/schema.ts';
 import type { TriggerKind } from './triggers.ts';
 
-/** How far rules may go: not tried; tried and noted; tried, noted and acting. */
+/** `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: evaluated, recorded and performed. */
 export const modes = ['off', 'dry-run', 'live'] as const;
 export type Mode = (typeof modes)[number];
+
+/** The mode of a rule that is evaluated. */
+export type ActiveMode = Exclude<Mode, 'off'>;
 
 /** The more careful of two modes. */
 export function lesserMode(a: Mode, b: Mode): Mode {
@@ -17,8 +19,8 @@ export function lesserMode(a: Mode, b: Mode): Mode {
 }
 
 /**
- * Whom to assign to: a user; the first user of the line; whoever of us talked the longest on the call, and where nobody is
- * known to have, as for the line; nobody; or whoever has a username or e-mail.
+ * Whom to assign to. `line`: the first user of the line. `agent`: the user who talked longest on the call, or the first user
+ * of the line if none is known. `named`: the user with this username or e-mail.
  */
 export type Assignee =
   | { readonly kind: 'user'; readonly userId: number }
@@ -27,7 +29,6 @@ export type Assignee =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'named'; readonly name: string };
 
-/** One thing that a rule does. */
 export type Step =
   | { readonly kind: 'reply'; readonly text: Template }
   | { readonly kind: 'resolve'; readonly comment?: Template | undefined; readonly userId?: number | undefined }
@@ -43,34 +44,35 @@ export interface Rule {
   readonly name: string;
   readonly description?: string | undefined;
   readonly on: TriggerKind;
-  /** Of a rule on thread_idle. */
+  /** Only with thread_idle. */
   readonly idleSeconds?: number | undefined;
   /** Without one, every trigger matches. */
   readonly condition?: Condition | undefined;
   readonly steps: readonly Step[];
   readonly limits: { readonly [S in Scope]?: Allowance };
   readonly maxAgeSeconds: number;
-  /** What the ledger is told of the rule's replies. */
+  /** Limits that the ledger applies to the rule's replies. */
   readonly replyLimits: Pick<RuleLimits, 'humanMinutes' | 'quietHours' | 'sameTexts' | 'quickAnswers'>;
+  /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   readonly mode: Mode;
 }
 
-/** A user named in the file: an id, or a username or e-mail. */
-export interface NamedUser extends Place {
+/** A user that the file names by id, username or e-mail. */
+export interface NamedUser extends FilePosition {
   readonly user: number | string;
 }
 
-/** A rules file that was found good. */
+/** A valid rules file. */
 export interface RuleSet {
   /** Fingerprint of the file's text. */
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: BusinessHours;
-  /** What the file says of the account's budgets; the ledger has a default for each that is left out. */
+  /** The account's budgets as far as the file sets them; the ledger has defaults for the rest. */
   readonly accountLimits: Partial<AccountLimits>;
-  /** Users whom rules name, for whoever has a directory to look them up in. */
+  /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
-  /** What is probably not meant as it is written, though the file can be used. */
+  /** What is valid but probably not meant. */
   readonly warnings: readonly RulesProblem[];
 }

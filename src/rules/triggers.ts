@@ -1,4 +1,4 @@
-/** What a rule can wait for. Everything is seen in the mirror, never in a delivery. */
+/** The events that a rule can wait for. All are detected in the mirror, none in a delivery. */
 export const triggerKinds = [
   'message_received',
   'thread_idle',
@@ -10,35 +10,32 @@ export const triggerKinds = [
 ] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
 
-/** One thing that happened. Ids alone: what rules know of it is read from the mirror. */
+/** One event, by ids alone: its facts are read from the mirror. */
 export interface Trigger {
   readonly kind: TriggerKind;
-  /**
-   * `conversation/message` for a text; the same for a silence, which begins with its last message; a call's id; a
-   * transcript's id.
-   */
+  /** `conversation/message` for a text; the same for a silence, with its last message; the id of a call or transcript. */
   readonly key: string;
-  /** When it happened: the text was sent, the silence became long enough, the call ended, the transcript was mirrored. */
+  /** When the text was sent, the silence became long enough, the call ended, or the transcript was mirrored. */
   readonly at: Date;
-  /** Of a silence: for how long, as the rules that wait for it say. */
+  /** Length of a silence, as the rules that wait for it give it. */
   readonly idleSeconds?: number;
-  /** Names of the rules that it is for: of a silence, those in force since before it was long enough. Without it, all. */
+  /** Names of the rules to evaluate; for a silence, those in force since before it was long enough. Default: all. */
   readonly rules?: readonly string[];
 }
 
-const minuteSeconds = 60;
-const daySeconds = 86_400;
+const tenMinutes = 600;
+const oneDay = 86_400;
 
 /**
- * A trigger older than this, in seconds, makes no rule act, unless the rule's `limits` say otherwise. A silence is no
- * event that somebody waits on, so that one which fell into an outage still counts.
+ * Default `max_age` in seconds: a rule ignores an older trigger. Nobody waits for a reaction to a silence, so one that became
+ * long enough during an outage still counts.
  */
-export const usualMaxAgeSeconds: Readonly<Record<TriggerKind, number>> = {
-  message_received: 10 * minuteSeconds,
-  thread_idle: daySeconds,
-  call_missed: 10 * minuteSeconds,
-  call_ended: 10 * minuteSeconds,
-  voicemail_left: 10 * minuteSeconds,
-  transcript_ready: 10 * minuteSeconds,
-  action_required: 10 * minuteSeconds,
+export const defaultMaxAgeSeconds: Readonly<Record<TriggerKind, number>> = {
+  message_received: tenMinutes,
+  thread_idle: oneDay,
+  call_missed: tenMinutes,
+  call_ended: tenMinutes,
+  voicemail_left: tenMinutes,
+  transcript_ready: tenMinutes,
+  action_required: tenMinutes,
 };

@@ -1,4 +1,6 @@
-/** The entities of the account as the sandbox keeps them; `resources/` renders them as the specification shows them. */
+import { z } from 'zod';
+
+/** The entities of the account as the sandbox stores them. `api/` renders them in the format of the specification. */
 
 export const eventTypes = [
   'AccountRealTimeCalls',
@@ -9,48 +11,54 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Section 2.8, served as it is. */
-export interface User {
-  id: number;
-  username: string;
-  firstName: string;
-  lastName: string;
-  title: string;
-  email: string;
-  mobile: string;
-  company: string;
-  timeZone: string;
-  extension: string;
-  extensions: string[];
-  lines: string[];
-  numbers: string[];
-  voicemails: string[];
-}
+/** Section 2.8, stored as rendered. */
+export const userSchema = z
+  .object({
+    id: z.int(),
+    username: z.string().describe('Empty for a user without portal access.'),
+    firstName: z.string(),
+    lastName: z.string(),
+    title: z.string(),
+    email: z.string(),
+    mobile: z.string().describe('Personal number; may be blank.'),
+    company: z.string(),
+    timeZone: z.string().describe('IANA zone.'),
+    extension: z.string().describe('Dial-by-name extension.'),
+    extensions: z.array(z.string()),
+    lines: z.array(z.string()).describe('SIP lines.'),
+    numbers: z.array(z.string()).describe('Account DIDs.'),
+    voicemails: z.array(z.string()),
+  })
+  .meta({ id: 'User' });
+export type User = z.output<typeof userSchema>;
 
-/** Section 2.1, served as it is. */
-export interface Line {
-  number: string;
-  name: string;
-  userIds: number[];
-  bulkEnabled: boolean;
-}
+/** Section 2.1, stored as rendered. */
+export const lineSchema = z
+  .object({
+    number: z.string().describe('Digits, in the exact format of `from` when sending.'),
+    name: z.string().describe('Caller-ID name; empty if none.'),
+    userIds: z.array(z.int()).describe('Users the line is assigned to; empty means all users.'),
+    bulkEnabled: z.boolean().describe('Registered for 10DLC bulk traffic.'),
+  })
+  .meta({ id: 'Line' });
+export type Line = z.output<typeof lineSchema>;
 
 export interface Message {
   id: number;
   line: string;
   /** The other party; in a group thread the first of its participants. */
   number: string;
-  /** Every other party of a group thread, sorted; empty in a thread of two. */
+  /** All other parties of a group thread, sorted; empty in other threads. */
   participants: string[];
   direction: 'in' | 'out';
   from: string;
   text: string;
-  /** File names; links are made when served. */
+  /** File names. Answers contain signed links. */
   media: string[];
   /** Milliseconds since the epoch. */
   sentAt: number;
   readBy: number[];
-  /** Read on behalf of the account: an API key is nobody in particular. */
+  /** Marked read with an API key, which belongs to no user. */
   readByAccount: boolean;
   sentBy?: number;
   delivery?: { status: string; error: string; at: number };
@@ -76,7 +84,7 @@ export interface Leg {
   talkSeconds: number;
   outcome: 'answer' | 'noanswer' | 'cancel' | 'busy';
   recorded: boolean;
-  /** A transfer gives the leg a call id of its own. */
+  /** A transferred leg has a call id of its own (2.10). */
   transferred: boolean;
 }
 
@@ -105,44 +113,46 @@ export interface Call {
   calledBack?: string;
   repeated: number;
   legs: Leg[];
-  /** Seed of what was said: transcripts are derived from it when asked for, so that 200,000 calls fit in memory. */
-  script: number;
-  /** Moment (ms) from which recordings are there; null for never. */
+  /** Transcripts are generated from this seed when read, so that 200,000 calls fit in memory. */
+  transcriptSeed: number;
+  /** Milliseconds; recordings are ready from then on. Null for never. */
   recordingsAt: number | null;
   transcriptsAt: number | null;
-  /** What stands instead of the derived transcripts. */
+  /** Replaces the generated transcripts. */
   transcripts?: Transcript[];
 }
 
-export interface Segment {
-  start: number;
-  end: number;
-  speaker: number;
-  text: string;
-}
+export const segmentSchema = z.object({ start: z.number(), end: z.number(), speaker: z.int(), text: z.string() });
+export type Segment = z.output<typeof segmentSchema>;
 
-/** Section 2.11, served as it is. */
-export interface Transcript {
-  id: number;
-  callId: string;
-  recording: string;
-  segments: Segment[];
-  shortSummary?: string;
-  bulletPoints: string[];
-  callPurpose?: string;
-  callSentiment?: string;
-  customerSatisfactionScore?: number;
-  customerSatisfactionScoreNote?: string;
-  agentPerformanceScore?: number;
-  agentPerformanceScoreNote?: string;
-  actionRequired: boolean;
-  actionRequiredNote?: string;
-  urgentActionRequired: boolean;
-  urgentActionRequiredNote?: string;
-  agentName?: string;
-  agentSpeaker?: number;
-  customKpis: { name: string; value?: number; note: string }[];
-}
+const score = z.int().optional().describe('Absent means not analyzed.');
+const note = z.string().optional();
+
+/** Section 2.11, stored as rendered. */
+export const transcriptSchema = z
+  .object({
+    id: z.int(),
+    callId: z.string(),
+    recording: z.string().describe("Audio file name; embeds the leg's uniqueId without its dot."),
+    segments: z.array(segmentSchema),
+    shortSummary: note,
+    bulletPoints: z.array(z.string()),
+    callPurpose: note,
+    callSentiment: note,
+    customerSatisfactionScore: score,
+    customerSatisfactionScoreNote: note,
+    agentPerformanceScore: score,
+    agentPerformanceScoreNote: note,
+    actionRequired: z.boolean(),
+    actionRequiredNote: note,
+    urgentActionRequired: z.boolean(),
+    urgentActionRequiredNote: note,
+    agentName: note,
+    agentSpeaker: z.int().optional().describe('Which speaker is the agent; absent when undetermined.'),
+    customKpis: z.array(z.object({ name: z.string(), value: z.int().optional(), note: z.string() })),
+  })
+  .meta({ id: 'Transcript' });
+export type Transcript = z.output<typeof transcriptSchema>;
 
 /** Section 2.12; times in milliseconds. */
 export interface Subscription {
@@ -154,4 +164,191 @@ export interface Subscription {
   enabled: boolean;
   createdAt: number;
   updatedAt: number;
+}
+
+export const scopes = [
+  'webhooks:read',
+  'webhooks:write',
+  'reports:read',
+  'users:read',
+  'sms:read',
+  'sms:write',
+  'sms:send',
+  'recordings:read',
+  'messages:read',
+  'messages:write',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+export interface ApiKey {
+  key: string;
+  name: string;
+  scopes: Scope[];
+}
+
+/** The portal permissions of a user (5.2). They limit the user's OAuth tokens, not API keys. */
+export interface Role {
+  userId: number;
+  /** Users that this user can see; null for no permission. */
+  users: 'all' | number[] | null;
+  /** Phone numbers: the user's lines and unassigned lines (2.1). */
+  phoneNumbers: boolean;
+  callReports: boolean;
+  /** Counts only together with `callReports`. */
+  allowRecordings: boolean;
+}
+
+/** A registered client (5.3). */
+export interface OAuthClient {
+  clientId: string;
+  name: string;
+  redirectUris: string[];
+  createdAt: number;
+}
+
+/** One user's approval of one client. All its tokens have its id, so that they can be revoked together. */
+export interface Grant {
+  grantId: string;
+  clientId: string;
+  userId: number;
+  scopes: Scope[];
+}
+
+/** Works once, soon after the approval; times in milliseconds. */
+export interface AuthorizationCode extends Grant {
+  code: string;
+  redirectUri: string;
+  challenge: string;
+  expiresAt: number;
+  /** The client presented it, successfully or not. A second use revokes the grant. */
+  isUsed: boolean;
+}
+
+export interface AccessToken extends Grant {
+  token: string;
+  expiresAt: number;
+}
+
+/** Works once: each use replaces it (5.3). */
+export interface RefreshToken extends Grant {
+  token: string;
+}
+
+/** Rates of a number prefix in micro-dollars, per segment of an sms and per mms (2.4). */
+export interface Rate {
+  prefix: string;
+  smsMicros: number;
+  mmsMicros: number;
+}
+
+/** Settings of the account's owner and of the service's operator. */
+export interface AccountSettings {
+  id: 'account';
+  /** Deleting messages and conversations answers 403 (4.2). */
+  restrictDeletingSms: boolean;
+  /** Recordings are unavailable to every credential (5.2). */
+  sensitiveContent: boolean;
+  /** A destination without a rate answers 422 (section 7). */
+  rates: Rate[];
+  /** The allowed hosts of redirect URIs (5.3). */
+  redirectHosts: string[];
+  /** Allows redirect URIs on loopback without TLS, against 5.3, to test a login on one machine. */
+  plainLoopbackRedirects: boolean;
+  /** Lifetime of new access tokens (5.3). */
+  accessTokenSeconds: number;
+}
+
+export const defaultSettings: AccountSettings = {
+  id: 'account',
+  restrictDeletingSms: false,
+  sensitiveContent: false,
+  rates: [
+    { prefix: '1', smsMicros: 10_000, mmsMicros: 30_000 },
+    { prefix: '44', smsMicros: 45_000, mmsMicros: 90_000 },
+  ],
+  redirectHosts: ['localhost', '127.0.0.1', 'example.com', 'app.example.com'],
+  plainLoopbackRedirects: false,
+  accessTokenSeconds: 3600,
+};
+
+/** An internal note, never sent to the other party (4.2). */
+export interface Note {
+  /** Absent when an integration wrote it. */
+  by?: number;
+  text: string;
+  at: number;
+}
+
+/** State of the conversation between a line and a number; times in milliseconds. Resolving and assigning are independent. */
+export interface ConversationState {
+  line: string;
+  number: string;
+  resolved: boolean;
+  resolvedBy?: number;
+  resolvedAt?: number;
+  assignedTo?: number;
+  notes: Note[];
+}
+
+export interface BlockedSender {
+  line: string;
+  number: string;
+  reason: string;
+  blockedAt: number;
+}
+
+/** The number replied STOP to the line, and not START since. */
+export interface OptOut {
+  line: string;
+  number: string;
+  at: number;
+}
+
+export interface Draft {
+  draftId: string;
+  message: string;
+}
+
+export interface Template {
+  id: number;
+  /** The user who saved it. */
+  userId: number;
+  title: string;
+  body: string;
+}
+
+/** An attachment; the extension of `file` decides the content type (2.2). */
+export interface HostedFile {
+  file: string;
+  contentType: string;
+  /** Base64. */
+  content: string;
+}
+
+/** Simulated behaviour of a customer and its gateway. The service itself does not know it. */
+export interface CustomerBehaviour {
+  number: string;
+  /** Null for no automatic answer. */
+  autoReply: string | null;
+  /** Delay of the answer in milliseconds. */
+  afterMs: number;
+  /** Whether the gateway returns an id for a message (2.3). */
+  returnsId: boolean;
+}
+
+/** One charged send, as an invoice would show it. */
+export interface Charge {
+  id: number;
+  /** RFC 3339, to the millisecond. */
+  at: string;
+  /** Name of the credential. */
+  key: string;
+  from: string;
+  to: string[];
+  type: 'sms' | 'mms';
+  units: number;
+  /** Micro-dollars. */
+  totalMicros: number;
+  /** The sent message, also when the gateway returned no id. */
+  messageIds: number[];
 }

@@ -1,110 +1,110 @@
 /**
- * Everything the specification leaves open ("not shown") and the sandbox had to decide, with the reason.
- * A client must not depend on any of it.
+ * Every choice that the specification leaves open ("not shown"), with the reason. Clients must not depend on any of them.
+ * Values that no code reads document behaviour that a route implements.
  */
 export const assumptions = {
-  /** 2.6, 4.2: "allowed range of limit: not shown". A range common to such services; outside it a 400, never a clamp. */
+  /** 2.6, 4.2: the allowed range of `limit` is not shown. A usual range; outside of it 400, never clamped. */
   threadLimit: { min: 1, max: 200, default: 50 },
 
-  /** 2.6: order of messages is not stated. Newest first, as in call search. Equal seconds: the higher id first. */
+  /** 2.6: the order of messages is not stated. Newest first, as in call search; in the same second the higher id first. */
   threadOrder: 'newest first',
 
-  /** 4.2: a pair without messages has no stated error. A conversation has no id and so cannot be unknown: 200, empty. */
+  /** 4.2: a pair without messages has no stated error. Conversations have no id and cannot be unknown: 200, empty. */
   unknownThread: 'empty',
 
   /**
-   * 2.6, 4.2: what `groupParticipants` holds is not stated. All other parties without the line, in digits; as a query it
-   * may leave out the `number` of the path, and its order does not matter. `to` of a group text joins them with commas.
+   * 2.6, 4.2: the content of `groupParticipants` is not stated. All parties except the line, in digits. In a query it may
+   * omit the `number` of the path, and its order does not matter. `to` of a group text joins the parties with commas.
    */
   groupSeparator: ',',
 
   /**
-   * 4.2: only the thread read takes `groupParticipants`. Conversation state and the deleting of a whole conversation are
-   * those of the pair alone. One message is found by its id in any thread of the line that the number takes part in, since
-   * what a webhook tells can be used directly (6).
+   * 4.2: only the thread read takes `groupParticipants`. Conversation state and deleting a whole conversation apply to the
+   * pair alone. A single message is found by its id in any thread of the line and number, group threads included, since
+   * the ids of a webhook can be used directly (6).
    */
   groupsWithoutParticipants: 'state and deletion of the pair, messages of both',
 
-  /** 3: a text that comes into a resolved conversation is no transition of the table. Only reopen reopens. */
+  /** 3: a text that arrives in a resolved conversation is not a transition of the table. Only reopen reopens. */
   reopens: 'by reopen alone',
 
-  /** 4.2: `resolvedBy` with an OAuth token is "API keys only", its answer is not stated. 400, so that nobody relies on it. */
+  /** 4.2: the answer to `resolvedBy` with an OAuth token ("API keys only") is not stated. 400, so that no client relies on it. */
   resolvedByWithToken: 400,
 
-  /** 3: whether a repeated resolve keeps its comment is not stated. Nothing is re-stamped, but the note is stored. */
+  /** 3: whether a repeated resolve keeps its comment is not stated. Resolver and time stay, and the note is stored. */
   commentOnResolved: 'stored',
 
   /**
-   * 4.2: marks for ids that are not in the conversation have no stated answer. 204, and nothing is marked: the message may
-   * just have been deleted. An empty list is a 400: it cannot be meant.
+   * 4.2: marks for ids outside the conversation have no stated answer. 204, and they are ignored: the message may just
+   * have been deleted. An empty list is 400: it is probably a mistake.
    */
   marksOfStrangers: 'ignored',
 
-  /** 4.2, 4.3: an API key has the account's read state: read by anyone is read, and it can only take back its own mark. */
+  /** 4.2, 4.3: an API key has the account's read state: read by anyone is read. It can remove only its own mark. */
   accountReadState: 'read by anyone is read',
 
-  /** 4.2: deleting a conversation "destroys every message". Its state and notes stay; without messages it is 204 as well. */
+  /** 4.2: deleting a conversation deletes every message. Its state and notes stay. Without messages it is 204 as well. */
   deletedConversation: 'messages only',
 
-  /** 4.3: what a repeated block does with another reason is not stated. The first reason and time stand, as with resolve. */
+  /** 4.3: a repeated block with another reason is not described. The first reason and time stay, as with resolve. */
   repeatedBlock: 'first one stands',
 
-  /** 4.3: only messages that came in can be unread. Each line is listed, those with nothing unread too; an empty `lines` is 400. */
+  /** 4.3: only inbound messages can be unread. Lines without unread messages are listed too; an empty `lines` is 400. */
   unreadCounts: 'inbound',
 
-  /** 4.3: `since` of a line's read mark is taken as that of the counts: what came after it is marked. A whole second is one that was shown. */
+  /** 4.3: `since` works alike for marks and counts: only later messages count. A whole second includes its fraction. */
   since: 'exclusive, a whole second to its end',
 
   /**
-   * 4.4: whose a draft is, is not stated, and its key is all there is to it: the account's. 5.2 lists "drafts by line" among
-   * what needs Phone numbers: a user without that permission gets 403. A draft names no line, so none is checked.
+   * 4.4: the owner of a draft is not stated. Its key is its only field, so it belongs to the account. 5.2 lists "drafts by
+   * line" under Phone numbers: users without that permission get 403. A draft names no line, so no line is checked.
    */
   draftsBelongTo: 'the account',
 
   /**
-   * 4.4: who may delete whose saved reply is not stated. A user their own; for others it does not exist. 5.3 says that saved
-   * replies need a user credential, so an API key gets 400 for the delete too. Empty title and body are taken: only comments
-   * are said to be non-empty.
+   * 4.4: who may delete a saved reply is not stated. Users delete their own; for others it does not exist. 5.3 requires a
+   * user credential for saved replies, so an API key gets 400 for a delete too. Empty titles and bodies are allowed: only
+   * comments are said to be non-empty.
    */
   templatesBelongTo: 'the user who saved it',
 
   /** 2.2: whether `from` gets a country code is not stated. It does not: 2.4 is for recipients, and lists show its exact form. */
   fromNormalization: 'formatting only',
 
-  /** 2.2, 7: in which order a send is judged is not stated. Credential, body (400), line (403), recipients (200), rate (422). */
+  /** 2.2, 7: the order of the checks of a send is not stated. Credential, body (400), line (403), recipients (200), rate (422). */
   sendChecks: [401, 403, 400, 403, 200, 422],
 
-  /** 2.2, 8: "5 MB" is 5 × 1024 × 1024 bytes. Line breaks and missing padding are not standard base64; no file is empty. */
+  /** 2.2, 8: "5 MB" is 5 × 1024 × 1024 bytes. Base64 has padding and no line breaks; empty files are refused. */
   attachmentBytes: 5 * 1024 * 1024,
 
-  /** 2.2: an extension of none of the four types is not said to be rejected. It is shown as a file of an unknown kind. */
+  /** 2.2: other extensions than the four types are not said to be refused. They get a generic content type. */
   otherExtensions: 'application/octet-stream',
 
-  /** 2.3: the words of an opt-out beside STOP are not stated. Those that carriers honour; START takes it back, for that line. */
+  /** 2.3: opt-out keywords other than STOP are not stated. Those that carriers honour; START opts in again, per line. */
   optOutWords: 'as carriers have them',
 
   /**
-   * 2.3: which reason counts when two apply is not stated. The first of these; `type` of a send that skipped everyone is
-   * what it would have been.
+   * 2.3: which of two reasons applies is not stated. The first of these. `type` of a send that skipped everyone is that of
+   * the same send without skips.
    */
   skipReasons: ['invalid', 'opted_out', 'duplicate'],
 
   /**
-   * 2.4: segments are the units divided by what one holds, rounded up, as its table and rules 3 and 5 say. Real networks
-   * never cut a character that costs two, and can need one more: a client that estimates a price should expect that.
+   * 2.4: segments are the units divided by the capacity, rounded up (table, rules 3 and 5). Real networks never split a
+   * two-unit character and can need one more segment: clients that estimate prices should expect that.
    */
   segmentCuts: 'anywhere',
 
-  /** 2.4: how rates are laid out is not shown. By the longest prefix of the number; a group costs the highest. */
+  /** 2.4: the structure of rates is not shown. By the longest prefix of the number; a group costs the highest. */
   rates: 'by prefix',
 
   /** 2.6: a group with one blocked party is not described. It is blocked when all are; `status` in the answer stays `sent`. */
   blockedGroups: 'when every party is',
 
-  /** 2.7: whether a blocked sender's own texts still arrive is not stated. They do: only delivery to them is described. */
+  /** 2.7: whether texts of a blocked sender arrive is not stated. They do: only delivery to the sender is described. */
   textsOfBlocked: 'arrive',
 
-  /** 2.6: words of `delivery.status` are the carrier's own. Two carriers with different habits, to keep clients honest. */
+  /** 2.6: `delivery.status` is the carrier's own text. Two carriers with different words, so that clients expect both. */
   deliveredWords: ['delivered', 'DELIVRD'],
   failedReceipts: [
     { status: 'undelivered', error: '30005 Unknown destination handset' },
@@ -112,28 +112,28 @@ export const assumptions = {
     { status: 'rejected', error: '30007 Carrier violation' },
   ],
 
-  /** 2.9: no numeric code is listed for status `unknown`. One outside the listed ones. */
+  /** 2.9: status `unknown` has no listed code. One outside the listed codes. */
   unknownStatusCode: -2,
 
-  /** 2.9: the window of `repeated` is not stated; nor how late a call back may come. One day for both. */
+  /** 2.9: the windows of `repeated` and of a call back are not stated. One day for both. */
   repeatWindowSeconds: 86_400,
 
-  /** 4.6: whether a call in progress stands in the history is not stated. History is written at hang-up: 404 until then. */
+  /** 4.6: whether the history shows a call in progress is not stated. It is added at hang-up: 404 until then. */
   callsAppear: 'at hang-up',
 
-  /** 4.6: whether the ends of the search window count is not stated. Both do, so windows that touch share a second. */
+  /** 4.6: whether the search window includes its ends is not stated. It includes both, so adjacent windows share a second. */
   searchWindow: 'closed',
 
   /** 4.6: `filters.users` are strings of an unstated kind. The user's id in digits, or the username. */
   userFilter: ['id', 'username'],
 
-  /** 4.6: no filter by day exists in the list, so `timeZone` decides what `timeOfDay` means; 22:00 to 06:00 wraps. */
+  /** 4.6: no filter is by date, so `timeZone` applies to `timeOfDay`. A range such as 22:00 to 06:00 wraps. */
   timeOfDay: 'in timeZone, both minutes included',
 
-  /** 4.6: what an empty include list means is not stated. It rules out nothing, as do an empty search and a range without ends. */
+  /** 4.6: an empty include list is not described. It excludes nothing, like an empty search and a range without ends. */
   emptyFilter: 'filters nothing',
 
-  /** 4.6: `waitTime` is not defined. What of the duration was not talk. */
+  /** 4.6: `waitTime` is not defined. The part of the duration without talk. */
   waitTime: 'durationSeconds - talkTimeSeconds',
 
   /** 4.6: the order of equal and absent values is not stated. Equal: newest first; absent: first ascending, last descending. */
@@ -142,73 +142,70 @@ export const assumptions = {
   /** 4.6: whether queues, huntgroups and extensions are names or numbers is not stated. Either, on any leg. */
   endpointFilter: ['number', 'name'],
 
-  /** 4.2: whether white space is an empty comment is not stated. It is: nobody could read it. */
+  /** 4.2: whether white space is an empty comment is not stated. It is. */
   emptyComment: 'white space alone',
 
-  /** 4.3: what a line that the credential may not use does to `lines` of the unread counts is not stated. 403, as elsewhere. */
+  /** 4.3: a line in `lines` that the credential may not use is not described. 403, as elsewhere. */
   foreignLineInUnread: 403,
 
-  /** 4.6: "too short" is not stated. */
+  /** 4.6: "too short" is not defined. */
   shortestTranscriptSeconds: 15,
 
-  /** 4.6: "usually within a minute of hang-up". Compressed, so that a session at the sandbox sees it happen. */
+  /** 4.6: "usually within a minute of hang-up". Shorter here, so that a session at the sandbox sees it happen. */
   recordingAfterMs: { min: 2_000, max: 6_000 },
   transcriptAfterMs: { min: 6_000, max: 15_000 },
   receiptAfterMs: { min: 800, max: 3_000 },
 
-  /** 4.7: create is not shown. REST habit: POST /webhooks with url and type, 201 with the subscription; enabled at once. */
+  /** 4.7: create is not shown. As usual in REST: POST /webhooks with url and type, 201, enabled at once. */
   createdEnabled: true,
 
   /**
-   * 6: delivery and retries are not shown. POST of JSON; 2xx within the timeout is success, anything else is tried again
-   * after these delays as long as the subscription is enabled. No order is kept between deliveries.
+   * 6: delivery and retries are not shown. POST of JSON; 2xx within the timeout is success, anything else is retried after
+   * these delays while the subscription is enabled. Deliveries are not ordered.
    */
   deliveryTimeoutMs: 5_000,
   deliveryRetriesMs: [1_000, 5_000, 30_000],
 
-  /** 5.3: how long a code lives is not stated. A minute: the program takes it at once, and a thief comes late. */
+  /** 5.3: the lifetime of a code is not stated. One minute: clients redeem it at once. */
   codeLifetimeMs: 60_000,
 
-  /** 5.3: the consent page is not shown. Whoever opens it chooses a user instead of signing in; it waits ten minutes. */
+  /** 5.3: the consent page is not shown. The visitor chooses a user instead of signing in. The page is valid for ten minutes. */
   consentLifetimeMs: 600_000,
 
   /**
-   * 5.3: the answer to a second use of a code is not stated. 400, and all that the code gave is revoked, as OAuth 2.1
-   * wants it. Of an old refresh token only "fails" is said: it does, and takes nothing with it.
+   * 5.3: the answer to a second use of a code is not stated. 400, and all tokens of the code are revoked, as OAuth 2.1
+   * requires. A used refresh token only "fails": its grant stays valid.
    */
   secondUse: { code: 'revokes its grant', refreshToken: 'fails alone' },
 
-  /**
-   * 5.3: whether a code survives an exchange with a wrong verifier or redirect_uri is not stated. It does not: whoever
-   * presents it so is not the program that asked for it, and may guess no further.
-   */
+  /** 5.3: whether a code survives a wrong verifier or redirect_uri is not stated. It does not, so nobody can keep guessing. */
   failedExchange: 'ends the code',
 
   /**
-   * 5.3: redirect URIs are HTTPS, so that plain HTTP is refused, on the loopback address too. `trunkline sandbox
-   * --plain-redirects` and the sandbox inside `trunkline start` allow it there, so that a log in can be tried without TLS.
+   * 5.3: redirect URIs are HTTPS, so plain HTTP is refused on loopback too. `trunkline sandbox --plain-redirects` and the
+   * sandbox inside `trunkline start` allow it there, so that a login can be tried without TLS.
    */
   plainRedirects: 'refused unless the operator allows them on loopback',
 
   /**
-   * 5.2: with sensitive-content re-verification on, only "call recordings" are said to be unavailable over the API. The list
-   * of recordings is 403 for everybody; transcripts stay, and links that were given out before go on working, since they
-   * "do not expire" and are no API call (2.10). Transcripts need the same role and scope as recordings (5.2).
+   * 5.2: with sensitive-content re-verification on, only "call recordings" are said to be unavailable over the API. The
+   * list of recordings is 403 for everyone. Transcripts stay, and so do earlier links, which "do not expire" and are not
+   * API calls (2.10). Transcripts need the same role and scope as recordings (5.2).
    */
   reverification: 'closes the list of recordings',
 
   /**
-   * 5.3, 7: the bodies of errors at the registration and token endpoints are not shown. `error` and `error_description`
-   * of RFC 6749 and RFC 7591 instead of the envelope: OAuth libraries read nothing else. All of them are 400.
+   * 5.3, 7: error bodies of the registration and token endpoints are not shown. `error` and `error_description` of RFC 6749
+   * and RFC 7591 instead of the envelope, as OAuth libraries expect. All of them are 400.
    */
   oauthErrors: 'RFC 6749',
 
   /** 5.2: whether a user without Phone numbers gets 403 or no lines is not stated. 403, as for other missing permissions. */
   linesWithoutPermission: 403,
 
-  /** 5.3: whether `state` is required is not stated. It comes back when it was sent; PKCE alone protects without it. */
+  /** 5.3: whether `state` is required is not stated. It is optional and returned unchanged; PKCE protects without it. */
   stateRequired: false,
 
-  /** 6: deliveries carry local time with an offset, as captured; the zone of the account. */
+  /** 6: deliveries have local times with an offset, as captured: in the time zone of the account. */
   timeZone: 'America/New_York',
 } as const;

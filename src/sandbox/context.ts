@@ -1,27 +1,27 @@
+import type { Links } from './api/files.ts';
 import type { Faults } from './faults/faults.ts';
-import type { Scripts } from './faults/scripts.ts';
+import type { ScenarioRunner } from './faults/scenarios.ts';
 import type { History } from './history.ts';
 import type { Random } from './random.ts';
-import type { Links } from './resources/links.ts';
 import type { Directory } from './seed/directory.ts';
 import type { Store } from './store/store.ts';
 import type { Timers } from './timers.ts';
 import type { Announce } from './webhooks/dispatcher.ts';
 
-/** What a running sandbox consists of; routes and traffic take what they need of it. */
+/** The parts of a running sandbox. Functions take the ones they need. */
 export interface Context {
   store: Store;
   directory: Directory;
   links: Links;
   faults: Faults;
-  scripts: Scripts;
+  scenarios: ScenarioRunner;
   history: History;
   timers: Timers;
-  /** Chance for what happens from now on. */
+  /** For everything that happens after the start. */
   random: Random;
   now: () => Date;
   announce: Announce;
-  /** Deliveries that neither arrived nor were given up. */
+  /** Number of deliveries that are waiting or being sent. */
   pendingDeliveries: () => number;
   reset: () => Promise<void>;
 }

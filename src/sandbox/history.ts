@@ -1,14 +1,16 @@
-import type { EventType } from './account.ts';
+import type { Charge, EventType } from './account.ts';
+import { dollars } from './sending/billing.ts';
+import type { Store } from './store/store.ts';
 
 export interface RequestRecord {
   at: string;
   method: string;
   path: string;
   status: number;
-  /** Name of the API key; null when the request had no valid credential. */
+  /** Name of the credential; null when the request had no valid one. */
   key: string | null;
   durationMs: number;
-  /** What struck it. */
+  /** Kinds of the faults that applied. */
   fault?: string;
 }
 
@@ -25,15 +27,15 @@ export interface DeliveryRecord {
   type: EventType;
   method: 'POST' | 'PUT' | 'GET';
   contentType: string;
-  /** Without what a fault fills it up with. */
+  /** Without the padding of an `oversized` fault. */
   body: string;
   outcome: 'pending' | 'delivered' | 'failed' | 'dropped' | 'cut';
   attempts: DeliveryAttempt[];
-  /** What struck it. */
+  /** Kinds of the faults that applied. */
   fault?: string;
 }
 
-/** A POST of a send that was answered; what it cost is kept with the account. */
+/** An answered POST of a send; its cost is in the charge. */
 interface SendAnswer {
   at: string;
   /** Name of the credential; null when there was no valid one. */
@@ -43,36 +45,36 @@ interface SendAnswer {
   chargeId: number | null;
 }
 
-interface Ledger<Entry> {
+interface RecentEntries<Entry> {
   add(entry: Entry): void;
-  /** The last entries, oldest of them first. */
+  /** The latest entries, oldest first. */
   list(limit?: number): Entry[];
   clear(): void;
 }
 
-/** What the sandbox saw and did, for whoever checks a client against it. Bounded: the oldest entries go. */
+/** Requests, deliveries and sends, for checks of a client. Bounded: the oldest entries are discarded. */
 export interface History {
-  requests: Ledger<RequestRecord>;
-  deliveries: Ledger<DeliveryRecord>;
-  sends: Ledger<SendAnswer>;
+  requests: RecentEntries<RequestRecord>;
+  deliveries: RecentEntries<DeliveryRecord>;
+  sends: RecentEntries<SendAnswer>;
   clear(): void;
 }
 
 export function createHistory(capacity = 50_000): History {
-  const requests = createLedger<RequestRecord>(capacity);
-  const deliveries = createLedger<DeliveryRecord>(capacity);
-  const sends = createLedger<SendAnswer>(capacity);
+  const requests = createRecentEntries<RequestRecord>(capacity);
+  const deliveries = createRecentEntries<DeliveryRecord>(capacity);
+  const sends = createRecentEntries<SendAnswer>(capacity);
   return {
     requests,
     deliveries,
     sends,
     clear() {
-      for (const ledger of [requests, deliveries, sends]) ledger.clear();
+      for (const entries of [requests, deliveries, sends]) entries.clear();
     },
   };
 }
 
-function createLedger<Entry>(capacity: number): Ledger<Entry> {
+function createRecentEntries<Entry>(capacity: number): RecentEntries<Entry> {
   let entries: Entry[] = [];
   return {
     add(entry) {
@@ -84,4 +86,41 @@ function createLedger<Entry>(capacity: number): Ledger<Entry> {
       entries = [];
     },
   };
+}
+
+/** One POST of a send, with its status and its charge. */
+export interface SendRecord {
+  at: string;
+  /** Name of the credential; null when there was no valid one. */
+  key: string | null;
+  /** Null for a charge whose answer was not sent, or was sent before the last start of the sandbox. */
+  status: number | null;
+  /** Dollars; 0 when nothing was charged. */
+  totalPrice: number;
+  charge: Charge | null;
+}
+
+/** The latest sends, oldest first: every answered POST, and every charge, also one whose answer was not sent. */
+export function sendRecords(
+  { charges }: Pick<Store, 'charges'>,
+  { sends }: Pick<History, 'sends'>,
+  limit = Number.POSITIVE_INFINITY,
+): SendRecord[] {
+  const answers = sends.list();
+  const answered = new Set(answers.map(({ chargeId }) => chargeId));
+  const records = [
+    ...charges
+      .values()
+      .filter(({ id }) => !answered.has(id))
+      .map((charge) => record({ at: charge.at, key: charge.key, status: null }, charge)),
+    ...answers.map(({ chargeId, ...answer }) =>
+      record(answer, chargeId === null ? null : (charges.get(chargeId) ?? null)),
+    ),
+  ];
+  records.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
+  return limit === 0 ? [] : records.slice(-limit);
+}
+
+function record(answer: Pick<SendRecord, 'at' | 'key' | 'status'>, charge: Charge | null): SendRecord {
+  return { ...answer, totalPrice: charge === null ? 0 : dollars(charge.totalMicros), charge };
 }

@@ -1,18 +1,18 @@
-/** A reproducible source of chance: the same seed always tells the same story. */
+/** A reproducible random source: the same seed gives the same values. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
-  /** An integer between both ends, inclusive. */
+  /** An integer from min to max, inclusive. */
   int(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Picks an index in proportion to its weight. */
+  /** An index, with a probability proportional to its weight. */
   weighted(weights: readonly number[]): number;
-  /** Starts over from a seed. */
+  /** Restarts from a seed. */
   reseed(seed: number): void;
 }
 
-/** Mulberry32: 32 bits of state are plenty for invented data and cost nanoseconds. */
+/** Mulberry32: fast, and 32 bits of state are enough for generated data. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
 
@@ -48,7 +48,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A seed of its own for each purpose, so that one more draw in one place does not change all others. */
+/** A separate seed for a purpose, so that one more draw there does not change the values elsewhere. */
 export function deriveSeed(seed: number, purpose: string): number {
   let hash = 2166136261 ^ seed;
   for (let index = 0; index < purpose.length; index++) {

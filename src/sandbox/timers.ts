@@ -1,22 +1,22 @@
-/** Everything that is to happen later, so that one call can call it off. */
+/** Pending timers, so that a reset or the end of the sandbox can cancel all of them. */
 export interface Timers {
   after(ms: number, act: () => void): void;
   clear(): void;
 }
 
 export function createTimers(): Timers {
-  const waiting = new Set<NodeJS.Timeout>();
+  const pending = new Set<NodeJS.Timeout>();
   return {
     after(ms, act) {
       const timer = setTimeout(() => {
-        waiting.delete(timer);
+        pending.delete(timer);
         act();
       }, ms);
-      waiting.add(timer);
+      pending.add(timer);
     },
     clear() {
-      for (const timer of waiting) clearTimeout(timer);
-      waiting.clear();
+      for (const timer of pending) clearTimeout(timer);
+      pending.clear();
     },
   };
 }

@@ -1,135 +1,115 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type QueueName, queueSettings } from '../../config/queues.ts';
-import { createBatch, oneAtATime } from '../batch.ts';
-import { bumpTargets, type Pauses } from '../inbox/bumps.ts';
+import { isNotFound, ServiceError } from '../api-client/client.ts';
+import type { Database } from '../db/database.ts';
 import {
   type Claim,
   claimDue,
   claimTargets,
   claimUnconfirmed,
+  createLeases,
   failTarget,
   giveBack,
+  putUnconfirmedBehind,
   type TargetState,
 } from '../inbox/claims.ts';
-import { createLeases } from '../inbox/leases.ts';
-import { kindsOfQueues, queueOf } from '../inbox/ringer.ts';
+import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/streams.ts';
-import { priorities, type Ring, shownTarget, type Target, type TargetKind } from '../inbox/target.ts';
-import type { Log } from '../log.ts';
-import { isNotFound, ServiceError } from '../service/client.ts';
-import type { SealLink } from '../warehouse/columns.ts';
-import type { Database } from '../warehouse/database.ts';
-import { heldCalls } from '../warehouse/entities/calls/held-call.ts';
-import { threadOf } from '../warehouse/entities/texts/conversations.ts';
-import { heldThread } from '../warehouse/entities/texts/held-thread.ts';
-import { createCallLister } from './coverage/listing.ts';
-import {
-  type CallReading,
-  provenance,
-  type Reading,
-  type ReadingRoom,
-  type TargetReader,
-  type Unshown,
-} from './finding.ts';
-import { createDoubts } from './looks/doubts.ts';
-import { missingThread } from './looks/gone-threads.ts';
-import { groupsOfParty } from './looks/named-groups.ts';
-import { untilRefusedAgain } from './looks/refused.ts';
-import { soonest } from './looks/schedule.ts';
-import { outcomeOf } from './outcome.ts';
+import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
+import { createBatch, oneAtATime } from '../shared/batch.ts';
+import type { Log } from '../shared/log.ts';
+import { threadOf } from '../shared/thread.ts';
+import { heldCalls } from '../warehouse/calls.ts';
+import { heldThread } from '../warehouse/conversations.ts';
+import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
-import { createCallReader } from './readers/call.ts';
+import { readCall } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
-import { createThreadReader } from './readers/thread.ts';
-import { createThreadPages } from './thread-pages.ts';
+import { createThreadReader, groupsOfParty } from './readers/thread.ts';
+import { soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
+import { decideRetry } from './retry-policy.ts';
 import { createAllowance } from './unconfirmed.ts';
-import { createWriter, type Written } from './writer.ts';
+import { createWriter, type PartialResult, type WriterDeps } from './writer.ts';
 
-/** A read that did not find what is held is followed by as many more as it takes to give that up. */
+/** The decision after a miss of a held, unconfirmed target. It settles at the miss after the fourth. */
 const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
-const mostMisses = 4;
+const maxMisses = 4;
 
-/** What was read but could not be written is tried again after so long. */
+/** Milliseconds until a target is read again whose result could not be written. */
 const unwrittenPauseMs = 5_000;
 
-/** A claimed target that was read, or could not be. */
-type Read = { readonly claim: Claim } & (
-  | { readonly reading: Reading | CallReading | Unshown }
-  | { readonly error: unknown }
-);
+/** How a read ended. `nothing_owed`: the target was not pending. */
+export type ReadOutcome = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
 
-/** How a target's turn ended. */
-export type Turn = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
-
-/** The same, and whether the read showed nothing where it was sent. */
-interface Ended {
-  readonly turn: Turn;
+interface EndedRead {
+  readonly outcome: ReadOutcome;
+  /** The read did not find its target. */
   readonly isMissed: boolean;
 }
 
+type FetchedRead = { readonly claim: Claim } & (
+  | { readonly result: ReadResult | ResultForCall }
+  | { readonly error: unknown }
+);
+
 export interface Sync {
   /**
-   * Reads a target if that is owed, and mirrors what it finds. Never rejects for what the service answers: that is
-   * kept in the target's row. Rejects when the database cannot be reached; the sweep then rings again.
+   * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
+   * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
    */
-  turn(target: Target, signal: AbortSignal): Promise<Turn>;
-  /** The same for whatever is due longest among what the workers of a queue read; `nothing_owed` when nothing is due. */
-  next(queue: QueueName, signal: AbortSignal): Promise<Turn>;
-  /** The same for up to so many of the unconfirmed targets that wait behind all others, of what the workers of some queues read. */
-  unconfirmed(queues: readonly QueueName[], most: number): Promise<{ readonly read: number; readonly missed: number }>;
-  /** Resolves when nothing waits for its commit. */
+  read(target: Target, signal: AbortSignal): Promise<ReadOutcome>;
+  /** Reads the target of a queue that has been due longest; `nothing_owed` when none is due. */
+  readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome>;
+  /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
+  readUnconfirmed(
+    queues: readonly QueueName[],
+    max: number,
+  ): Promise<{ readonly read: number; readonly missed: number }>;
+  /** Resolves when no result waits for its commit. */
   idle(): Promise<void>;
 }
 
-export interface SyncParts extends Omit<ReadingRoom, 'doubts'> {
+export interface SyncDeps extends ReadContext, WriterDeps {
   readonly log: Log;
-  readonly pauses: Pauses;
-  readonly onRings: (rings: readonly Ring[]) => void;
-  /** Without it no link is kept. */
-  readonly sealLink?: SealLink | undefined;
-  /** Told how every turn ended. */
-  readonly onTurn?: (kind: TargetKind, turn: Turn, seconds: number) => void;
+  /** Called with the outcome of every read. */
+  readonly onRead?: (kind: TargetKind, outcome: ReadOutcome, seconds: number) => void;
 }
 
-export function createSync(parts: SyncParts): Sync {
-  const { db, log, pauses, onRings } = parts;
+export function createSync(deps: SyncDeps): Sync {
+  const { db, log, pauses, notify } = deps;
   const readers: Readonly<Record<TargetKind, TargetReader>> = {
-    thread: createThreadReader(createThreadPages()),
-    call: createCallReader(createCallLister(parts)),
+    thread: createThreadReader(),
+    call: readCall,
     recordings: readRecordings,
     transcripts: readTranscripts,
     users: readUsers,
     lines: readLines,
   };
-  const room: ReadingRoom = { ...parts, doubts: createDoubts(parts) };
-  const writer = createWriter(db, pauses, onRings, parts.sealLink);
+  const writer = createWriter(deps);
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
     const claimed = new Map(
-      (await admitted(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
+      (await admit(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
     );
     return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
   }, oneAtATime);
   const dueClaims = new Map(
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
-      createBatch<void, Claim | undefined>(
-        async ({ length }) => admitted(await claimDue(db, kinds, length)),
-        oneAtATime,
-      ),
+      createBatch<void, Claim | undefined>(async ({ length }) => admit(await claimDue(db, kinds, length)), oneAtATime),
     ]),
   );
 
-  const reads = Object.fromEntries(
+  const limits = Object.fromEntries(
     Object.entries(queueSettings).map(([name, settings]) => [name, pLimit(settings.reads)]),
   ) as Readonly<Record<QueueName, LimitFunction>>;
 
   const allowance = createAllowance();
-  /** Claims whose read takes a place of the allowance. */
+  /** Claims whose read occupies a place of the allowance. */
   const allowed = new WeakSet<Claim>();
 
-  /** Holds claims, but for those of unconfirmed targets beyond the allowance, which from now on wait behind all others. */
-  async function admitted(claimed: readonly Claim[]): Promise<readonly Claim[]> {
+  /** Leases the claims. Unconfirmed targets beyond the allowance are given back, and wait behind all others from now on. */
+  async function admit(claimed: readonly Claim[]): Promise<readonly Claim[]> {
     const isAdmitted = (claim: Claim) => {
       if (!claim.isUnconfirmed) return true;
       if (!allowance.take()) return false;
@@ -138,56 +118,59 @@ export function createSync(parts: SyncParts): Sync {
     };
     const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
     if (later.length > 0) await giveBack(db, later, 'behind');
-    return held(now);
+    return lease(now);
   }
 
-  function held(claimed: readonly Claim[]): readonly Claim[] {
+  function lease(claimed: readonly Claim[]): readonly Claim[] {
     for (const claim of claimed) leases.hold(claim);
     return claimed;
   }
 
-  async function read(claim: Claim, signal: AbortSignal): Promise<Read> {
+  async function fetch(claim: Claim, signal: AbortSignal): Promise<FetchedRead> {
     try {
-      return { claim, reading: await readers[claim.kind](claim, room, signal) };
+      return { claim, result: await readers[claim.kind](claim, deps, signal) };
     } catch (error) {
       return { claim, error };
     }
   }
 
-  /** Claims once there is a place among the queue's reads: the later, the more hints the one read answers. */
-  async function turn(target: Target, signal: AbortSignal): Promise<Ended> {
-    const found = await reads[queueOf[target.kind]](async () => {
+  /** Claims when the queue's limit lets it read: the later the claim, the more references this one read answers. */
+  async function readTarget(target: Target, signal: AbortSignal): Promise<EndedRead> {
+    const fetched = await limits[queueOf[target.kind]](async () => {
       const claim = await claims.add(target);
-      return claim && read(claim, signal);
+      return claim && fetch(claim, signal);
     });
-    return found ? end(found) : { turn: 'nothing_owed', isMissed: false };
+    return fetched ? end(fetched) : { outcome: 'nothing_owed', isMissed: false };
   }
 
-  /** Claims before there is a place, so that all who go on at the same time share one statement. */
-  async function next(queue: QueueName, signal: AbortSignal): Promise<Turn> {
+  /** Claims before the limit, so that all handlers that continue at the same time share one statement. */
+  async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
     if (!claim) return 'nothing_owed';
-    return (await finish(claim, queue, signal)).turn;
+    return (await readClaimed(claim, queue, signal)).outcome;
   }
 
-  function finish(claim: Claim, queue: QueueName, signal: AbortSignal): Promise<Ended> {
-    return told(claim.kind, async () => end(await reads[queue](() => read(claim, signal))));
+  function readClaimed(claim: Claim, queue: QueueName, signal: AbortSignal): Promise<EndedRead> {
+    return timed(claim.kind, async () => end(await limits[queue](() => fetch(claim, signal))));
   }
 
   const never = new AbortController().signal;
 
-  async function unconfirmedOf(queues: readonly QueueName[], most: number) {
+  async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
-    const claimed = held(await claimUnconfirmed(db, kinds, most));
-    const ended = await Promise.all(claimed.map((claim) => finish(claim, queueOf[claim.kind], never)));
-    return { read: ended.length, missed: ended.filter(({ turn, isMissed }) => isMissed || turn !== 'mirrored').length };
+    // During a flood, a real target must not wait until the jobs before it are done.
+    if (allowance.isUsedUp) await putUnconfirmedBehind(db, kinds);
+    const claimed = lease(await claimUnconfirmed(db, kinds, max));
+    const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
+    const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');
+    return { read: ended.length, missed: missed.length };
   }
 
-  async function end(found: Read): Promise<Ended> {
-    const { claim } = found;
+  async function end(fetched: FetchedRead): Promise<EndedRead> {
+    const { claim } = fetched;
     let isMissed = false;
     try {
-      const ended = await ('reading' in found ? mirror(claim, found.reading) : readFailed(claim, found.error));
+      const ended = await ('result' in fetched ? mirror(claim, fetched.result) : readFailed(claim, fetched.error));
       isMissed = ended.isMissed;
       return ended;
     } finally {
@@ -196,76 +179,83 @@ export function createSync(parts: SyncParts): Sync {
     }
   }
 
-  async function mirror(claim: Claim, reading: Reading | CallReading | Unshown): Promise<Ended> {
-    const isUnshown = 'unshown' in reading;
+  async function mirror(claim: Claim, result: ReadResult | ResultForCall): Promise<EndedRead> {
     let isFound: boolean;
     try {
-      isFound = await (isUnshown ? settle(claim, 'gone', {}, reading.unshown) : settle(claim, 'active', reading));
+      isFound = await settle(claim, 'active', result);
     } catch (error) {
-      log.error({ err: error, target: shownTarget(claim) }, 'A read could not be written; it is tried again');
+      log.error(
+        { err: error, target: maskedTarget(claim) },
+        'The result of a read could not be written; it is read again',
+      );
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
-      return { turn: 'later', isMissed: false };
+      return { outcome: 'later', isMissed: false };
     }
-    await resumeAfter(claim);
-    return { turn: isUnshown ? 'gone' : 'mirrored', isMissed: !isFound };
+    await resumeAfterProbe(claim);
+    return { outcome: 'mirrored', isMissed: !isFound };
   }
 
-  /** Whatever a probe was answered, its credential was taken. */
-  async function resumeAfter({ kind, isProbe }: Claim): Promise<void> {
+  /** An answer to a probe, even a refusal of this target, shows that the credential was accepted. */
+  async function resumeAfterProbe({ kind, isProbe }: Claim): Promise<void> {
     if (!isProbe) return;
     await resumeStreams(db, [kind]);
-    log.info({ kind }, 'The stream reads again');
+    log.info({ kind }, 'The credential is accepted again: reading resumes');
   }
 
-  async function readFailed(claim: Claim, error: unknown): Promise<Ended> {
+  async function readFailed(claim: Claim, error: unknown): Promise<EndedRead> {
     if (error instanceof ServiceError && error.code === 'aborted') {
       await giveBack(db, [claim]);
-      return { turn: 'later', isMissed: false };
+      return { outcome: 'later', isMissed: false };
     }
-    const decided = outcomeOf(error, claim, Math.random);
-    // What is held, whoever named it now, is given up by spaced reads.
-    const isSpared = decided.kind === 'settle' && decided.state === 'gone' && claim.misses < mostMisses;
-    const isKept = isSpared && claim.isUnconfirmed && (await isHeld(db, claim));
-    const outcome = isKept ? nextSpacedMiss : decided;
+    const decided = decideRetry(error, claim, Math.random);
+    // A delivery may be forged, so it must not shorten the spaced reads of a held target.
+    const isEarly = decided.kind === 'settle' && decided.state === 'gone' && claim.misses < maxMisses;
+    const isSpared = isEarly && claim.isUnconfirmed && (await isHeld(db, claim));
+    const decision = isSpared ? nextSpacedMiss : decided;
     const message = messageOf(error);
-    switch (outcome.kind) {
+    switch (decision.kind) {
       case 'retry':
-        log.debug({ target: shownTarget(claim), err: error }, 'A read failed; it is tried again');
-        await failTarget(db, claim, { error: message, ...outcome });
-        if (isUnknownThread(claim, error)) onRings(await bumpTargets(db, await groupsOfParty(db, claim.key), pauses));
-        return { turn: 'later', isMissed: outcome.isMiss === true };
+        log.debug({ target: maskedTarget(claim), err: error }, 'A read failed; it is retried');
+        await failTarget(db, claim, { error: message, ...decision });
+        if (isUnknownThread(claim, error)) notify(await markDirty(db, await groupsOfParty(db, claim.key), pauses));
+        return { outcome: 'later', isMissed: decision.isMiss === true };
       case 'park':
-        if (!claim.isProbe) log.error({ kind: claim.kind, err: error }, 'The credential may not read this; it waits');
-        await parkStream(db, claim.kind, { reason: message, missingScope: outcome.missingScope });
+        if (!claim.isProbe) {
+          log.error(
+            { kind: claim.kind, err: error },
+            'The credential may not read this: reads of this kind are parked',
+          );
+        }
+        await parkStream(db, claim.kind, { reason: message, missingScope: decision.missingScope });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
-        return { turn: 'parked', isMissed: false };
+        return { outcome: 'parked', isMissed: false };
       case 'settle':
-        // A person need not hear of each thing that a forged delivery named.
-        log[claim.isUnconfirmed && outcome.state === 'gone' ? 'debug' : 'warn'](
-          { target: shownTarget(claim), err: error },
-          `The service does not show this: ${outcome.state}`,
+        // Forged deliveries must not fill the log with warnings.
+        log[claim.isUnconfirmed && decision.state === 'gone' ? 'debug' : 'warn'](
+          { target: maskedTarget(claim), err: error },
+          `The service does not return this target: ${decision.state}`,
         );
-        await settle(claim, outcome.state, await refusedReading(claim, outcome.state, room), message);
-        await resumeAfter(claim);
-        return { turn: outcome.state, isMissed: true };
+        await settle(claim, decision.state, await refusedResult(claim, decision.state, deps), message);
+        await resumeAfterProbe(claim);
+        return { outcome: decision.state, isMissed: true };
     }
   }
 
-  function settle(claim: Claim, state: TargetState, written: Written, error?: string): Promise<boolean> {
-    return writer.write({ claim, state, error, written });
+  function settle(claim: Claim, state: TargetState, result: PartialResult, error?: string): Promise<boolean> {
+    return writer.write({ claim, state, error, result });
   }
 
-  async function told(kind: TargetKind, turn: () => Promise<Ended>): Promise<Ended> {
+  async function timed(kind: TargetKind, read: () => Promise<EndedRead>): Promise<EndedRead> {
     const began = performance.now();
-    const ended = await turn();
-    parts.onTurn?.(kind, ended.turn, (performance.now() - began) / 1_000);
+    const ended = await read();
+    deps.onRead?.(kind, ended.outcome, (performance.now() - began) / 1_000);
     return ended;
   }
 
   return {
-    turn: async (target, signal) => (await told(target.kind, () => turn(target, signal))).turn,
-    next,
-    unconfirmed: unconfirmedOf,
+    read: async (target, signal) => (await timed(target.kind, () => readTarget(target, signal))).outcome,
+    readNext,
+    readUnconfirmed,
     idle: () => writer.idle(),
   };
 }
@@ -275,32 +265,35 @@ async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
   return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCalls(db, [key])).has(key);
 }
 
-/** Whether an event told of a thread that nothing is known of: it may mean a group. */
+/** Whether an event referred to a thread that does not exist. It may have meant a group of the same party. */
 function isUnknownThread({ kind, priority, attempts }: Claim, error: unknown): boolean {
-  const isLive = kind === 'thread' && priority === priorities.live;
-  return isLive && attempts === 0 && isNotFound(error);
+  return kind === 'thread' && priority === priorities.live && attempts === 0 && isNotFound(error);
 }
 
-/** What a final refusal says about what is held, and when it is worth asking again. */
-async function refusedReading(
+/** The result of a final refusal: what it changes in the mirror, and when the target is read again. */
+async function refusedResult(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
-  room: Pick<ReadingRoom, 'db' | 'directoryEverySeconds' | 'now'>,
-): Promise<Written> {
-  const refusedAgain = state === 'gone' ? undefined : untilRefusedAgain(claim, state, room.now());
-  // No event ever points at a directory.
-  const isDirectory = claim.kind === 'users' || claim.kind === 'lines';
-  const lookAgainSeconds = isDirectory ? soonest([refusedAgain, room.directoryEverySeconds]) : refusedAgain;
-  if (isDirectory || state === 'refused') return { lookAgainSeconds };
-  if (claim.kind === 'recordings' || claim.kind === 'transcripts') {
+  { db, directoryEverySeconds, now }: ReadContext,
+): Promise<PartialResult> {
+  const { kind, key } = claim;
+  const untilRefused = state === 'gone' ? undefined : untilRefusedRecheck(claim, state, now());
+  const isDirectory = kind === 'users' || kind === 'lines';
+  // No event refers to a directory.
+  const recheckSeconds = isDirectory ? soonest([untilRefused, directoryEverySeconds]) : untilRefused;
+  if (isDirectory || state === 'refused') return { recheckSeconds };
+  if (kind === 'recordings' || kind === 'transcripts') {
     const refused = refusedArtefacts(claim, state);
-    return (held) => ({ ...refused(held), lookAgainSeconds });
+    return (held) => ({ ...refused(held), recheckSeconds });
   }
-  if (state === 'forbidden') return { lookAgainSeconds };
-  if (claim.kind === 'call') {
-    return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
+  if (state === 'forbidden') return { recheckSeconds };
+  if (kind === 'call') {
+    return { entity: { kind: 'call_gone', read: { callId: key, read: provenance(claim, 'calls.get') } } };
   }
-  return missingThread(claim, room);
+  return {
+    entity: { kind: 'thread_gone', read: { thread: threadOf(key), read: provenance(claim, 'conversations.read') } },
+    recheckSeconds: await untilMissingThreadRecheck(db, key, now()),
+  };
 }
 
 function messageOf(error: unknown): string {

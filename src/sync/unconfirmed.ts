@@ -1,30 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../log.ts';
+import type { Log } from '../shared/log.ts';
+import { type Loop, startLoop } from '../shared/loop.ts';
 
 /*
- * Whoever learns the address of the receiver can name things that do not exist, and each costs reads. A new call or thread
- * of the account cannot be told from those until it is read. So what bounds them is the reads that find nothing: real
- * traffic has next to none. One worker process makes at most `maxMissed` of them a minute at once; from then on, and for
- * deliveries with many references at all times, unconfirmed targets are read behind all others, a few at a time, with a
- * rest after each that was not found: 4 a second.
+ * A forged delivery can refer to targets that do not exist, and each costs reads. Until it is read, it cannot be told from a
+ * new call or thread. So reads that find nothing are limited, which real traffic hardly has: a worker process makes at most
+ * `maxMissed` a minute.
+ *
+ * Beyond that, and always for deliveries with many references, unconfirmed targets are moved behind all others, without
+ * waiting for their jobs. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a second.
  */
 
-/** More than all handlers of a process may have in hand, so that none waits while nothing is missing. */
+/** More than all handlers of a process read at a time, so that no read is delayed while every target is found. */
 const maxMissed = 360;
 const rememberedMs = 60_000;
 
-/** So many are read at the same time, and up to four times as many while all of them are found. */
+/** Concurrent reads; doubled while every target is found. */
 const minBehind = 4;
 const maxBehind = 16;
 const restMs = 250;
-/** Between two looks for what is due, while nothing is. */
+/** Milliseconds between two polls while nothing is due. */
 const idleMs = 500;
 
-/** How many reads of unconfirmed targets may be in hand, or have lately found nothing. */
+/** Limits the reads of unconfirmed targets that are running or have lately found nothing. */
 export interface Allowance {
-  /** Takes a place for a read, or answers false. */
+  readonly isUsedUp: boolean;
+  /** Takes a place for a read; false when none is free. */
   take(): boolean;
-  /** Gives the place back, after a minute when the read found nothing. */
+  /** Frees the place: at once, or after a minute when the read found nothing. */
   release(isMissed: boolean): void;
 }
 
@@ -34,6 +37,9 @@ export function createAllowance(places = maxMissed, heldMs = rememberedMs): Allo
     taken -= 1;
   };
   return {
+    get isUsedUp() {
+      return taken >= places;
+    },
     take() {
       if (taken >= places) return false;
       taken += 1;
@@ -46,33 +52,19 @@ export function createAllowance(places = maxMissed, heldMs = rememberedMs): Allo
   };
 }
 
-/** Reads up to `most` unconfirmed targets, and answers with how many of them there were and how many were not mirrored. */
-export type ReadUnconfirmed = (most: number) => Promise<{ read: number; missed: number }>;
+/** Reads up to `max` unconfirmed targets. Resolves to how many were read, and how many of them were not mirrored. */
+export type ReadUnconfirmed = (max: number) => Promise<{ read: number; missed: number }>;
 
-/** Reads what is unconfirmed and due until it is stopped: without a rest while everything is found. */
-export function drainUnconfirmed(read: ReadUnconfirmed, log: Log, signal: AbortSignal): Promise<void> {
-  let isFailing = false;
-  let width = minBehind;
-
-  async function round(): Promise<number> {
-    try {
-      const done = await read(width);
-      isFailing = false;
-      width = done.missed > 0 ? minBehind : Math.min(maxBehind, Math.max(minBehind, 2 * done.read));
-      return done.read === 0 ? idleMs : done.missed * restMs;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'Unconfirmed targets could not be claimed; it is tried again');
-      isFailing = true;
-      return idleMs;
-    }
-  }
-
-  async function run(): Promise<void> {
+/** Starts to read unconfirmed targets that are due. */
+export function startUnconfirmedReads(read: ReadUnconfirmed, log: Log): Loop {
+  async function drain(signal: AbortSignal): Promise<void> {
+    let width = minBehind;
     while (!signal.aborted) {
-      const rest = await round();
-      if (rest > 0) await sleep(rest, undefined, { signal }).catch(() => undefined);
+      const done = await read(width);
+      if (done.read === 0) return;
+      width = done.missed > 0 ? minBehind : Math.min(maxBehind, Math.max(minBehind, 2 * done.read));
+      await sleep(done.missed * restMs, undefined, { signal }).catch(() => undefined);
     }
   }
-
-  return run();
+  return startLoop({ name: 'Reading unconfirmed targets', everyMs: idleMs, log, job: drain });
 }

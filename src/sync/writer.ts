@@ -1,88 +1,89 @@
-import { createBatch, oneAtATime } from '../batch.ts';
-import type { Bump, Pauses } from '../inbox/bumps.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
-import { type Priority, priorities, type Ring } from '../inbox/target.ts';
-import type { SealLink } from '../warehouse/columns.ts';
-import { type Database, inTransaction, type Transaction } from '../warehouse/database.ts';
-import { markCallsGone, writeCalls } from '../warehouse/entities/calls/calls.ts';
-import { type HeldCall, heldCalls } from '../warehouse/entities/calls/held-call.ts';
-import { writeRecordings } from '../warehouse/entities/calls/recordings.ts';
-import { writeTranscripts } from '../warehouse/entities/calls/transcripts.ts';
-import { writeLines } from '../warehouse/entities/directory/lines.ts';
-import { writeUsers } from '../warehouse/entities/directory/users.ts';
-import { markThreadsGone, writeThreads } from '../warehouse/entities/texts/conversations.ts';
-import { beginHistory } from '../warehouse/history.ts';
-import { doubtHoursOf } from './coverage/coverage.ts';
-import type { Finding, Reading } from './finding.ts';
+import { type DirtyTarget, type DueTarget, type Priority, priorities, type ReadPauses } from '../inbox/targets.ts';
+import { createBatch, oneAtATime } from '../shared/batch.ts';
+import { type HeldCall, heldCalls, markCallsGone, writeCalls } from '../warehouse/calls.ts';
+import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
+import { writeLines } from '../warehouse/lines.ts';
+import { beginHistory, type SealLink } from '../warehouse/mirror.ts';
+import { writeRecordings } from '../warehouse/recordings.ts';
+import { writeTranscripts } from '../warehouse/transcripts.ts';
+import { writeUsers } from '../warehouse/users.ts';
+import type { EntityRead, ReadResult } from './read-result.ts';
 
-/** What is written of a read; of a call's, once it is known what the mirror holds of it. */
-export type Written = Partial<Reading> | ((held: HeldCall | undefined) => Partial<Reading>);
-
-/** A read to be mirrored and settled in one transaction. */
-export interface Mirroring {
+/** A read to write and to settle in one transaction. */
+export interface FinishedRead {
   readonly claim: Claim;
   readonly state: TargetState;
   readonly error?: string | undefined;
-  readonly written: Written;
+  readonly result: PartialResult;
 }
 
-/** What a read comes to in the light of what is held. */
-interface Concluded {
-  readonly finding: Finding | undefined;
+/** The result of a read; of a call's artefacts, as a function of the call row. */
+export type PartialResult = Partial<ReadResult> | ((held: HeldCall | undefined) => Partial<ReadResult>);
+
+interface Resolved {
+  readonly entity: EntityRead | undefined;
   readonly settlement: Settlement;
   readonly isFound: boolean;
-  readonly followUps: readonly Bump[];
+  readonly followUps: readonly DirtyTarget[];
 }
 
-/** The one way into the warehouse: reads of many workers share a transaction, and one statement per table. */
+export interface WriterDeps {
+  readonly db: Database;
+  readonly pauses: ReadPauses;
+  readonly notify: (due: readonly DueTarget[]) => void;
+  /** Undefined: links are not stored. */
+  readonly sealLink?: SealLink | undefined;
+  /** Called in the transaction that marks calls deleted. */
+  readonly onCallsGone?: (tx: Transaction, callIds: readonly string[]) => Promise<void>;
+}
+
+/** Writes reads into the warehouse: concurrent reads share one transaction, with one statement per table. */
 export interface Writer {
   /**
-   * Resolves after the commit, to whether the read showed that its target exists. A read that cannot be written rejects
-   * alone; the others of its batch stand.
+   * Resolves after the commit, to whether the read proved that its target exists. If a batch cannot be written, each read is
+   * written alone, and only those that fail again reject.
    */
-  write(mirroring: Mirroring): Promise<boolean>;
+  write(read: FinishedRead): Promise<boolean>;
   idle(): Promise<void>;
 }
 
-export function createWriter(
-  db: Database,
-  pauses: Pauses,
-  onRings: (rings: readonly Ring[]) => void,
-  sealLink?: SealLink,
-): Writer {
-  async function commit(mirrorings: readonly Mirroring[]): Promise<boolean[]> {
-    const concluded = await conclude(db, mirrorings);
-    const rings = await inTransaction(db, async (tx) => {
-      await writeFindings(tx, findingsOf(concluded, priorities.live), sealLink);
-      const history = findingsOf(concluded, priorities.history);
+export function createWriter(deps: WriterDeps): Writer {
+  const { db, pauses, notify } = deps;
+
+  async function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
+    const resolved = await resolve(db, reads);
+    const due = await inTransaction(db, async (tx) => {
+      await writeEntities(tx, entitiesOf(resolved, priorities.live), deps);
+      const history = entitiesOf(resolved, priorities.history);
       if (history.length > 0) {
         await beginHistory(tx);
-        await writeFindings(tx, history, sealLink);
+        await writeEntities(tx, history, deps);
       }
       return settleTargets(
         tx,
-        concluded.map(({ settlement }) => settlement),
-        concluded.flatMap(({ followUps }) => followUps),
+        resolved.map(({ settlement }) => settlement),
+        resolved.flatMap(({ followUps }) => followUps),
         pauses,
       );
     });
-    onRings(rings);
-    return concluded.map(({ isFound }) => isFound);
+    notify(due);
+    return resolved.map(({ isFound }) => isFound);
   }
 
-  const batch = createBatch<Mirroring, boolean | Error>(async (mirrorings) => {
+  const batch = createBatch<FinishedRead, boolean | Error>(async (reads) => {
     try {
-      return await commit(mirrorings);
+      return await commit(reads);
     } catch (error) {
-      if (mirrorings.length === 1) throw error;
-      // One of them cannot be written: each for itself, so that it fails alone.
-      return Promise.all(mirrorings.map((each) => commit([each]).then(([isFound = false]) => isFound, asError)));
+      if (reads.length === 1) throw error;
+      return Promise.all(reads.map((each) => commit([each]).then(([isFound = false]) => isFound, asError)));
     }
   }, oneAtATime);
 
   return {
-    async write(mirroring) {
-      const written = await batch.add(mirroring);
+    async write(read) {
+      const written = await batch.add(read);
       if (written instanceof Error) throw written;
       return written;
     },
@@ -90,31 +91,30 @@ export function createWriter(
   };
 }
 
-/** One question for the whole batch, outside of its transaction: what others write meanwhile, they bump again. */
-async function conclude(db: Database, mirrorings: readonly Mirroring[]): Promise<Concluded[]> {
-  const asked = mirrorings.filter(({ written }) => typeof written === 'function').map(({ claim }) => claim.key);
-  const held = asked.length > 0 ? await heldCalls(db, asked) : undefined;
-  return mirrorings.map(({ claim, state, error, written }) => {
+/** Looks up the calls of the batch outside its transaction: a concurrent change of a call marks the target dirty again. */
+async function resolve(db: Database, reads: readonly FinishedRead[]): Promise<Resolved[]> {
+  const callIds = reads.filter(({ result }) => typeof result === 'function').map(({ claim }) => claim.key);
+  const held = callIds.length > 0 ? await heldCalls(db, callIds) : undefined;
+  return reads.map(({ claim, state, error, result }) => {
     const call = held?.get(claim.key);
-    const reading = typeof written === 'function' ? written(call) : written;
-    const { finding, followUps = [], lookAgainSeconds } = reading;
-    const isFound = state === 'active' && shows(finding, call);
+    const { entity, followUps = [], recheckSeconds } = typeof result === 'function' ? result(call) : result;
+    const isFound = state === 'active' && provesTarget(entity, call);
     return {
-      finding,
+      entity,
       isFound,
-      settlement: { ...claim, state, error, lookAgainSeconds, isFound },
-      followUps: followUps.map((bump) => ({ priority: claim.priority, ...bump })),
+      settlement: { ...claim, state, error, recheckSeconds, isFound },
+      followUps: followUps.map((target) => ({ priority: claim.priority, ...target })),
     };
   });
 }
 
-/** Whether what was read shows that its target exists: a thread that never was lists nothing, as one that is empty does. */
-function shows(finding: Finding | undefined, call: HeldCall | undefined): boolean {
-  switch (finding?.kind) {
+/** An empty list proves nothing: it cannot tell an emptied thread from one that never existed. */
+function provesTarget(entity: EntityRead | undefined, call: HeldCall | undefined): boolean {
+  switch (entity?.kind) {
     case 'thread':
-      return finding.read.messages.length > 0 || (finding.strayed ?? []).length > 0;
+      return entity.read.messages.length > 0 || (entity.groups ?? []).length > 0;
     case 'transcripts':
-      return finding.read.transcripts.length > 0 || call !== undefined;
+      return entity.read.transcripts.length > 0 || call !== undefined;
     case 'call_gone':
     case 'thread_gone':
       return false;
@@ -123,60 +123,49 @@ function shows(finding: Finding | undefined, call: HeldCall | undefined): boolea
   }
 }
 
-function findingsOf(concluded: readonly Concluded[], priority: Priority): Finding[] {
-  return concluded.flatMap(({ finding, settlement }) => (finding && settlement.priority === priority ? [finding] : []));
+function entitiesOf(resolved: readonly Resolved[], priority: Priority): EntityRead[] {
+  return resolved.flatMap(({ entity, settlement }) => (entity && settlement.priority === priority ? [entity] : []));
 }
 
-async function writeFindings(
+async function writeEntities(
   tx: Transaction,
-  findings: readonly Finding[],
-  sealLink: SealLink | undefined,
+  entities: readonly EntityRead[],
+  { sealLink, onCallsGone }: WriterDeps,
 ): Promise<void> {
-  const of = <K extends Finding['kind']>(kind: K) =>
-    findings.filter((each): each is Finding & { kind: K } => each.kind === kind);
-  const threads = of('thread');
-  const calls = of('call');
-  const goneCalls = of('call_gone');
-  const goneThreads = of('thread_gone');
-  const recordings = of('recordings');
-  const transcripts = of('transcripts');
-  if (threads.length > 0)
+  const of = <K extends EntityRead['kind']>(kind: K) =>
+    entities.filter((each): each is EntityRead & { kind: K } => each.kind === kind);
+  const readsOf = <K extends EntityRead['kind']>(kind: K) =>
+    of(kind).map(({ read }) => read) as Extract<EntityRead, { kind: K }>['read'][];
+  const threads = of('thread').flatMap(({ read, groups = [] }) => [read, ...groups]);
+  const calls = readsOf('call');
+  const goneCalls = readsOf('call_gone');
+  const goneThreads = readsOf('thread_gone');
+  const recordings = readsOf('recordings');
+  const transcripts = readsOf('transcripts');
+  if (threads.length > 0) {
     await writeThreads(
       tx,
-      threads.flatMap(({ read, strayed = [] }) => [read, ...strayed].map((each) => ({ ...each, sealLink }))),
-    );
-  if (calls.length > 0)
-    await writeCalls(
-      tx,
-      calls.map(({ read }) => read),
-    );
-  if (goneCalls.length > 0) {
-    await markCallsGone(
-      tx,
-      goneCalls.map(({ read }) => read),
-    );
-    await doubtHoursOf(
-      tx,
-      goneCalls.map(({ read }) => read.callId),
+      threads.map((each) => ({ ...each, sealLink })),
     );
   }
-  if (goneThreads.length > 0)
-    await markThreadsGone(
+  if (calls.length > 0) await writeCalls(tx, calls);
+  if (goneCalls.length > 0) {
+    await markCallsGone(tx, goneCalls);
+    await onCallsGone?.(
       tx,
-      goneThreads.map(({ read }) => read),
+      goneCalls.map(({ callId }) => callId),
     );
-  if (recordings.length > 0)
+  }
+  if (goneThreads.length > 0) await markThreadsGone(tx, goneThreads);
+  if (recordings.length > 0) {
     await writeRecordings(
       tx,
-      recordings.map(({ read }) => ({ ...read, sealLink })),
+      recordings.map((each) => ({ ...each, sealLink })),
     );
-  if (transcripts.length > 0)
-    await writeTranscripts(
-      tx,
-      transcripts.map(({ read }) => read),
-    );
-  for (const { read } of of('users')) await writeUsers(tx, read);
-  for (const { read } of of('lines')) await writeLines(tx, read);
+  }
+  if (transcripts.length > 0) await writeTranscripts(tx, transcripts);
+  for (const read of readsOf('users')) await writeUsers(tx, read);
+  for (const read of readsOf('lines')) await writeLines(tx, read);
 }
 
 function asError(error: unknown): Error {

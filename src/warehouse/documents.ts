@@ -1,21 +1,20 @@
-import { storableJson } from '../storable.ts';
-import { newestOfEach, type Provenance } from './columns.ts';
-import { hotQuery, type Transaction } from './database.ts';
+import { hotQuery, type Transaction } from '../db/database.ts';
+import { storableJson } from '../shared/storable.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { withoutUrls } from './redact.ts';
+import { newestOfEach, type Provenance } from './mirror.ts';
 
-/** A raw answer that says more than the columns do. */
-export interface Document {
+/** A raw answer with fields that no column holds. */
+interface Document {
   readonly entity: 'call' | 'message' | 'recording' | 'transcript' | 'user' | 'line' | 'subscription';
   readonly key: string;
   readonly raw: unknown;
   readonly read: Provenance;
 }
 
-/** JSON escapes it in its texts. As elements of an array, bodies would have each of their quotes escaped, and read again. */
+/** Joins bodies: JSON escapes this character. An array parameter would escape every quote in the bodies. */
 const betweenBodies = '\u001d';
 
-/** Keeps raw answers, URLs and the numbers of who was erased redacted; newer wins. */
+/** Stores raw answers, with URLs and erased numbers redacted; newer wins. */
 export async function keepDocuments(tx: Transaction, documents: readonly Document[]): Promise<void> {
   const kept = newestOfEach(documents, ({ entity, key }) => `${entity} ${key}`);
   if (kept.length === 0) return;
@@ -40,4 +39,25 @@ export async function keepDocuments(tx: Transaction, documents: readonly Documen
       kept.map((each) => each.read.fetchedAt),
     ],
   );
+}
+
+/*
+ * The URL of a recording, a media file or a webhook is itself the credential. Raw answers are therefore stored without URLs,
+ * except in fields that people wrote.
+ */
+
+const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
+const addressKey = /(?:ur[li]|link|href|media)s?$/i;
+/** Fields that people wrote: a link in a text message is no secret. */
+const words = new Set(['text', 'message', 'body', 'comment']);
+
+/** A copy of a raw answer with every URL replaced. */
+export function withoutUrls(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutUrls(each, key));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutUrls(inner, name)]));
+  }
+  if (typeof value !== 'string' || value === '' || words.has(key)) return value;
+  if (addressKey.test(key)) return '[redacted]';
+  return value.includes('://') ? value.replace(address, '[redacted]') : value;
 }

@@ -1,10 +1,13 @@
-import type { Drift } from '../service/client.ts';
-import { type Database, query } from './database.ts';
+import type { Answer, Drift } from '../api-client/client.ts';
+import { type Database, query, relation, sql } from '../db/database.ts';
 
-/** Counts where answers differ from the specification; written in batches, since a drifting API drifts in every row. */
+/** Called with every answer, to count its drift. */
+export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
+
+/** Counts where answers differ from the specification. Written in batches: drift usually repeats in every row. */
 export interface DriftLog {
   note(operation: string, drift: readonly Drift[]): void;
-  /** Writes what was counted since the last time. */
+  /** Writes the counts since the last flush. After a failure they are counted again, and it rejects. */
   flush(): Promise<void>;
 }
 
@@ -30,17 +33,18 @@ export function createDriftLog(db: Database): DriftLog {
       try {
         await query(
           db,
-          `insert into ops.drift as d (operation, path, what, sample, seen_count)
-           select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
-           on conflict (operation, path, what, sample) do update
-             set seen_count = d.seen_count + excluded.seen_count, last_seen_at = now()`,
-          [
-            rows.map((row) => row.operation),
-            rows.map((row) => row.path),
-            rows.map((row) => row.what),
-            rows.map((row) => row.sample),
-            rows.map((row) => row.count),
-          ],
+          sql`
+            insert into ops.drift as d (operation, path, what, sample, seen_count)
+            select operation, path, what, sample, seen_count
+            from ${relation('seen', rows, {
+              operation: 'text',
+              path: 'text',
+              what: 'text',
+              sample: 'text',
+              seen_count: ['bigint', (row) => row.count],
+            })}
+            on conflict (operation, path, what, sample) do update
+              set seen_count = d.seen_count + excluded.seen_count, last_seen_at = now()`,
         );
       } catch (error) {
         for (const row of rows) note(row.operation, [row]);

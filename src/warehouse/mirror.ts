@@ -1,18 +1,111 @@
 import { hash, randomUUID } from 'node:crypto';
-import { storableJson } from '../storable.ts';
-import { type Columns, type MirrorTable, newestOfEach, type PgType, type Provenance, type Row } from './columns.ts';
-import { hotQuery, type Transaction } from './database.ts';
+import { type Database, hotQuery, query, type Transaction } from '../db/database.ts';
+import { storableJson } from '../shared/storable.ts';
+
+/** The Postgres types of mirrored columns, and the values that a row has for them. */
+interface ValueOf {
+  text: string;
+  bigint: string | number;
+  integer: number;
+  smallint: number;
+  'double precision': number;
+  boolean: boolean;
+  timestamptz: string;
+  jsonb: unknown;
+  'text[]': readonly string[];
+}
+
+type PgType = keyof ValueOf;
+type Columns = Readonly<Record<string, PgType>>;
+
+/** A row to write. Undefined and null both mean "not reported". */
+export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
+
+/** A table of the mirror, written only by {@link upsert}. `columns` leaves out the columns that the database fills in. */
+export interface MirrorTable<C extends Columns = Columns> {
+  readonly name: `${string}.${string}`;
+  readonly key: readonly (keyof C & string)[];
+  readonly columns: C;
+  /** Columns that keep their first value, whatever a later read reports. They never move `changed_at`. */
+  readonly settled: readonly (keyof C & string)[];
+  /** Columns that keep their value when a read reports none. They never move `changed_at`. */
+  readonly lasting: readonly (keyof C & string)[];
+  /**
+   * Content columns that keep their value when a read reports none. The columns of a list belong together: all keep their
+   * values, or none.
+   */
+  readonly kept: readonly ((keyof C & string) | readonly (keyof C & string)[])[];
+}
+
+type MergePolicy<C extends Columns> = Pick<MirrorTable<C>, 'settled' | 'lasting' | 'kept'>;
+
+export function mirrorTable<const C extends Columns>(
+  name: MirrorTable['name'],
+  key: readonly (keyof C & string)[],
+  columns: C,
+  { settled = [], lasting = [], kept = [] }: Partial<MergePolicy<C>> = {},
+): MirrorTable<C> {
+  return { name, key, columns, settled, lasting, kept };
+}
+
+/** Where a row comes from: the read's number, when it began, and the operation. */
+export interface Provenance {
+  readonly fetchSeq: string;
+  readonly fetchedAt: string;
+  readonly source: string;
+}
+
+/**
+ * For each key the element whose read began last, sorted by key, so that all transactions lock rows in the same order.
+ */
+export function newestOfEach<T extends { readonly read: Provenance }>(
+  all: readonly T[],
+  keyOf: (each: T) => string,
+): T[] {
+  const newest = new Map<string, T>();
+  for (const each of all) {
+    const key = keyOf(each);
+    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
+  }
+  return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+}
+
+/** Whether a read began later than another. */
+function isNewer(read: Provenance | undefined, other: Provenance): boolean {
+  return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
+}
+
+/** Encrypts a URL and binds it to its row, which table and key identify. */
+export type SealLink = (url: string, row: string) => string;
+
+/** Numbers a read before it begins, so that it never replaces the results of a later one. */
+export async function beginRead(db: Database, source: string): Promise<Provenance> {
+  const [read] = await hotQuery<{ fetch_seq: string; fetched_at: Date }>(
+    db,
+    `select nextval('ops.fetch_seq') as fetch_seq, clock_timestamp() as fetched_at`,
+    [],
+  );
+  if (!read) throw new Error('a sequence gave no number');
+  return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
+}
+
+/**
+ * Marks the rest of the transaction as history, on which rules do not act. Events of the last minutes are still news: their
+ * webhook may come later than this read, or never.
+ */
+export async function beginHistory(tx: Transaction): Promise<void> {
+  await query(tx, `select set_config('trunkline.is_history', 'on', true)`, []);
+}
 
 /** One row to mirror, with the read that found it. */
-export interface Mirrored<C extends Columns> {
+interface Mirrored<C extends Columns> {
   readonly row: Row<C>;
   readonly read: Provenance;
 }
 
 /**
- * Writes rows in one statement: newer wins. A row is replaced only by a read that did not begin earlier than the one
- * that wrote it; `changed_at` moves only when the content differs; a row that is listed again is no longer deleted.
- * Two rows of one key in a batch count as the newer one.
+ * Writes rows in one statement; of two rows with one key, the newer. A read never replaces a row that a later read wrote;
+ * `changed_at` moves only when the content differs; a deleted row that is listed again is restored.
  */
 export async function upsert<C extends Columns>(
   tx: Transaction,
@@ -42,7 +135,7 @@ function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
   return texts;
 }
 
-/** The text of a value, or null where its column cannot hold it: one odd value must not keep the row out. */
+/** The text of a value, or null where its column cannot hold it: one invalid value must not reject the whole row. */
 type Encode = (value: NonNullable<unknown>) => string | null;
 
 const encoders: Readonly<Record<PgType, Encode>> = {
@@ -62,15 +155,15 @@ function integerWithin(value: NonNullable<unknown>, limit: number): string | nul
   return /^-?\d+$/.test(text) && Math.abs(Number(text)) < limit ? text : null;
 }
 
-/** What stands between rows, between the values of a row, and for a value that is absent. */
+/** The separators of rows and of values, and the mark of an absent value. */
 interface Marks {
   readonly row: string;
   readonly value: string;
   readonly absent: string;
 }
 
-// All rows travel as one text that Postgres splits: arrays would quote each value, which costs this process more than all
-// else that it does for a row. Values that hold the marks themselves get others that none can foresee.
+// All rows are sent as one text that Postgres splits: quoting the elements of an array costs more CPU here than everything
+// else done for a row. If a value contains a mark, random marks are used, so that no sender can forge a separator.
 const brief: Marks = { row: '\u001d', value: '\u001e', absent: '\u001f' };
 const unforeseeable: Marks = {
   row: `${brief.row}${randomUUID()}`,
@@ -95,7 +188,7 @@ function contentHash(names: readonly string[], row: Row<Columns>): string {
   return hash('md5', JSON.stringify(names.map((name) => row[name] ?? null)), 'base64url');
 }
 
-/** What a statement is made of, whatever the rows' type. */
+/** A {@link MirrorTable} without its type parameter. */
 interface Described {
   readonly name: string;
   readonly key: readonly string[];
@@ -105,7 +198,7 @@ interface Described {
   readonly kept: readonly (string | readonly string[])[];
 }
 
-/** How rows of a table are written, and the columns that are their content. */
+/** The compiled statement of a table, and its content columns. */
 interface Writing {
   readonly statement: string;
   readonly content: readonly string[];
@@ -133,14 +226,14 @@ function compile(table: Described, content: readonly string[]): string {
     ['fetched_at', 'timestamptz'],
   ] as const;
   const names = all.map(([column]) => column).join(', ');
-  // Postgres walks a flat array from its begin for each value; one that was appended to it keeps unfolded.
+  // Postgres scans a flat array from its start for each subscript; array_append makes an expanded one with direct access.
   const values = all
     .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
     .join(', ');
   const valueAfter = valuesAfter(table);
   const sameHash = 't.content_hash = excluded.content_hash';
   const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
-  // What a read lacks shows in its hash, and is no change where it is kept.
+  // A missing kept column changes the hash but not the row, so then the values are compared.
   const isSame = kept.length === 0 ? sameHash : `(${sameHash} or (${before}) is not distinct from (${after}))`;
   const sets = all
     .filter(([column]) => !key.includes(column) && column !== 'content_hash')
@@ -158,7 +251,7 @@ function compile(table: Described, content: readonly string[]): string {
     where t.fetch_seq <= excluded.fetch_seq`;
 }
 
-/** The value that a column of a row that is held has after another read of it. */
+/** The SQL of a column's value after another read of a held row. */
 function valuesAfter({ settled, lasting, kept }: Described): (column: string) => string {
   const together = new Map(
     kept.map((each) => [each].flat()).flatMap((group) => group.map((column) => [column, group])),
@@ -168,7 +261,7 @@ function valuesAfter({ settled, lasting, kept }: Described): (column: string) =>
     if (lasting.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
     const others = together.get(column);
     if (!others) return `excluded.${column}`;
-    const said = others.map((each) => `excluded.${each}`).join(', ');
-    return `case when num_nonnulls(${said}) > 0 then excluded.${column} else t.${column} end`;
+    const reported = others.map((each) => `excluded.${each}`).join(', ');
+    return `case when num_nonnulls(${reported}) > 0 then excluded.${column} else t.${column} end`;
   };
 }

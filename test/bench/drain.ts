@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { atLeast, type Finding, quantity } from './report.ts';
 import { type DaemonStores, startWorker } from './rig/daemon.ts';
-import { type Backend, backends, type Rig } from './rig/rig.ts';
+import type { Rig } from './rig/rig.ts';
+import { type Backend, backends } from './rig/stores.ts';
 import { ratiosOf, spreadOf } from './spread.ts';
 import { callId } from './stand-in/calls.ts';
 import { measureIn, startStandIn } from './stand-in/processes.ts';
@@ -96,7 +97,7 @@ async function drained(stores: DaemonStores, url: string, profileFolder: string 
 
 async function ringAll({ databaseUrl, redisUrl }: DaemonStores): Promise<void> {
   const queues = await createQueues({ databaseUrl, redisUrl, log: createLog('warn') });
-  const bells = Array.from({ length: calls }, (_, at) => ({ kind: 'call', key: callId(at) }));
-  await queues.ring('calls', bells);
+  const jobs = Array.from({ length: calls }, (_, at) => ({ kind: 'call', key: callId(at) }));
+  await queues.enqueue('calls', jobs);
   await queues.close();
 }

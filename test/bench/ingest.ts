@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { defaultPauses } from '../../src/inbox/bumps.ts';
+import { createDatabase } from '../../src/db/database.ts';
 import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
-import type { Target } from '../../src/inbox/target.ts';
-import { createLog } from '../../src/log.ts';
+import { defaultReadPauses, type Target } from '../../src/inbox/targets.ts';
 import { createQueues } from '../../src/queues/queues.ts';
-import { createDatabase } from '../../src/warehouse/database.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { atLeast, atMost, type Finding, quantity } from './report.ts';
 import { hookOf, startWeb } from './rig/daemon.ts';
 import { type Load, startGenerator } from './rig/load.ts';
 import { type Running, startNode } from './rig/processes.ts';
-import { type Backend, backends, type Rig } from './rig/rig.ts';
+import type { Rig } from './rig/rig.ts';
+import { type Backend, backends } from './rig/stores.ts';
 import { costShown, type Usage, watching } from './rig/usage.ts';
 import { ratiosOf, spreadOf } from './spread.ts';
 
@@ -216,7 +216,7 @@ async function openWeb(rig: Rig, backend: Backend, databaseUrl: string): Promise
         tx,
         claims.map((claim) => ({ ...claim, state: 'active' as const, error: undefined })),
         [],
-        defaultPauses,
+        defaultReadPauses,
       ),
     );
     const rung = await queues.waiting('conversations');

@@ -1,5 +1,5 @@
-import { decide } from '../../src/rules/decide.ts';
-import { fixturesOf } from '../../src/rules/facts/fixtures.ts';
+import { decide } from '../../src/rules/evaluate.ts';
+import { sampleFacts } from '../../src/rules/facts/declared.ts';
 import type { Case } from '../../src/rules/facts/read.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { createHistory } from '../../src/rules/history.ts';
@@ -34,7 +34,7 @@ export async function rules(rig: Rig): Promise<Finding[]> {
   const began = performance.now();
   const set = parseRules(`rules:\n${list.join('\n')}\n`, { file: 'rules.yaml', timeZone: 'America/New_York' });
   const loading = performance.now() - began;
-  const [facts] = fixturesOf('message_received');
+  const [facts] = sampleFacts('message_received');
   if (!facts) throw new Error('there is no sample');
   const subject = { line: '18455550100', number: '17185550123', conversationId: '1', lastMessageId: '7', callId: null };
   const one: Case = { trigger: { kind: 'message_received', key: '1/7', at: facts.now }, subject, facts };

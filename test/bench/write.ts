@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { createLog } from '../../src/log.ts';
-import type { CallSummary } from '../../src/service/entities/call.ts';
-import { createDatabase, type Database } from '../../src/warehouse/database.ts';
-import { type CallRead, callRow, calls, writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
+import type { CallSummary } from '../../src/api-client/client.ts';
+import { createDatabase, type Database } from '../../src/db/database.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { type CallRead, callRow, calls, writeCalls } from '../../src/warehouse/calls.ts';
 import { atLeast, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
 import { ratiosOf, spreadOf } from './spread.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { Client } from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import { migrateAll } from '../../src/migrations.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
@@ -25,7 +25,7 @@ const environment = {
   PORT: '0',
 };
 const soon = { timeout: 60_000 };
-const waiting = 'it is waited for';
+const waiting = 'The start waits for Postgres';
 
 /** A place where no Postgres is, until one is let in. */
 async function emptyPlace() {
@@ -76,7 +76,7 @@ test.each(processes)('%s waits for a Postgres that is away, and starts when it i
   expect(command.process.exitCode).toBeNull();
   await place.letIn();
   await expect.poll(command.out, soon).toContain('\n');
-  expect(command.err()).toContain('Postgres is there');
+  expect(command.err()).toContain('Postgres takes connections now');
   command.process.kill('SIGTERM');
   expect(await command.ended).toBe(0);
 });
@@ -110,6 +110,18 @@ test('a web with a wrong password and queues in Redis ends with one sentence', a
   const command = trunkline({ ...environment, REDIS_URL: inject('redisUrl'), DATABASE_URL: url }, 'web');
   expect(await command.ended).toBe(1);
   expect(command.err().trim().split('\n')).toEqual([expect.stringContaining('the password of DATABASE_URL')]);
+});
+
+test.each(['web', 'worker', 'migrate'])('%s refuses a database from before the first release', async (command) => {
+  const url = await databaseOfTest(false);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('create schema ops; create table ops.deliveries ()').finally(() => client.end());
+  const refused = trunkline({ ...environment, REDIS_URL: '', DATABASE_URL: url }, command);
+  expect(await refused.ended).toBe(1);
+  expect(refused.err().trim().split('\n')).toEqual([
+    expect.stringContaining('point DATABASE_URL at an empty database'),
+  ]);
 });
 
 describe('a database that lacks migrations', () => {

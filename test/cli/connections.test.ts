@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createDatabase as openPool, query } from '../../src/db/database.ts';
+import { limitReached, shareConnections } from '../../src/db/limits.ts';
 import { migrateAll } from '../../src/migrations.ts';
-import { limitReached, shareConnections } from '../../src/postgres/limits.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { createDatabase as openPool, query } from '../../src/warehouse/database.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, dropDatabase, superuserUrlOf } from '../stores/databases.ts';
@@ -125,13 +125,29 @@ test('who asks for more connections than the role may open waits for those of it
   expect(captured.text().match(/it is tried again/g)).toHaveLength(1);
 });
 
+test.each(['web', 'worker'])('%s waits and retries when it gets a first connection and no others', async (name) => {
+  const { url, role, superuser } = await smallPlan(20);
+  await superuser.query(`alter role ${role} connection limit 1`);
+  const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
+  const command = trunkline({ ...environment, WEBHOOK_SECRET: secret, PORT: '0' }, name, '--json');
+  await expect.poll(command.err, soon).toContain('The start waits for Postgres');
+  expect(command.err()).toContain('DATABASE_POOL_SIZE');
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(command.err().match(/The start waits for Postgres/g)).toHaveLength(1);
+  expect(command.process.exitCode).toBeNull();
+  await superuser.query(`alter role ${role} connection limit 30`);
+  await expect.poll(command.out, soon).toContain('\n');
+  command.process.kill('SIGTERM');
+  expect(await command.ended).toBe(0);
+});
+
 test('a limit that is reached is waited for and named, with what helps, in the log, in status and in doctor', async () => {
   const { url, role } = await smallPlan(3);
   const holders = Array.from({ length: 3 }, () => new Client({ connectionString: url }));
   for (const holder of holders) await holder.connect();
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
   const worker = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, 'worker', '--json');
-  await expect.poll(worker.err, soon).toContain('it is waited for');
+  await expect.poll(worker.err, soon).toContain('The start waits for Postgres');
   expect(worker.err()).toContain(`all that the role \\"${role}\\" allows are open`);
   expect(worker.err()).toContain('DATABASE_POOL_SIZE');
   for (const name of ['doctor', 'status']) {

@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { consents, type Look } from '../../src/cli/consent.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { confirm, type Preview } from '../../src/cli/terminal.ts';
 
 const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
 afterEach(() => said.mockClear());
 
-const look = vi.fn((): Promise<Look> => Promise.resolve({ sentence: 'Two rows would go.', facts: { rows: 2 } }));
+const look = vi.fn((): Promise<Preview> => Promise.resolve({ sentence: 'Two rows would go.', facts: { rows: 2 } }));
 afterEach(() => look.mockClear());
 
 /** A terminal at which a person types; null ends it, as Ctrl-D does. */
@@ -22,13 +22,13 @@ function terminal(typed: string | null, isTTY = true) {
 describe('in a script', () => {
   test('a command does what it is told, without a look and without a question', async () => {
     const { shown, ...script } = terminal('no', false);
-    expect(await consents({}, look, script)).toBe(true);
+    expect(await confirm({}, look, script)).toBe(true);
     expect([look.mock.calls.length, shown()]).toEqual([0, '']);
   });
 
   test('a dry run shows what would be done, and nothing is done', async () => {
-    expect(await consents({ dryRun: true }, look, terminal('yes', false))).toBe(false);
-    expect(await consents({ dryRun: true, json: true }, look, terminal('yes', false))).toBe(false);
+    expect(await confirm({ dryRun: true }, look, terminal('yes', false))).toBe(false);
+    expect(await confirm({ dryRun: true, json: true }, look, terminal('yes', false))).toBe(false);
     expect(said.mock.calls).toEqual([['Two rows would go.'], ['{"rows":2,"isDone":false}']]);
   });
 });
@@ -36,33 +36,33 @@ describe('in a script', () => {
 describe('on a terminal', () => {
   test.each(['yes', ' YES '])('%j lets it be done, after a look', async (word) => {
     const { shown, ...person } = terminal(word);
-    expect(await consents({ json: true }, look, person)).toBe(true);
+    expect(await confirm({ json: true }, look, person)).toBe(true);
     expect(shown()).toMatch(/^Two rows would go\.\n.*yes/);
     // What a command found out goes to standard output, a question never.
     expect(said).not.toHaveBeenCalled();
   });
 
   test.each(['', 'y', 'no', 'yes please', null])('%j leaves everything as it is, which is a failure', async (word) => {
-    const refused = consents({}, look, terminal(word));
-    await expect(refused).rejects.toMatchObject({ code: 'command_failed', message: 'Nothing was done.' });
+    const refused = confirm({}, look, terminal(word));
+    await expect(refused).rejects.toMatchObject({ name: 'UserError', message: 'Nothing was done.' });
   });
 
   test('--yes asks nobody', async () => {
     const { shown, ...person } = terminal('no');
-    expect(await consents({ yes: true }, look, person)).toBe(true);
+    expect(await confirm({ yes: true }, look, person)).toBe(true);
     expect(shown()).toBe('');
   });
 
   test('what cannot be done is said before anybody is asked', async () => {
     const { shown, ...person } = terminal('yes');
     const impossible = () => Promise.reject(new Error('there is no such thing'));
-    await expect(consents({}, impossible, person)).rejects.toThrow('no such thing');
+    await expect(confirm({}, impossible, person)).rejects.toThrow('no such thing');
     expect(shown()).toBe('');
   });
 });
 
-test.each(['erase', 'events discard', 'auth logout', 'sends settle'])('%s takes --yes or --dry-run', (path) => {
-  const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
+test.each(['erase', 'events discard', 'auth logout', 'sends settle'])('%s takes --yes or --dry-run', async (path) => {
+  const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
   const command = path
     .split(' ')
     .reduce<Command | undefined>((group, name) => group?.commands.find((each) => each.name() === name), program);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { commandSettings } from '../../src/cli/environment.ts';
-import { announceRunning, type Running } from '../../src/local/running.ts';
+import { announceRunning, type Running } from '../../src/local/data-folder.ts';
 
 const databaseUrl = 'postgres://somebody@db.example/mirror';
 const usual: Running = { databaseUrl, isSandbox: false, webhookSecret: 's', statusUrl: 'http://127.0.0.1:3000/' };

@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
-import { isPostgresAway, sentenceOf } from '../../src/cli/failures.ts';
-import { createRemarks, remarkOf } from '../../src/cli/remarks.ts';
-import { ServiceError } from '../../src/service/errors.ts';
+import { ServiceError } from '../../src/api-client/client.ts';
+import { describeFailure, isPostgresAway } from '../../src/cli/failures.ts';
+import { createCommandLog, messageOf } from '../../src/cli/terminal.ts';
+import { QueueUnavailable } from '../../src/queues/queues.ts';
+import { UserError } from '../../src/shared/errors.ts';
 
 const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
 const database = { DATABASE_URL: 'postgres://somebody:a-password@db.example:6432/mirror' };
@@ -19,10 +21,9 @@ describe('a failure is told in one line, with its cure', () => {
     ['53300', 'sorry, too many clients already', 'max_connections'],
     ['57P03', 'the database system is starting up', 'in a moment'],
     ['EADDRINUSE', 'listen EADDRINUSE: address already in use 127.0.0.1:3000', 'Set PORT'],
-    ['queue_unavailable', 'The queue calls is not connected.', 'REDIS_URL'],
     ['ERR_SOMETHING', 'what nobody foresaw', 'LOG_LEVEL=debug'],
   ])('%s', (code, message, cure) => {
-    const told = sentenceOf(coded(code, message), database);
+    const told = describeFailure(coded(code, message), database);
     expect(told).toContain(message);
     expect(told).toContain(cure);
     expect(told).not.toMatch(/\n|a-password|\.ts:\d/);
@@ -33,14 +34,14 @@ describe('a failure is told in one line, with its cure', () => {
     ['mkdir', "EACCES: permission denied, mkdir '.data'", 'DATA_DIR', 'PORT'],
     ['open', "EACCES: permission denied, open '.data/webhook-secret'", 'DATA_DIR', 'PORT'],
   ])('what %s was denied is cured by the setting that it is about', (syscall, message, cure, other) => {
-    const told = sentenceOf(Object.assign(coded('EACCES', message), { syscall }));
+    const told = describeFailure(Object.assign(coded('EACCES', message), { syscall }));
     expect(told).toContain(message);
     expect(told).toContain(cure);
     expect(told).not.toContain(other);
   });
 
   test('the place of the database is named, and its password is not', () => {
-    const told = sentenceOf(coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example'), database);
+    const told = describeFailure(coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example'), database);
     expect(told).toContain('Postgres at db.example:6432');
     expect(told).not.toContain('a-password');
   });
@@ -51,13 +52,15 @@ describe('a failure is told in one line, with its cure', () => {
     ['postgres://somebody:a-password@%2Frun%2Fpostgresql:6432/mirror', ' at /run/postgresql:6432'],
     ['postgres://somebody:a-password@localhost/mirror?host=db.example&port=6432', ' at db.example:6432'],
   ])('that of %s is told so far', (DATABASE_URL, place) => {
-    const told = sentenceOf(coded('ECONNREFUSED', 'connect ECONNREFUSED'), { DATABASE_URL });
+    const told = describeFailure(coded('ECONNREFUSED', 'connect ECONNREFUSED'), { DATABASE_URL });
     expect(told).toContain(`Postgres${place} cannot be reached`);
     expect(told).not.toContain('a-password');
   });
 
   test('a pool that waits in vain is a Postgres that cannot be reached', () => {
-    expect(sentenceOf(new Error('timeout exceeded when trying to connect'), database)).toContain('cannot be reached');
+    expect(describeFailure(new Error('timeout exceeded when trying to connect'), database)).toContain(
+      'cannot be reached',
+    );
   });
 
   test.each([
@@ -82,38 +85,46 @@ describe('a failure is told in one line, with its cure', () => {
   });
 
   test('a folder in use is told in full, with nothing to look for', () => {
-    const message = '.data/postgres is in use by process 7. Stop that process, or choose another folder with DATA_DIR.';
-    expect(sentenceOf(coded('folder_in_use', message))).toBe(message);
+    const remedy = 'Stop that process, or choose another folder with DATA_DIR.';
+    expect(describeFailure(new UserError('.data is in use', { remedy }))).toBe(`.data is in use. ${remedy}`);
+  });
+
+  test('a queue that is not connected names its settings', () => {
+    expect(describeFailure(new QueueUnavailable('The queue calls is not connected.'))).toMatch(
+      /not connected\. .*REDIS_URL/,
+    );
   });
 
   test.each(['It broke', 'It broke.', 'It broke!'])('%j ends with one stop', (message) => {
-    expect(sentenceOf(new Error(message))).toMatch(/^It broke[.!] LOG_LEVEL=debug shows where it happened\.$/);
+    expect(describeFailure(new Error(message))).toMatch(/^It broke[.!] LOG_LEVEL=debug shows where it happened\.$/);
   });
 
   test('a trace is for those who ask for it', () => {
     const error = new Error('what nobody foresaw');
-    expect(sentenceOf(error, { LOG_LEVEL: 'debug' })).toContain('failures.test.ts');
+    expect(describeFailure(error, { LOG_LEVEL: 'debug' })).toContain('failures.test.ts');
   });
 
   test('a refusal by the service names what to grant', () => {
     const details = { operation: 'webhooks.list', effect: 'none', scope: 'webhooks:read' } as const;
-    const told = sentenceOf(new ServiceError('insufficient_scope', 'refused', details));
+    const told = describeFailure(new ServiceError('insufficient_scope', 'refused', details));
     expect(told).toContain('Give the credential the scope webhooks:read.');
-    expect(sentenceOf(new ServiceError('unauthenticated', 'refused', details))).toContain('Set API_KEY');
-    expect(sentenceOf(new ServiceError('network', 'cannot be reached', details))).toContain('API_BASE_URL is right');
+    expect(describeFailure(new ServiceError('unauthenticated', 'refused', details))).toContain('Set API_KEY');
+    expect(describeFailure(new ServiceError('network', 'cannot be reached', details))).toContain(
+      'API_BASE_URL is right',
+    );
   });
 });
 
 test('a remark is the sentence of a line of the log', () => {
-  expect(remarkOf('{"level":40,"msg":"A hint","err":{"message":"the reason","stack":"Error: at x"}}')).toBe(
+  expect(messageOf('{"level":40,"msg":"A hint","err":{"message":"the reason","stack":"Error: at x"}}')).toBe(
     'A hint (the reason)',
   );
-  expect(remarkOf('{"level":40,"msg":"A hint"}')).toBe('A hint');
+  expect(messageOf('{"level":40,"msg":"A hint"}')).toBe('A hint');
 });
 
 test('a remark is made once, however often its cause comes up', () => {
   const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const remarks = createRemarks('warn', 'info');
+  const remarks = createCommandLog('warn', 'info');
   for (const hours of [1, 2, 3])
     remarks.warn({ err: new Error('nobody is logged in'), hours }, 'It could not be compared');
   remarks.warn('Another matter');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { momentArgument, rangeOf } from '../../src/cli/moments.ts';
+import { momentArgument, rangeOf } from '../../src/cli/arguments.ts';
 
 describe('a moment', () => {
   test('is a day at midnight UTC, or an instant', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseNumberList, refuseStrangeLines } from '../../src/cli/commands/completeness/number-list.ts';
+import { parseNumberList, refuseUnknownLines } from '../../src/cli/backfill.ts';
 
 describe('a list of numbers', () => {
   test('holds numbers as people write them, with or without a line of ours', () => {
@@ -28,9 +28,9 @@ describe('a list of numbers', () => {
 
   test('is refused where it names a line that the account does not have', () => {
     const listed = parseNumberList('18455550123,18457511133\n18455550123,18457511134', 'list.csv');
-    expect(() => refuseStrangeLines('list.csv', listed, ['18457511133'])).toThrow(
+    expect(() => refuseUnknownLines('list.csv', listed, ['18457511133'])).toThrow(
       /^list\.csv, line 2: 18457511134 is no line of the account$/,
     );
-    expect(() => refuseStrangeLines('list.csv', listed, ['18457511133', '18457511134'])).not.toThrow();
+    expect(() => refuseUnknownLines('list.csv', listed, ['18457511133', '18457511134'])).not.toThrow();
   });
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { refuseBadRules } from '../../src/cli/rules-file.ts';
+import { checkRulesFile } from '../../src/cli/lifetime.ts';
 import { trunkline } from '../credentials/commands.ts';
 
 let folder = '';
@@ -18,7 +18,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 const refusal = (file: string, RULES_FILE: string | undefined) =>
-  refuseBadRules({ rulesFile: file, timeZone: 'UTC' }, { RULES_FILE });
+  checkRulesFile({ rulesFile: file, timeZone: 'UTC' }, { RULES_FILE });
 
 test('a rules file that was named and is missing is a setting that cannot be used', async () => {
   const file = join(folder, 'nowhere.yaml');

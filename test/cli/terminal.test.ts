@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createProgress } from '../../src/cli/progress.ts';
-import { renderColumns } from '../../src/status/columns.ts';
+import { createProgress, renderColumns } from '../../src/cli/terminal.ts';
 
 const head = ['id', 'planned', 'rule', 'state', 'why'];
 const row = [

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
@@ -51,7 +52,7 @@ async function seed(facts: Facts): Promise<void> {
     called_number: '6001',
     transferred_count: 1,
     legs_fetched_at: ago(29),
-    queue_wait_seconds: 9,
+    legs_wait_seconds: 9,
     external_number: '15550000001',
   });
   const leg = { call_id: answered, started_at: ago(30), direction: 'inbound', status: 'answered', talk_seconds: 60 };
@@ -84,6 +85,9 @@ async function seed(facts: Facts): Promise<void> {
     [ago(3), 'in', { body: 'And tomorrow?' }],
   ]);
   await thread(2, [[ago(6), 'in', { body: 'STOP' }]]);
+  // Texts after missed calls: by an integration that nobody knows, and by a rule.
+  await thread(3, [[ago(23.9), 'out']], { number: '15550000002' });
+  await thread(4, [[ago(27.9), 'out', { send_id: randomUUID() }]], { number: '15550000003' });
   await query(
     `insert into ops.coverage (stream, from_at, to_at, state, reported_count, held_count, is_watched, due_at)
      select 'calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'proven', 5, 5, true, 'infinity'`,

@@ -1,4 +1,4 @@
-import type { Answer, Service } from '../../src/service/client.ts';
+import type { Answer, Service } from '../../src/api-client/client.ts';
 
 /** What is asked of an operation, apart from who asks. */
 export interface Request {

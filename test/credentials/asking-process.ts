@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
+import { createService } from '../../src/api-client/client.ts';
 import { openCredential } from '../../src/credentials/credentials.ts';
-import { createLog } from '../../src/log.ts';
-import { createService } from '../../src/service/client.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 // Asks the API with whoever is logged in: once when it starts, then so often at once as each line of its input says.
 const [baseUrl = '', databaseUrl = '', encryptionKey = ''] = process.argv.slice(2);

@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { json } from '../api-client/endpoint.ts';
+import { startService } from '../api-client/oauth/service.ts';
 import { launchBrowser } from '../browser.ts';
 import { open } from '../sandbox/oauth/login.ts';
-import { json } from '../service/endpoint.ts';
-import { startService } from '../service/oauth/service.ts';
 import { type Command, trunkline } from './commands.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';

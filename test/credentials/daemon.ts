@@ -1,7 +1,7 @@
 import { readSettings } from '../../config/settings.ts';
 import { type Context, createContext } from '../../src/context.ts';
-import { createReceiver, type Receiver } from '../../src/receiver/receiver.ts';
-import { registerPages } from '../../src/status/pages.ts';
+import { registerPages } from '../../src/server/pages.ts';
+import { createReceiver, type Receiver } from '../../src/server/receiver.ts';
 import { startWorkers } from '../../workers/workers.ts';
 import { captureLog } from '../world/log.ts';
 import { encryptionKey, type Stage } from './stage.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ScopesNotOffered } from '../../src/credentials/login.ts';
-import { readOutcome } from '../../src/credentials/logins.ts';
+import { readOutcome, ScopesNotOffered } from '../../src/credentials/login.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
@@ -26,7 +25,7 @@ describe('a log in that is allowed', () => {
   test('in part says so, and keeps what was granted', async () => {
     const begun = await begin();
     const { body } = await open(await consent(begun.url, { scope: ['sms:read', 'users:read'] }));
-    expect(body).toContain('without all that was asked for');
+    expect(body).toContain('not with all requested scopes');
     expect(await readOutcome(database.db, begun.id)).toMatchObject({
       outcome: 'granted',
       missingScopes: expect.arrayContaining(['reports:read', 'recordings:read']),
@@ -46,7 +45,7 @@ describe('a log in that is allowed', () => {
     await begin();
     await begin();
     expect(registrations()).toBe(1);
-    await begin({ isAnew: true });
+    await begin({ registerAgain: true });
     expect(registrations()).toBe(2);
     await begin();
     expect(registrations()).toBe(2);
@@ -103,7 +102,7 @@ describe('a log in that fails', () => {
   ])('because of a state %s changes nothing', async (_what, search) => {
     const begun = await begin();
     const { status, body } = await open(`${daemon.receiver.url}/oauth/callback?${search}`);
-    expect([status, body]).toEqual([400, expect.stringContaining('not under way')]);
+    expect([status, body]).toEqual([400, expect.stringContaining('not pending any more')]);
     expect(body).not.toContain('a-code');
     expect(await readOutcome(database.db, begun.id)).toBeUndefined();
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
@@ -120,7 +119,7 @@ describe('a log in that fails', () => {
   });
 
   test('because it took too long is over', async () => {
-    const begun = await begin({ forMs: 0 });
+    const begun = await begin({ validMs: 0 });
     expect((await open(await consent(begun.url))).status).toBe(400);
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
   });

@@ -1,9 +1,9 @@
 import { afterAll } from 'vitest';
+import { createOAuth } from '../../src/api-client/oauth/oauth.ts';
 import { serviceName } from '../../src/credentials/credentials.ts';
-import { type Begun, beginLogin, type LoginWish } from '../../src/credentials/login.ts';
+import { beginLogin, type LoginRequest, type StartedLogin } from '../../src/credentials/login.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
-import { createLog } from '../../src/log.ts';
-import { createOAuth } from '../../src/service/oauth/oauth.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { createStage, encryptionKey, type Stage } from './stage.ts';
 
@@ -11,7 +11,7 @@ import { createStage, encryptionKey, type Stage } from './stage.ts';
 export interface Logins {
   readonly stage: Stage;
   readonly daemon: Daemon;
-  begin(wish?: Partial<LoginWish>): Promise<Begun>;
+  begin(wish?: Partial<LoginRequest>): Promise<StartedLogin>;
 }
 
 /** Call at the top level of a test file. */
@@ -28,7 +28,12 @@ export async function openLogins(): Promise<Logins> {
     stage,
     daemon,
     begin(wish = {}) {
-      const usual = { service: serviceName(sandbox.url), publicUrl: daemon.receiver.url, isAnew: false, forMs: 60_000 };
+      const usual = {
+        service: serviceName(sandbox.url),
+        publicUrl: daemon.receiver.url,
+        registerAgain: false,
+        validMs: 60_000,
+      };
       return beginLogin(
         { db: database.db, sealer: createSealer(encryptionKey), oauth },
         { scopes: undefined, ...usual, ...wish },

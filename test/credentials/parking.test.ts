@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import { concernsOf } from '../../src/status/concerns.ts';
-import { examine } from '../../src/status/doctor/examine.ts';
-import { takeSnapshot } from '../../src/status/snapshot.ts';
+import { diagnose } from '../../src/ops/doctor.ts';
+import { healthChecks } from '../../src/ops/health-checks.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { trunkline } from './commands.ts';
 import { consent } from './consent.ts';
@@ -18,7 +18,7 @@ const streams = () =>
   database.query<{ kind: string; reason: string; missing_scope: string | null }>(
     'select kind, reason, missing_scope from ops.streams order by kind',
   );
-const sentences = async () => concernsOf(await takeSnapshot(daemon.context)).map(({ sentence }) => sentence);
+const sentences = async () => healthChecks(await takeSnapshot(daemon.context)).map(({ sentence }) => sentence);
 
 /** Logs in through the command and the receiver, but without a browser. */
 async function logIn(scope?: readonly string[]): Promise<void> {
@@ -55,11 +55,11 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   expect((await sentences())[0]).toBe('Somebody has to log in again, so nothing is read.');
   const page = await (await fetch(daemon.receiver.url)).text();
   expect(page).toContain('lost: log in again');
-  const findings = await examine(daemon.context.settings, createLog('silent'));
+  const findings = await diagnose(daemon.context.settings, createLog('silent'));
   for (const begin of ['Somebody has to log in again', 'The log in cannot be used']) {
     expect(findings.find(({ sentence }) => sentence.startsWith(begin))).toMatchObject({
       level: 'problem',
-      cure: expect.stringContaining('Run `trunkline auth login`'),
+      remedy: expect.stringContaining('Run `trunkline auth login`'),
     });
   }
 
@@ -81,9 +81,9 @@ test('a scope that was not granted parks only what needs it, and is named everyw
     )
     .toMatchObject([{ kind: 'users', missing_scope: 'users:read' }]);
   expect(await sentences()).toContain('Users are not read: the credential lacks the scope users:read.');
-  const findings = await examine(daemon.context.settings, createLog('silent'));
+  const findings = await diagnose(daemon.context.settings, createLog('silent'));
   expect(findings.find(({ sentence }) => sentence.startsWith('Users cannot be read'))).toMatchObject({
     sentence: 'Users cannot be read: the credential lacks the scope users:read.',
-    cure: 'Run `trunkline auth login` and grant users:read.',
+    remedy: 'Run `trunkline auth login` and grant users:read.',
   });
 });

@@ -83,7 +83,7 @@ describe('a token', () => {
     expect(stage.refreshes()).toHaveLength(5);
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...later,
-      message: expect.stringContaining('just given out'),
+      message: expect.stringContaining('just issued'),
     });
   });
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { countSealedOtherwise, sealAnew } from '../../src/credentials/resealing.ts';
+import { countToReseal, reseal } from '../../src/credentials/resealing.ts';
 import { createSealer, linkSealer, tokenSealer, WrongEncryptionKey } from '../../src/credentials/sealer.ts';
 import { readTokens, storeLogin } from '../../src/credentials/tokens.ts';
-import { createLog } from '../../src/log.ts';
-import { examine } from '../../src/status/doctor/examine.ts';
-import { settingsFor } from '../status/world.ts';
+import { diagnose } from '../../src/ops/doctor.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { settingsFor } from '../ops/world.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -69,11 +69,11 @@ test('tokens of a previous key are used, and sealed with the present one', async
   await storeLogin(db, createSealer(old), { service: 'https://api.example', clientId: 'c', tokens });
   const both = tokenSealer(after) as NonNullable<ReturnType<typeof tokenSealer>>;
   expect(await readTokens(db, both)).toMatchObject({ accessToken: 'an-access', refreshToken: 'a-refresh' });
-  expect(await countSealedOtherwise(db, after)).toBe(1);
-  expect(await sealAnew(db, after, never)).toBe(1);
-  expect(await countSealedOtherwise(db, after)).toBe(0);
+  expect(await countToReseal(db, after)).toBe(1);
+  expect(await reseal(db, after, never)).toBe(1);
+  expect(await countToReseal(db, after)).toBe(0);
   expect(await readTokens(db, createSealer(present))).toMatchObject({ accessToken: 'an-access', state: 'valid' });
-  expect(await sealAnew(db, after, never)).toBe(0);
+  expect(await reseal(db, after, never)).toBe(0);
 });
 
 test('links of a previous key, of API_KEY and in clear are sealed with the present one, however many', async () => {
@@ -94,7 +94,7 @@ test('links of a previous key, of API_KEY and in clear are sealed with the prese
   );
   await query('insert into secrets.webhook_urls (subscription_id, url) values (7, $1)', link('w'));
 
-  expect(await sealAnew(db, after, never)).toBe(count + 2);
+  expect(await reseal(db, after, never)).toBe(count + 2);
   const alone = createSealer(present);
   const opened = (await storedLinks()).map((url, at) => alone.openLink(url, row(at + 1)));
   expect(opened).toEqual(Array.from({ length: count }, (_, at) => link(at + 1)));
@@ -108,7 +108,7 @@ test('a link that no key opens is left as it is, and keeps no other waiting', as
   const lost = createSealer(foreign).sealLink(link(1), 'recording_urls 1.1 1.1');
   await keepRecording('1.1', lost);
   await keepRecording('1.2', link(2));
-  expect(await sealAnew(db, after, never)).toBe(1);
+  expect(await reseal(db, after, never)).toBe(1);
   const [first, second] = await storedLinks();
   expect(first).toBe(lost);
   expect(createSealer(present).openLink(second ?? '', 'recording_urls 1.1 1.2')).toBe(link(2));
@@ -117,9 +117,9 @@ test('a link that no key opens is left as it is, and keeps no other waiting', as
 test('doctor says whether the previous key is still needed', async () => {
   const log = createLog('silent');
   const settings = settingsFor(database.url, { ENCRYPTION_KEY: present, ENCRYPTION_KEY_PREVIOUS: old });
-  const sentences = async () => (await examine(settings, log)).map(({ sentence }) => sentence);
+  const sentences = async () => (await diagnose(settings, log)).map(({ sentence }) => sentence);
   await keepRecording('1.1', createSealer(old).sealLink(link(1), 'recording_urls 1.1 1.1'));
   expect(await sentences()).toContainEqual(expect.stringContaining('may need ENCRYPTION_KEY_PREVIOUS: 1.'));
-  await sealAnew(db, settings, never);
+  await reseal(db, settings, never);
   expect(await sentences()).toContain('Nothing stored needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.');
 });

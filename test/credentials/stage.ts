@@ -1,9 +1,9 @@
 import { afterAll, beforeEach } from 'vitest';
+import { createService, type Service } from '../../src/api-client/client.ts';
 import { type OpenCredential, openCredential, serviceName } from '../../src/credentials/credentials.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import { storeLogin } from '../../src/credentials/tokens.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createService, type Service } from '../../src/service/client.ts';
 import { migratedDatabase, type TestDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { defaultPauses } from '../../src/inbox/bumps.ts';
+import { defaultReadPauses } from '../../src/inbox/targets.ts';
 import { deployForSuite } from './deployment/suite.ts';
 import { type DeliveredType, deliveryKey } from './load/keys.ts';
 import { startLoad } from './load/load.ts';
@@ -9,7 +9,7 @@ import { expectNothingLost } from './oracle/oracle.ts';
 import { createRandom } from './random.ts';
 
 const deployment = deployForSuite({ backend: 'redis' });
-const mostReads = 10;
+const maxReads = 10;
 /** Milliseconds before a call that was not found is asked for again. */
 const pauseAfterMissing = 5_000;
 const quiet = { timeout: 60_000, interval: 50 };
@@ -27,7 +27,7 @@ test('reads a text delivered a hundred times a few times, and keeps it once', as
   expect(new Set(answers)).toEqual(new Set([202]));
   const accepted = answers.map(() => deliveryKey('AccountSMS', body));
   await expectNothingLost(deployment(), { threads: [made], callIds: [], accepted: async () => accepted });
-  expect(await readsOf(`/sms/conversations/${line}/${made.number}`)).toBeLessThanOrEqual(mostReads);
+  expect(await readsOf(`/sms/conversations/${line}/${made.number}`)).toBeLessThanOrEqual(maxReads);
 });
 
 test('mirrors texts and calls whose deliveries are late, doubled and overtake each other', async ({
@@ -88,7 +88,7 @@ test('refuses a body over one MiB, a wrong token, and nothing else', async () =>
 test.for([
   [
     'an unknown thread',
-    defaultPauses.activeMs,
+    defaultReadPauses.activeMs,
     'AccountSMS',
     { fromNumber: '19995550001', direction: 'received', id: 1 },
   ],

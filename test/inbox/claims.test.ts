@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Bump, bumpTargets, type Pauses } from '../../src/inbox/bumps.ts';
 import {
   type Claim,
   claimDue,
@@ -8,10 +7,11 @@ import {
   failTarget,
   forgetUnconfirmed,
   giveBack,
+  putUnconfirmedBehind,
   renewClaims,
   settleTargets,
 } from '../../src/inbox/claims.ts';
-import { priorities, unconfirmed } from '../../src/inbox/target.ts';
+import { type DirtyTarget, markDirty, priorities, type ReadPauses, unconfirmed } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -19,11 +19,11 @@ const { db } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 
-const pauses: Pauses = { activeMs: 0, refusedMs: 60_000 };
+const pauses: ReadPauses = { activeMs: 0, refusedMs: 60_000 };
 const call = { kind: 'call', key: '1700000001.1' } as const;
 const other = { kind: 'call', key: '1700000001.2' } as const;
 
-const bump = (...bumps: Bump[]) => bumpTargets(db, bumps, pauses);
+const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
 
 async function claim(target: { kind: 'call'; key: string } = call): Promise<Claim> {
   const [claimed] = await claimTargets(db, [target]);
@@ -36,8 +36,8 @@ const lapse = () => database.query(`update ops.sync_targets set claimed_until = 
 
 const settle = (
   claimed: Claim,
-  more: { lookAgainSeconds?: number; state?: 'active' | 'refused' | 'gone' | 'forbidden'; isFound?: boolean } = {},
-  followUps: Bump[] = [],
+  more: { recheckSeconds?: number; state?: 'active' | 'refused' | 'gone' | 'forbidden'; isFound?: boolean } = {},
+  followUps: DirtyTarget[] = [],
 ) =>
   db
     .transaction()
@@ -72,14 +72,14 @@ describe('a bump', () => {
   });
 
   test('of a target in its pause rings once for the end of the pause', async () => {
-    const slow: Pauses = { activeMs: 1_000, refusedMs: 1_000 };
+    const slow: ReadPauses = { activeMs: 1_000, refusedMs: 1_000 };
     await bump(call);
     await settle(await claim());
-    const [ring, ...more] = await bumpTargets(db, [call], slow);
+    const [ring, ...more] = await markDirty(db, [call], slow);
     expect(more).toEqual([]);
     expect(ring?.afterMs).toBeGreaterThan(500);
     expect(ring?.afterMs).toBeLessThanOrEqual(1_000);
-    expect(await bumpTargets(db, [call], slow)).toEqual([]);
+    expect(await markDirty(db, [call], slow)).toEqual([]);
   });
 
   test('given several times at once counts once, at its earliest', async () => {
@@ -106,7 +106,7 @@ describe('a bump', () => {
 
   test('of a look that is still ahead brings it forward', async () => {
     await bump(call);
-    await settle(await claim(), { lookAgainSeconds: 600 });
+    await settle(await claim(), { recheckSeconds: 600 });
     expect((await row())?.due_in).toBeCloseTo(600, 0);
     expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
   });
@@ -206,7 +206,7 @@ describe('what is due', () => {
     expect(await claimDue(db, kinds, 10)).toEqual([]);
   });
 
-  test('leaves a parked kind to its bells, also when it may be tried again', async () => {
+  test('leaves a parked kind to its jobs, also when it may be tried again', async () => {
     await bump(call, recordings);
     await database.query(`insert into ops.streams (kind, parked_until, reason) values ('call', now(), 'no scope')`);
     expect(await claimDue(db, kinds, 10)).toMatchObject([recordings]);
@@ -279,7 +279,7 @@ describe('a settled read', () => {
 
   test('owes the look that it asks for', async () => {
     await bump(call);
-    expect(await settle(await claim(), { lookAgainSeconds: 0.5 })).toEqual([{ ...call, afterMs: expect.any(Number) }]);
+    expect(await settle(await claim(), { recheckSeconds: 0.5 })).toEqual([{ ...call, afterMs: expect.any(Number) }]);
     expect(await row()).toMatchObject({ is_owed: true });
   });
 
@@ -336,6 +336,14 @@ describe('an unconfirmed target', () => {
     expect(await bump({ ...call, priority: alone }, { ...other, priority: crowd })).toEqual([{ ...call, afterMs: 0 }]);
     expect(keysOf(await claimDue(db, kinds, 10))).toEqual([call.key]);
     expect(await claimUnconfirmed(db, kinds, 10)).toMatchObject([{ key: other.key, isUnconfirmed: true }]);
+  });
+
+  test('that ranks live is put behind all others without its job, unless it is claimed or confirmed', async () => {
+    await bump({ ...call, priority: alone }, { ...other, priority: alone }, thread);
+    expect(await claimTargets(db, [other])).toHaveLength(1);
+    await putUnconfirmedBehind(db, kinds);
+    expect([await rank(), await rank(other), await rank(thread)]).toEqual([alone, priorities.live, priorities.live]);
+    expect(keysOf(await claimUnconfirmed(db, kinds, 10))).toEqual([call.key]);
   });
 
   test('that was found is live from then on, whatever names it', async () => {
@@ -406,7 +414,7 @@ describe('an unconfirmed target', () => {
     await age('due_at', '3 days');
     expect(await forgetUnconfirmed(db)).toBe(0);
     const [claimed] = await claimUnconfirmed(db, kinds, 1);
-    await settle(claimed as Claim, { state: 'gone', isFound: false, lookAgainSeconds: 900 });
+    await settle(claimed as Claim, { state: 'gone', isFound: false, recheckSeconds: 900 });
     await age('read_at', '3 days');
     expect(await forgetUnconfirmed(db)).toBe(0);
   });
@@ -419,7 +427,7 @@ describe('an unconfirmed target', () => {
     await bump(...[call, thread, ours].map((target) => ({ ...target, priority: alone })));
     for (const claimed of await claimTargets(db, [call, thread, ours])) {
       const state = claimed.kind === 'call' ? 'refused' : 'forbidden';
-      await settle(claimed, { state, isFound: false, lookAgainSeconds: 86_400 });
+      await settle(claimed, { state, isFound: false, recheckSeconds: 86_400 });
     }
     expect(await forgetUnconfirmed(db)).toBe(0);
     await age('refused_at', '8 days');

@@ -1,23 +1,22 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
 import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
-import { createInbox, type Delivery, type DueTarget } from '../../src/inbox/deliveries.ts';
-import type { Ring } from '../../src/inbox/target.ts';
-import { storableText } from '../../src/storable.ts';
+import { createInbox, type Delivery, type ReferencedTarget } from '../../src/inbox/deliveries.ts';
+import { type DueTarget, markDirty } from '../../src/inbox/targets.ts';
+import { storableText } from '../../src/shared/storable.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const database = await migratedDatabase();
-const { db, pool } = database;
+const { db } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };
 
 function openInbox() {
-  const rings: Ring[] = [];
-  return { inbox: createInbox(pool, pauses, (rung) => void rings.push(...rung)), rings };
+  const due: DueTarget[] = [];
+  return { inbox: createInbox(database, pauses, (rung) => void due.push(...rung)), due };
 }
 
 function delivery(more: Partial<Delivery> = {}): Delivery {
@@ -33,11 +32,11 @@ function delivery(more: Partial<Delivery> = {}): Delivery {
   };
 }
 
-const calls = (...numbers: number[]): DueTarget[] =>
+const calls = (...numbers: number[]): ReferencedTarget[] =>
   numbers.map((number) => ({ kind: 'call', key: `1700000001.${number}` }));
 
 test('a delivery is kept with its targets, and rings them after its commit', async () => {
-  const { inbox, rings } = openInbox();
+  const { inbox, due } = openInbox();
   await inbox.accept(delivery({ targets: calls(1, 2), body: '{"a":1}' }));
   expect(
     await database.query(
@@ -55,16 +54,16 @@ test('a delivery is kept with its targets, and rings them after its commit', asy
       is_recognized: true,
     },
   ]);
-  expect(rings).toEqual(calls(1, 2).map((target) => ({ ...target, afterMs: 0 })));
+  expect(due).toEqual(calls(1, 2).map((target) => ({ ...target, afterMs: 0 })));
 });
 
 test('a delivery that points at nothing is kept', async () => {
-  const { inbox, rings } = openInbox();
+  const { inbox, due } = openInbox();
   await inbox.accept(delivery({ eventType: undefined }));
   expect(await database.query('select event_type, targets, is_recognized from ops.deliveries')).toEqual([
     { event_type: null, targets: [], is_recognized: false },
   ]);
-  expect(rings).toEqual([]);
+  expect(due).toEqual([]);
 });
 
 test('a text that is named by its id is found in each thread that holds it', async () => {
@@ -110,9 +109,9 @@ test('deliveries of a batch keep their order and their own columns', async () =>
 });
 
 test('a burst on one target bumps it once and rings it once', async () => {
-  const { inbox, rings } = openInbox();
+  const { inbox, due } = openInbox();
   await Promise.all(Array.from({ length: 200 }, () => inbox.accept(delivery({ targets: calls(1) }))));
-  expect(rings).toHaveLength(1);
+  expect(due).toHaveLength(1);
   expect(await database.value('select count(*)::integer from ops.deliveries')).toBe(200);
 });
 
@@ -172,7 +171,7 @@ describe('deadlocks', () => {
     const { inbox } = openInbox();
     const transcripts = { kind: 'transcripts', key: '1700000002.1' } as const;
     const call = { kind: 'call', key: '1700000002.1' } as const;
-    await bumpTargets(db, [transcripts], pauses);
+    await markDirty(db, [transcripts], pauses);
     const [claim] = await claimTargets(db, [transcripts]);
     if (!claim) throw new Error('nothing was owed');
     // The two halves of one settlement, with a delivery in between: a transcript of a call that was never read.
@@ -183,7 +182,7 @@ describe('deadlocks', () => {
         await settleTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
         accepted = inbox.accept(delivery({ targets: [call, transcripts] })).then(() => 'kept', String);
         await until(async () => Number(await database.value(waiting)) > 0);
-        await bumpTargets(tx, [call], pauses);
+        await markDirty(tx, [call], pauses);
       })
       // The sync runs such a transaction again.
       .catch(() => undefined);

@@ -1,8 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
 import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
 import { parkStream, resumeStreams, retryForbidden } from '../../src/inbox/streams.ts';
-import { priorities } from '../../src/inbox/target.ts';
+import { markDirty, priorities } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -20,7 +19,7 @@ async function waitSeconds(): Promise<number> {
 }
 
 test('a parked stream gives no claims, and others do', async () => {
-  await bumpTargets(db, [recordings, call], { activeMs: 0, refusedMs: 0 });
+  await markDirty(db, [recordings, call], { activeMs: 0, refusedMs: 0 });
   await parkStream(db, 'recordings', refusal);
   expect((await claimTargets(db, [recordings, call])).map(({ kind }) => kind)).toEqual(['call']);
 });
@@ -42,7 +41,7 @@ test('the wait doubles from try to try, up to a minute', async () => {
 });
 
 test('a read after the wait is a probe, and a stream that reads again is gone', async () => {
-  await bumpTargets(db, [recordings], { activeMs: 0, refusedMs: 0 });
+  await markDirty(db, [recordings], { activeMs: 0, refusedMs: 0 });
   await parkStream(db, 'recordings', refusal);
   await endWait();
   expect(await claimTargets(db, [recordings])).toMatchObject([{ isProbe: true }]);
@@ -56,9 +55,9 @@ describe('what was forbidden, when somebody else has logged in', () => {
 
   async function settled(key: string, state: 'active' | 'forbidden', priority: 0 | 1 = priorities.live): Promise<void> {
     const target = { kind: 'call', key } as const;
-    await bumpTargets(db, [{ ...target, priority }], pauses);
+    await markDirty(db, [{ ...target, priority }], pauses);
     const claims = await claimTargets(db, [target]);
-    const outcome = { state, error: state === 'active' ? undefined : 'not yours', lookAgainSeconds: daySeconds };
+    const outcome = { state, error: state === 'active' ? undefined : 'not yours', recheckSeconds: daySeconds };
     await database.db.transaction().execute((tx) =>
       settleTargets(
         tx,
@@ -101,7 +100,7 @@ describe('what was forbidden, when somebody else has logged in', () => {
     await database.query('update ops.sync_targets set due_at = now()');
     const claims = await claimTargets(db, [{ kind: 'call', key: '1700000001.1' }]);
     await retryForbidden(db, 15);
-    const refusal = { state: 'forbidden', error: 'not yours', lookAgainSeconds: daySeconds } as const;
+    const refusal = { state: 'forbidden', error: 'not yours', recheckSeconds: daySeconds } as const;
     await database.db.transaction().execute((tx) =>
       settleTargets(
         tx,

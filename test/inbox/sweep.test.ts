@@ -1,14 +1,11 @@
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { QueueName } from '../../config/queues.ts';
-import { type Bump, bumpTargets } from '../../src/inbox/bumps.ts';
+import { ServiceError } from '../../src/api-client/client.ts';
 import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
-import { createSweep, type SweepPace } from '../../src/inbox/sweep.ts';
-import { priorities, type Ring } from '../../src/inbox/target.ts';
-import { createLog } from '../../src/log.ts';
-import { ServiceError } from '../../src/service/client.ts';
-import { outcomeOf } from '../../src/sync/outcome.ts';
+import { type SweepPace, sweepTargets } from '../../src/inbox/sweep.ts';
+import { type DirtyTarget, type DueTarget, markDirty, priorities } from '../../src/inbox/targets.ts';
+import { decideRetry } from '../../src/sync/retry-policy.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { until } from '../world.ts';
 
 const database = await migratedDatabase();
 const { db } = database;
@@ -16,25 +13,19 @@ afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, mostWaiting: 100, mostHistoryWaiting: 10 };
+const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, maxWaiting: 100, maxHistoryWaiting: 10 };
 
 /** A sweep whose bells are written down; `waiting` is what the queues say they hold. */
 function openSweep(pace: Partial<SweepPace> = {}, waiting: Partial<Record<QueueName, number>> = {}) {
   const rung: string[] = [];
-  const ringer = {
-    ring: (rings: readonly Ring[]) => void rung.push(...rings.map(({ kind, key }) => `${kind} ${key}`)),
-    idle: async () => undefined,
-    close: async () => undefined,
+  const notifier = {
+    notify: (due: readonly DueTarget[]) => void rung.push(...due.map(({ kind, key }) => `${kind} ${key}`)),
   };
-  const sweep = createSweep(
-    { db, ringer, queues: { waiting: async (queue) => waiting[queue] ?? 0 }, log: createLog('silent') },
-    { ...never, ...pace },
-  );
-  onTestFinished(() => sweep.stop());
-  return { sweep, rung };
+  const deps = { db, notifier, queues: { waiting: async (queue: QueueName) => waiting[queue] ?? 0 } };
+  return { sweep: { once: () => sweepTargets(deps, { ...never, ...pace }) }, rung };
 }
 
-const bump = (...bumps: Bump[]) => bumpTargets(db, bumps, pauses);
+const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
 const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` }) as const;
 /** As if so many seconds had gone by. */
 const pass = (seconds: number) =>
@@ -52,9 +43,9 @@ test('rings nothing that was rung a moment ago', async () => {
 test('rings history behind what happens now, and only while little waits', async () => {
   const history = { priority: priorities.history } as const;
   await bump({ ...call(1), ...history }, { ...call(2), ...history }, { ...call(3), ...history });
-  const busy = openSweep({ mostHistoryWaiting: 2 }, { calls: 2 });
+  const busy = openSweep({ maxHistoryWaiting: 2 }, { calls: 2 });
   expect(await busy.sweep.once()).toBe(0);
-  const { sweep, rung } = openSweep({ mostHistoryWaiting: 2 });
+  const { sweep, rung } = openSweep({ maxHistoryWaiting: 2 });
   await bump(call(3));
   await pass(6);
   expect(await sweep.once()).toBe(3);
@@ -97,7 +88,7 @@ test('history goes on while events outrun what they tell of', async () => {
     effect: 'none',
     status: 404,
   });
-  const outcome = outcomeOf(notFound, claim, Math.random);
+  const outcome = decideRetry(notFound, claim, Math.random);
   if (outcome.kind !== 'retry') throw new Error(`a first miss is to ${outcome.kind}`);
   await failTarget(db, claim, { error: notFound.message, ...outcome });
   expect(await sweep.once()).toBe(6);
@@ -150,7 +141,7 @@ test('rings a failed read when its back-off is over', async () => {
 });
 
 test('tops a queue up to its limit only, oldest due first', async () => {
-  const { sweep, rung } = openSweep({ mostWaiting: 10 }, { calls: 7 });
+  const { sweep, rung } = openSweep({ maxWaiting: 10 }, { calls: 7 });
   for (let number = 1; number <= 6; number += 1) await bump(call(number));
   await pass(10);
   expect(await sweep.once()).toBe(3);
@@ -158,7 +149,7 @@ test('tops a queue up to its limit only, oldest due first', async () => {
 });
 
 test('rings nothing into a queue that is full, and goes on with the others', async () => {
-  const { sweep, rung } = openSweep({ mostWaiting: 10 }, { calls: 10 });
+  const { sweep, rung } = openSweep({ maxWaiting: 10 }, { calls: 10 });
   await bump(call(1), { kind: 'thread', key: '15550000001/15550000002' });
   await pass(10);
   await sweep.once();
@@ -183,32 +174,4 @@ test('two sweeps at once ring each target once', async () => {
   await pass(10);
   await Promise.all([one.sweep.once(), two.sweep.once()]);
   expect([...one.rung, ...two.rung]).toHaveLength(60);
-});
-
-test('goes on after a round that failed', async () => {
-  const rung: string[] = [];
-  let asked = 0;
-  const sweep = createSweep(
-    {
-      db,
-      ringer: {
-        ring: (rings) => void rung.push(...rings.map(({ key }) => key)),
-        idle: async () => undefined,
-        close: async () => undefined,
-      },
-      queues: {
-        waiting: async () => {
-          asked += 1;
-          if (asked === 1) throw new Error('the queue is away');
-          return 0;
-        },
-      },
-      log: createLog('silent'),
-    },
-    { ...never, everyMs: 20 },
-  );
-  onTestFinished(() => sweep.stop());
-  await bump(call(1));
-  await pass(10);
-  await until(() => rung.length > 0);
 });

@@ -25,8 +25,8 @@ async function killAt(step: string, sendId: string): Promise<void> {
 }
 
 test.each([
-  { step: 'reserved', left: 'RESERVED', after: 'taken_back', end: 'SENT', texts: 1 },
-  { step: 'looked', left: 'RESERVED', after: 'taken_back', end: 'SENT', texts: 1 },
+  { step: 'reserved', left: 'RESERVED', after: 'replanned', end: 'SENT', texts: 1 },
+  { step: 'looked', left: 'RESERVED', after: 'replanned', end: 'SENT', texts: 1 },
   { step: 'dispatched', left: 'DISPATCHED', after: 'unknown', end: 'NEEDS_HUMAN no message matches', texts: 0 },
   { step: 'answered', left: 'DISPATCHED', after: 'unknown', end: 'SENT reconciled', texts: 1 },
   { step: 'settled', left: 'SENT', after: 'nothing_due', end: 'SENT', texts: 1 },
@@ -36,14 +36,14 @@ test.each([
   await killAt(expected.step, sendId);
   expect(await ledger.state(sendId)).toBe(expected.left);
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe(expected.after);
+  expect(await ledger.dispatcher.advance(sendId)).toBe(expected.after);
   await ledger.pass(sendId);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   if (expected.left === 'DISPATCHED') {
     await database.query(
       `update ops.sends set dispatched_at = dispatched_at - interval '1 minute', due_at = now() where state = 'UNKNOWN'`,
     );
-    await ledger.dispatcher.turn(sendId);
+    await ledger.dispatcher.advance(sendId);
   }
   expect(await ledger.state(sendId)).toBe(expected.end);
   expect(await ledger.texts(number)).toHaveLength(expected.texts);
@@ -60,9 +60,9 @@ test('a process killed while the service works on its request leaves a send that
   expect(await ledger.state(sendId)).toBe('DISPATCHED');
   await killed;
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.texts(number)).toHaveLength(1);
 });
 
@@ -114,7 +114,7 @@ test('a process that stands still during the commit of a dispatch lets nothing o
   await sleep(2 * stallMs);
 
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await sandbox.emit.sms({ line, number, text: 'STOP', announce: false });
   await ledger.mirror(line, number);
   await pauseSends(database.db, 'for good');
@@ -123,7 +123,7 @@ test('a process that stands still during the commit of a dispatch lets nothing o
   expect(await ledger.state(sendId)).toBe('PLANNED stalled');
   await resumeSends(database.db);
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
   expect(await ledger.state(sendId)).toBe('DENIED gate:opted_out');
   expect(await ledger.texts(number)).toEqual([]);
 });

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { json, listen, open } from '../service/endpoint.ts';
+import { writeLines } from '../../src/warehouse/lines.ts';
+import { beginRead } from '../../src/warehouse/mirror.ts';
+import { json, listen, open, refuse } from '../api-client/endpoint.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
@@ -30,7 +32,7 @@ async function habit(number: string, body: object): Promise<void> {
 test('a planned send goes out once, and what it cost is settled', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, number } = await ledger.answer();
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.history(sendId)).toEqual(['PLANNED', 'RESERVED', 'DISPATCHED', 'SENT']);
   expect(await ledger.texts(number)).toHaveLength(1);
   expect(posts()).toBe(1);
@@ -43,7 +45,7 @@ test('a planned send goes out once, and what it cost is settled', async () => {
 test('its message carries the send as soon as it is mirrored', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer();
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   await ledger.mirror(line, number);
   await ledger.dispatcher.sweep(10);
   expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
@@ -53,31 +55,29 @@ test('a message without an id is found in its thread', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer();
   await habit(number, { returnsId: false });
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await database.value('select message_id from ops.sends')).toBeNull();
   await ledger.mirror(line, number);
   await ledger.dispatcher.sweep(10);
   expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
 });
 
-test.each([
-  { id: 7, kept: ['7', null] },
-  { id: 0, kept: [null, null] },
-])('two sends whose answers hold the id $id are both settled, and it counts once at most', async ({ id, kept }) => {
+test('two sends whose answers hold the same id are both settled, and it counts once', async () => {
+  const id = 7;
   const ledger = await openLedger(database, sandbox);
   const alike = await openLedger(database, sandbox, {
     messages: {
       async send(...asked) {
-        const { data, ...answer } = await ledger.parts.messages.send(...asked);
+        const { data, ...answer } = await ledger.deps.messages.send(...asked);
         return { ...answer, data: { ...data, messages: (data.messages ?? []).map((message) => ({ ...message, id })) } };
       },
     },
   });
   for (const { sendId } of [await ledger.answer(), await ledger.answer()]) {
-    expect(await alike.dispatcher.turn(sendId)).toBe('sent');
+    expect(await alike.dispatcher.advance(sendId)).toBe('sent');
   }
   const rows = await database.query('select message_id from ops.sends order by planned_at');
-  expect(rows.map(({ message_id }) => message_id)).toEqual(kept);
+  expect(rows.map(({ message_id }) => message_id)).toEqual(['7', null]);
   expect(await budget()).toEqual([{ sends_count: 2, reserved_micros: 0, spent_micros: 20_000 }]);
 });
 
@@ -101,7 +101,7 @@ test('a send that waits gives way to one on a newer trigger', async () => {
   const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
   expect(second.planned).toBe('planned');
   expect(await ledger.state(first.sendId)).toBe('DENIED superseded');
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
 });
 
 test('a send that is reserved gives way too, and its worker lets nothing out', async () => {
@@ -112,17 +112,17 @@ test('a send that is reserved gives way too, and its worker lets nothing out', a
   const { number } = first;
   let second: PlannedSend | undefined;
   const interrupted = await openLedger(database, sandbox, {
-    look: async (thread) => {
-      const isWhole = await ledger.parts.look(thread);
+    readThread: async (thread) => {
+      const isWhole = await ledger.deps.readThread(thread);
       second = await ledger.answer({ number, limits }, { text: 'And tomorrow?' });
       return isWhole;
     },
   });
-  expect(await interrupted.dispatcher.turn(first.sendId)).toBe('lost');
+  expect(await interrupted.dispatcher.advance(first.sendId)).toBe('lost');
   expect(second?.planned).toBe('planned');
   expect(await ledger.state(first.sendId)).toBe('DENIED superseded');
   // What the first had reserved of the thread's only send is the second's to use.
-  expect(await ledger.dispatcher.turn(second?.sendId ?? '')).toBe('sent');
+  expect(await ledger.dispatcher.advance(second?.sendId ?? '')).toBe('sent');
   expect(posts()).toBe(1);
   expect(await budget()).toEqual([{ sends_count: 1, reserved_micros: 0, spent_micros: 10_000 }]);
 });
@@ -130,12 +130,12 @@ test('a send that is reserved gives way too, and its worker lets nothing out', a
 test('what a superseded send had reserved is given back when nothing comes of the other', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
-  const hung = await openLedger(database, sandbox, { look: () => new Promise(() => undefined) });
-  void hung.dispatcher.turn(first.sendId);
+  const hung = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
+  void hung.dispatcher.advance(first.sendId);
   await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
   const second = await ledger.answer({ number: first.number }, { text: 'STOP' });
   expect(second.planned).toBe('planned');
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('denied');
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('denied');
   await ledger.dispatcher.sweep(10);
   expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
   await ledger.dispatcher.sweep(10);
@@ -146,7 +146,7 @@ test('a send whose request may have left does not give way', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({}, { sentAt: new Date(Date.now() - 3_000).toISOString() });
   const dead = await openLedger(database, sandbox, { messages: { send: () => new Promise(() => undefined) } });
-  void dead.dispatcher.turn(first.sendId);
+  void dead.dispatcher.advance(first.sendId);
   await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
   const second = await ledger.answer({ number: first.number }, { text: 'And tomorrow?' });
   expect(second.planned).toBe('thread_busy');
@@ -167,14 +167,14 @@ test('a rule on trial keeps nothing back: not a live answer to the same text, no
     { rule: 'live', state: 'PLANNED', reason: null },
     { rule: 'trial', state: 'PLANNED', reason: null },
   ]);
-  await ledger.dispatcher.round();
+  await ledger.dispatcher.drain();
   expect(await ledger.texts(number)).toEqual(['x']);
 });
 
 test('many workers at one send let it out once', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
-  const turns = await Promise.all(Array.from({ length: 8 }, () => ledger.dispatcher.turn(sendId)));
+  const turns = await Promise.all(Array.from({ length: 8 }, () => ledger.dispatcher.advance(sendId)));
   expect(turns.toSorted()).toEqual([...Array(7).fill('nothing_due'), 'sent']);
   expect(posts()).toBe(1);
 });
@@ -188,11 +188,11 @@ describe('an answer that proves that nothing was sent', () => {
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < tries; turn += 1) {
-      expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+      expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
       expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
       await ledger.pass(sendId);
     }
-    expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     expect(charges()).toBe(1);
   });
 
@@ -201,10 +201,10 @@ describe('an answer that proves that nothing was sent', () => {
     sandbox.faults({ answers: [{ kind: 'error', status: 429, retryAfterSeconds, operations: ['sendMessage'] }] });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
-    expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
     expect(await ledger.state(sendId)).toBe('PLANNED rate_limited (429)');
     await passUntilDue(sendId);
-    expect(await ledger.dispatcher.turn(sendId)).toBe('expired');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('expired');
     expect(await ledger.state(sendId)).toBe('EXPIRED gate:too_old');
     expect(posts()).toBe(1);
   });
@@ -220,7 +220,7 @@ describe('an answer that proves that nothing was sent', () => {
       const { sendId } = await ledger.answer();
       const waits: number[] = [];
       for (let turn = 0; turn < 9; turn += 1) {
-        expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+        expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
         waits.push(
           Number(await database.value('select extract(epoch from due_at - clock_timestamp()) from ops.sends')),
         );
@@ -230,7 +230,7 @@ describe('an answer that proves that nothing was sent', () => {
       expect(waits[0]).toBeLessThan(6.1);
       expect(waits[8]).toBeGreaterThan(15);
       expect(await database.value('select tries from ops.sends')).toBe(tries);
-      expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+      expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
       expect(charges()).toBe(1);
     },
   );
@@ -240,11 +240,11 @@ describe('an answer that proves that nothing was sent', () => {
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < 5; turn += 1) {
-      await ledger.dispatcher.turn(sendId);
+      await ledger.dispatcher.advance(sendId);
       await ledger.pass(sendId);
     }
     await database.query('update ops.sends set expires_at = now()');
-    expect(await ledger.dispatcher.turn(sendId)).toBe('expired');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('expired');
     expect(posts()).toBe(5);
   });
 
@@ -252,9 +252,9 @@ describe('an answer that proves that nothing was sent', () => {
     const closed = await createSandbox({ calls: 0, threads: 0 });
     const ledger = await openLedger(database, closed);
     const { sendId } = await ledger.answer();
-    const { look, isBlocked } = ledger.parts;
+    const { readThread: look, isBlocked } = ledger.deps;
     const late = await openLedger(database, closed, {
-      look: async (thread) => {
+      readThread: async (thread) => {
         const isWhole = await look(thread);
         await isBlocked(thread.line, thread.number);
         await closed.close();
@@ -262,7 +262,7 @@ describe('an answer that proves that nothing was sent', () => {
       },
       isBlocked: async () => false,
     });
-    expect(await late.dispatcher.turn(sendId)).toBe('not_sent');
+    expect(await late.dispatcher.advance(sendId)).toBe('not_sent');
     expect(await ledger.history(sendId)).toEqual(['PLANNED', 'RESERVED', 'DISPATCHED', 'NOT_SENT', 'PLANNED']);
   });
 });
@@ -273,7 +273,7 @@ test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed:
     const { url } = await listen((response) => json(response, 200, { data }));
     const ledger = await openLedger(database, sandbox, { messages: open(url).messages });
     const { sendId } = await ledger.answer();
-    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     expect(await ledger.state(sendId)).toBe('UNKNOWN status 200 does not fit its answer');
   },
 );
@@ -281,7 +281,7 @@ test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed:
 test('a refusal with the envelope is final and costs nothing', async () => {
   const ledger = await openLedger(database, sandbox, { limits: () => ({ countries: ['49'] }) });
   const { sendId } = await ledger.answer({ number: '4915112345678' });
-  expect(await ledger.dispatcher.turn(sendId)).toBe('rejected');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('rejected');
   expect(await ledger.state(sendId)).toBe('REJECTED invalid_request (422)');
   expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
 });
@@ -303,10 +303,10 @@ test('a recipient whom the service skips as opted out is remembered for the whol
     sentAt: '2020-01-01T00:00:00Z',
   });
   await database.query(`update warehouse.sms_messages set body = 'x' where body = 'STOP'`);
-  const blind = await openLedger(database, sandbox, { look: async () => true });
-  expect(await blind.dispatcher.turn(first.sendId)).toBe('skipped');
+  const blind = await openLedger(database, sandbox, { readThread: async () => true });
+  expect(await blind.dispatcher.advance(first.sendId)).toBe('skipped');
   const second = await ledger.answer({ number: first.number, line: other.data[1]?.number ?? '' });
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('denied');
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('denied');
   expect(await ledger.state(second.sendId)).toBe('DENIED gate:opted_out');
 });
 
@@ -314,7 +314,7 @@ test('a dry run records what would have been sent, asks nothing of the service a
   const ledger = await openLedger(database, sandbox, { mode: 'dry-run' });
   const { sendId } = await ledger.answer();
   const before = sandbox.requests().length;
-  expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
   expect(await database.query('select state, reason, units, reserved_micros::int from ops.sends')).toEqual([
     { state: 'DENIED', reason: 'dry_run', units: 1, reserved_micros: 0 },
   ]);
@@ -326,7 +326,7 @@ test('a thread that cannot be read whole lets nothing out', async () => {
   sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
-  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   expect(await ledger.state(sendId)).toBe('PLANNED the thread could not be read whole');
   expect(posts()).toBe(0);
 });
@@ -339,14 +339,14 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
     const { sendId, line, number } = await ledger.answer();
     await sandbox.emit.sms({ line, number, text: 'never mind', ...later() });
     for (let turn = 0; turn < 2; turn += 1) {
-      expect(await ledger.dispatcher.turn(sendId)).toBe('held');
+      expect(await ledger.dispatcher.advance(sendId)).toBe('held');
       expect(await ledger.state(sendId)).toBe('HELD gate:newer_inbound');
       expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
       await ledger.pass(sendId);
     }
     expect(posts()).toBe(0);
     await ledger.rulesTried();
-    expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   });
 
   test.each([
@@ -361,7 +361,7 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
     const { sendId, line, number } = await ledger.answer();
     await sandbox.emit.sms({ line, number, text: 'never mind', ...later() });
     await sandbox.emit.sms({ line, number, ...event, ...later() });
-    expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
     expect(await ledger.state(sendId)).toBe(`DENIED gate:${reason}`);
     expect(posts()).toBe(0);
   });
@@ -371,7 +371,7 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
     const limits = { quietHours: 'none', needsSilence: true } as const;
     const { sendId, line, number } = await ledger.answer({ limits });
     await sandbox.emit.sms({ line, number, text: 'Here I am', ...later() });
-    expect(await ledger.dispatcher.turn(sendId)).toBe('denied');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
     expect(await ledger.state(sendId)).toBe('DENIED gate:newer_inbound');
   });
 });
@@ -379,7 +379,80 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
 test('a worker that stood still after the commit sends nothing', async () => {
   const ledger = await openLedger(database, sandbox, { timing: { stallMs: -1 } });
   const { sendId } = await ledger.answer();
-  expect(await ledger.dispatcher.turn(sendId)).toBe('not_sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
   expect(posts()).toBe(0);
   expect(await ledger.state(sendId)).toBe('PLANNED stalled');
+});
+
+// Ten digits with their country code, as in Norway: to be compared, they get another one.
+test('a send names its line in the form in which the service lists it', async () => {
+  const number = '4721555014';
+  const { url, seen } = await listen((response, { method, body }) => {
+    if (method === 'GET') return json(response, 200, { data: [{ number, name: '', userIds: [], bulkEnabled: false }] });
+    if (JSON.parse(body).from !== number) return refuse(response, 403, 'permission_denied');
+    json(response, 201, { data: { from: number, messages: [{ id: 7 }] } });
+  });
+  const { lines, messages } = open(url);
+  const { data, isComplete } = await lines.list();
+  const read = await beginRead(database.db, 'lines.list');
+  await database.db.transaction().execute((tx) => writeLines(tx, { lines: data, isComplete, read }));
+
+  const ledger = await openLedger(database, sandbox, {
+    messages,
+    readThread: async () => true,
+    isBlocked: async () => false,
+  });
+  await ledger.plan({
+    rule: 'test',
+    line: number,
+    number: '12125550123',
+    trigger: { kind: 'call', id: '1776772800.1', at: new Date() },
+    text: 'We saw your call.',
+    mode: 'live',
+    limits: { quietHours: 'none' },
+  });
+  await ledger.dispatcher.drain();
+  expect(await database.query('select state, reason from ops.sends')).toEqual([{ state: 'SENT', reason: null }]);
+  expect(seen.map(({ method }) => method)).toEqual(['GET', 'POST']);
+});
+
+/* Whether a thread without texts is empty or not found is not specified: the sandbox shows it empty. */
+
+const notFound = () => sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });
+
+test.each([
+  { caller: 'a caller who never wrote', number: '12125550777', isCandidate: false },
+  { caller: 'one who was asked for as a candidate', number: '12125550778', isCandidate: true },
+])('a thread that is not found keeps no text from $caller', async ({ number, isCandidate }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { line } = await ledger.answer();
+  notFound();
+  if (isCandidate) {
+    await database.query(
+      `insert into ops.thread_candidates (line, number, evidence, probed_at) values ($1, $2, 'call', now())`,
+      line,
+      number,
+    );
+  }
+  await ledger.plan({
+    rule: 'call',
+    line,
+    number,
+    trigger: { kind: 'call', id: '1776772800.1', at: new Date() },
+    text: 'We saw your call.',
+    mode: 'live',
+    limits: { quietHours: 'none' },
+  });
+  const sendId = String(
+    await database.value(`select send_id from ops.sends where rule = 'call' and number = $1`, number),
+  );
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+});
+
+test('a thread that is held and not found lets nothing out', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId } = await ledger.answer();
+  notFound();
+  expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
+  expect(await ledger.state(sendId)).toBe('PLANNED the thread could not be read');
 });

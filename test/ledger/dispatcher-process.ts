@@ -1,8 +1,8 @@
+import { apiKey, createService } from '../../src/api-client/client.ts';
+import { createDatabase } from '../../src/db/database.ts';
 import { createDispatcher } from '../../src/ledger/dispatcher.ts';
-import { createLog } from '../../src/log.ts';
-import { apiKey, createService } from '../../src/service/client.ts';
-import { createThreadLook } from '../../src/sync/thread-look.ts';
-import { createDatabase } from '../../src/warehouse/database.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createThreadRefresh } from '../../src/sync/thread-refresh.ts';
 
 // A dispatcher in a process of its own, which says where it has arrived, and at the step it was given goes no further.
 const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = '', stallMs = '5000'] = process.argv.slice(2);
@@ -10,8 +10,8 @@ const log = createLog('silent');
 const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'dispatcher' });
 const service = createService({ baseUrl: apiUrl, credential: apiKey(key), log });
 const pauses = { activeMs: 0, refusedMs: 0 };
-const onRings = () => undefined;
-const look = createThreadLook({ db, service, onAnswer: () => undefined, pauses, onRings });
+const notify = () => undefined;
+const look = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
 
 async function arrive(step: string): Promise<void> {
   console.log(step);
@@ -30,7 +30,7 @@ const dispatcher = createDispatcher({
       return answer;
     },
   },
-  async look(thread) {
+  async readThread(thread) {
     await arrive('reserved');
     const isWhole = await look(thread);
     await arrive('looked');
@@ -40,9 +40,9 @@ const dispatcher = createDispatcher({
   actsFor: 'account',
   mode: 'live',
   pauses,
-  onRings,
+  notify,
   timing: { stallMs: Number(stallMs) },
 });
-await dispatcher.turn(sendId);
+await dispatcher.advance(sendId);
 await arrive('settled');
 process.exit(0);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
-import { createLog } from '../../src/log.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { openLedger } from './ledger-world.ts';
 
@@ -29,7 +29,7 @@ test('that a request may have left outlives a crash of Postgres, however that co
   };
   const ledger = await openLedger(before, sandbox, { messages: { send } });
   const { sendId } = await ledger.answer();
-  void ledger.dispatcher.turn(sendId);
+  void ledger.dispatcher.advance(sendId);
   await asked;
   await postgres.stop('immediate');
   await before[Symbol.asyncDispose]();

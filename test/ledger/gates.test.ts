@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { noteUnitPrice, pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
+import type { Messages, Sent } from '../../src/api-client/client.ts';
+import { query } from '../../src/db/database.ts';
+import { pauseSends, readControl, recordUnitPrice, resumeSends } from '../../src/ledger/control.ts';
 import { accountLimits, defaultAccountLimits, type RuleLimits } from '../../src/ledger/limits.ts';
 import type { SendPlan } from '../../src/ledger/send.ts';
-import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
-import type { Sent } from '../../src/service/entities/sent.ts';
-import type { Messages } from '../../src/service/resources/messages.ts';
-import { query } from '../../src/warehouse/database.ts';
+import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 import { openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -124,7 +123,7 @@ test.each<Refusal>([
     });
   }
   const { sendId } = await ledger.answer({ number, ...plan }, trigger);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe(state);
   expect(posts()).toBe(0);
 });
@@ -133,7 +132,7 @@ test('answers the next text of somebody whose last one was unsure', async () => 
   const ledger = await openLedger(database, sandbox);
   const { line } = await ledger.answer({ number }, { text: 'not interested', sentAt: ago(60) });
   const { sendId } = await ledger.answer({ number, line, rule: 'next' }, { text: 'When do you open?', line });
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe('SENT');
 });
 
@@ -141,7 +140,7 @@ test('refuses a sender whom the line has blocked, since that would be charged an
   const ledger = await openLedger(database, sandbox);
   const { sendId, line } = await ledger.answer({ number });
   await block(line, number);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe('DENIED gate:blocked');
 });
 
@@ -154,17 +153,17 @@ test('believes the service that a number is not blocked, whatever an older text 
   expect(await database.value(`select is_blocked from warehouse.sms_messages where direction = 'out'`)).toBe(true);
   // A dry run asks nothing, and goes by the older text.
   const trial = await ledger.answer({ number, rule: 'trial', mode: 'dry-run' });
-  await ledger.dispatcher.turn(trial.sendId);
+  await ledger.dispatcher.advance(trial.sendId);
   expect(await ledger.state(trial.sendId)).toBe('DENIED gate:blocked');
   await database.query('update ops.sends set trigger_id = $2 where send_id = $1', sendId, trial.triggerId);
 
   // An answer that says neither way lets nothing out, and denies nothing.
   sandbox.faults({ answers: [{ kind: 'error', status: 503, times: 1, operations: ['getBlockedSender'] }] });
-  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   // Somebody lifts the block in the portal.
   const unblocked = await openLedger(database, sandbox, { isBlocked: async () => false });
   await ledger.pass(sendId);
-  expect(await unblocked.dispatcher.turn(sendId)).toBe('sent');
+  expect(await unblocked.dispatcher.advance(sendId)).toBe('sent');
 });
 
 test('refuses a line of the account itself, and somebody who was erased', async () => {
@@ -174,14 +173,14 @@ test('refuses a line of the account itself, and somebody who was erased', async 
     `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ($1, '', 'test', 1, now())`,
     number,
   );
-  await ledger.dispatcher.turn(own.sendId);
+  await ledger.dispatcher.advance(own.sendId);
   expect(await ledger.state(own.sendId)).toBe('DENIED gate:own_number');
 });
 
 test('an erased number leaves the ledger, and what waited for it is denied', async () => {
   const ledger = await openLedger(database, sandbox);
   const sent = await ledger.answer({ number });
-  await ledger.dispatcher.turn(sent.sendId);
+  await ledger.dispatcher.advance(sent.sendId);
   const waiting = await ledger.answer(
     { number, rule: 'other' },
     { text: 'More', sentAt: new Date(Date.now() + 9_000).toISOString() },
@@ -197,7 +196,7 @@ test('quiet hours hold a send until the window opens, and do not make it too old
   const ledger = await openLedger(database, sandbox);
   const always = { from: '00:00', to: '23:59' };
   const { sendId } = await ledger.answer({ number, limits: { quietHours: always, maxAgeSeconds: 60 } });
-  expect(await ledger.dispatcher.turn(sendId)).toBe('held');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('held');
   expect(
     await database.query(
       `select extract(timezone_hour from due_at)::int as z, due_at > now() as later, expires_at - due_at = interval '1 minute' as fresh,
@@ -216,11 +215,11 @@ test.each([
 ])('a budget that is used up refuses: $reason', async ({ limits, reason }) => {
   const ledger = await openLedger(database, sandbox, { limits: () => limits });
   const { sendId } = await ledger.answer({ number });
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe(`DENIED ${reason}`);
   const dry = await openLedger(database, sandbox, { limits: () => limits, mode: 'dry-run' });
   const other = await ledger.answer({ number: '12125550189' });
-  await dry.dispatcher.turn(other.sendId);
+  await dry.dispatcher.advance(other.sendId);
   expect(await ledger.state(other.sendId)).toBe(`DENIED ${reason}`);
 });
 
@@ -248,7 +247,7 @@ describe('many workers together', () => {
     const totalPrice = unitMicros / 1e6;
     const messages = (own: LedgerWorld): Messages => ({
       async send(...asked) {
-        const answer = await own.parts.messages.send(...asked);
+        const answer = await own.deps.messages.send(...asked);
         const priced = answer.data.messages?.map((message) => ({
           ...message,
           unitPrice: totalPrice,
@@ -265,10 +264,10 @@ describe('many workers together', () => {
       [1, 2].map(() => openLedger(database, sandbox, { limits, messages: messages(ledger) })),
     );
     for (let at = 0; at < count; at += 1) await ledger.answer({}, { sentAt: ago(at + 1) });
-    await Promise.all(workers.map(({ dispatcher }) => dispatcher.round()));
+    await Promise.all(workers.map(({ dispatcher }) => dispatcher.drain()));
     const left = `select count(*)::int from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED')`;
     await until(async () => {
-      await Promise.all(workers.map(({ dispatcher }) => dispatcher.round()));
+      await Promise.all(workers.map(({ dispatcher }) => dispatcher.drain()));
       return (await database.value(left)) === 0;
     });
     expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
@@ -298,17 +297,17 @@ describe('many workers together', () => {
     const limits = () => ({ perLine: 1 });
     const ledger = await openLedger(database, sandbox, { limits });
     const [first, second] = [await ledger.answer(), await ledger.answer()];
-    const hung = await openLedger(database, sandbox, { limits, look: () => new Promise(() => undefined) });
-    void hung.dispatcher.turn(first.sendId);
+    const hung = await openLedger(database, sandbox, { limits, readThread: () => new Promise(() => undefined) });
+    void hung.dispatcher.advance(first.sendId);
     await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
-    expect(await ledger.dispatcher.turn(second.sendId)).toBe('held');
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('held');
     expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_line');
     await ledger.pass(first.sendId);
-    expect(await ledger.dispatcher.turn(first.sendId)).toBe('taken_back');
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('replanned');
     await ledger.pass(second.sendId);
-    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
     await ledger.pass(first.sendId);
-    expect(await ledger.dispatcher.turn(first.sendId)).toBe('denied');
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('denied');
     expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_line');
   });
 
@@ -322,15 +321,15 @@ test('a send that was reserved at a price that has risen since is reserved anew'
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
   const late = await openLedger(database, sandbox, {
-    look: async (thread) => {
-      const isWhole = await ledger.parts.look(thread);
+    readThread: async (thread) => {
+      const isWhole = await ledger.deps.readThread(thread);
       await database.query('update ops.send_control set highest_unit_micros = 70000');
       return isWhole;
     },
   });
-  expect(await late.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await late.dispatcher.advance(sendId)).toBe('replanned');
   expect(posts()).toBe(0);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
 describe('a person who answers at once', () => {
@@ -339,7 +338,7 @@ describe('a person who answers at once', () => {
     const limits = () => ({ perThread: 10 });
     const ledger = await openLedger(database, sandbox, { limits });
     // The mirror keeps the moments that are written into it.
-    const blind = await openLedger(database, sandbox, { limits, look: async () => true });
+    const blind = await openLedger(database, sandbox, { limits, readThread: async () => true });
     const moment = (reply: number) => 600 - reply * 60;
     const states: string[] = [];
     for (let at = 0; at < replies; at += 1) {
@@ -354,7 +353,7 @@ describe('a person who answers at once', () => {
          from (select message_id, row_number() over (order by message_id) as place from warehouse.sms_messages where direction = 'out') o
          where m.message_id = o.message_id`,
       );
-      await blind.dispatcher.turn(sendId);
+      await blind.dispatcher.advance(sendId);
       states.push(await ledger.state(sendId));
     }
     return states;
@@ -377,18 +376,18 @@ test('after the kill switch nothing leaves, also what is reserved already; a res
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
   const paused = await openLedger(database, sandbox, {
-    look: async (thread) => {
-      const isWhole = await ledger.parts.look(thread);
+    readThread: async (thread) => {
+      const isWhole = await ledger.deps.readThread(thread);
       await pauseSends(database.db, 'a test');
       return isWhole;
     },
   });
-  expect(await paused.dispatcher.turn(sendId)).toBe('paused');
+  expect(await paused.dispatcher.advance(sendId)).toBe('paused');
   expect(posts()).toBe(0);
-  expect(await ledger.dispatcher.round()).toBe(0);
+  expect(await ledger.dispatcher.drain()).toBe(0);
   expect(await readControl(database.db)).toMatchObject({ isPaused: true, reason: 'a test', by: 'operator' });
   await resumeSends(database.db);
-  await ledger.dispatcher.round();
+  await ledger.dispatcher.drain();
   expect(await ledger.state(sendId)).toBe('SENT');
 });
 
@@ -403,9 +402,128 @@ test('a resume that waits for a send, while that send waits for the switch, come
     await query(tx, 'select from ops.sends where send_id = $1 for update', [sendId]);
     const resuming = resumeSends(database.db);
     await until(async () => (await database.value(waitingForLocks)) === 1);
-    await noteUnitPrice(tx, 1);
+    await recordUnitPrice(tx, 1);
     return { resuming };
   });
   await resuming;
   expect(await readControl(database.db)).toMatchObject({ isPaused: false, highestUnitMicros: 1 });
+});
+
+/* A group goes by the number of its first member: what the others say in it is not said by that one. */
+
+const [first, second] = ['12125559001', '12125559002'];
+const participants = [first, second];
+
+/** Says words in the group, one after the other, and answers what the first member says to us alone. */
+async function answerAfter(said: readonly { number: string; text: string }[]): Promise<string> {
+  const ledger = await openLedger(database, sandbox);
+  const line = String((await ledger.answer()).line);
+  for (const [at, each] of said.entries()) {
+    const sentAt = new Date(Date.now() - 60_000 + at * 10_000).toISOString();
+    await sandbox.emit.sms({ line, participants, announce: false, sentAt, ...each });
+  }
+  await ledger.deps.readThread({ line, number: first, participants });
+  const { sendId } = await ledger.answer({ number: first });
+  await ledger.dispatcher.advance(sendId);
+  return ledger.state(sendId);
+}
+
+test('a member of a group is not out because another one opted out in it', async () => {
+  expect(await answerAfter([{ number: second, text: 'STOP' }])).toBe('SENT');
+});
+
+test('a member who opted out in a group stays out when another one opts in', async () => {
+  const said = [
+    { number: first, text: 'STOP' },
+    { number: second, text: 'START' },
+  ];
+  expect(await answerAfter(said)).toBe('DENIED gate:opted_out');
+});
+
+type Listed = readonly { readonly name: string; readonly mode: string }[];
+
+/** What a worker writes down when it takes a rules file. */
+async function load(rules: Listed, version: string | null = 'v2'): Promise<void> {
+  await database.query(
+    `insert into ops.rules_loaded (version, mode, rules) values ($1, 'live', $2)
+     on conflict (is_only) do update set version = excluded.version, rules = excluded.rules, checked_at = now()`,
+    version,
+    JSON.stringify(rules),
+  );
+}
+
+const inForce = (mode: string): Listed => [
+  { name: 'other', mode: 'live' },
+  { name: 'test', mode },
+];
+
+/** A text that a rule planned while it was live. */
+async function planned(): Promise<{ ledger: LedgerWorld; sendId: string }> {
+  const ledger = await openLedger(database, sandbox);
+  await load(inForce('live'), 'v1');
+  const { sendId } = await ledger.answer({ ruleVersion: 'v1' });
+  return { ledger, sendId };
+}
+
+const fates = [
+  { now: 'off', rules: inForce('off'), state: 'DENIED gate:rule_off' },
+  { now: 'gone from the file', rules: [], state: 'DENIED gate:rule_off' },
+  { now: 'on trial', rules: inForce('dry-run'), state: 'DENIED dry_run' },
+] as const;
+
+test.each(fates)('a text that waits is not sent when its rule is $now', async ({ rules, state }) => {
+  const { ledger, sendId } = await planned();
+  await load(rules);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
+  expect(await ledger.state(sendId)).toBe(state);
+  expect(posts()).toBe(0);
+});
+
+test.each(fates)('nor when it is $now only once the thread is read', async ({ rules, state }) => {
+  const { ledger, sendId } = await planned();
+  const changing = await openLedger(database, sandbox, {
+    readThread: async (thread) => {
+      await load(rules);
+      return ledger.deps.readThread(thread);
+    },
+  });
+  expect(await changing.dispatcher.advance(sendId)).toBe('denied');
+  expect(await ledger.state(sendId)).toBe(state);
+  expect(posts()).toBe(0);
+  const books = 'select distinct sends_count, reserved_micros::int from ops.send_budgets';
+  expect(await database.query(books)).toEqual([{ sends_count: 0, reserved_micros: 0 }]);
+});
+
+test('a newer file in which its rule is live lets it out', async () => {
+  const { ledger, sendId } = await planned();
+  await load(inForce('live'));
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+});
+
+test('while no file is in force it waits', async () => {
+  const { ledger, sendId } = await planned();
+  await load([], null);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('paused');
+  await load(inForce('live'));
+  const changing = await openLedger(database, sandbox, {
+    readThread: async (thread) => {
+      await load([], null);
+      return ledger.deps.readThread(thread);
+    },
+  });
+  expect(await changing.dispatcher.advance(sendId)).toBe('paused');
+  expect(await ledger.state(sendId)).toBe('PLANNED no rules in force');
+  await load(inForce('live'));
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+  expect(posts()).toBe(1);
+});
+
+test('a text of a file that is not written down yet is sent, and so is one that no rule planned', async () => {
+  const ledger = await openLedger(database, sandbox);
+  await load([]);
+  const early = await ledger.answer({ ruleVersion: 'v3' });
+  const byHand = await ledger.answer();
+  expect(await ledger.dispatcher.advance(early.sendId)).toBe('sent');
+  await load([]);
+  expect(await ledger.dispatcher.advance(byHand.sendId)).toBe('sent');
 });

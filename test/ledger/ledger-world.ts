@@ -1,23 +1,23 @@
 import { onTestFinished } from 'vitest';
+import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
+import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
-import type { LedgerParts, LedgerTiming } from '../../src/ledger/ledger.ts';
-import { type Planned, planSend } from '../../src/ledger/plans.ts';
+import { type PlanResult, planSend } from '../../src/ledger/plans.ts';
 import { findSend, type SendPlan } from '../../src/ledger/send.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { SmsEvent } from '../../src/sandbox/traffic/texts.ts';
-import { apiKey, createService, ServiceError } from '../../src/service/client.ts';
-import { createThreadLook } from '../../src/sync/thread-look.ts';
+import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
+import { createThreadRefresh } from '../../src/sync/thread-refresh.ts';
 import type { TestDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 
 /** The ledger at a real sandbox and a real database, without queue and webhooks: what happens is what the test does. */
 export interface LedgerWorld {
   readonly dispatcher: Dispatcher;
-  readonly parts: LedgerParts;
+  readonly deps: LedgerDeps;
   readonly logged: () => string;
   /** Lets a customer write, mirrors the thread as a hint would make the sync do, and plans an answer to it. */
   answer(plan?: Partial<SendPlan>, event?: SmsEvent): Promise<PlannedSend>;
-  plan(plan: SendPlan): Promise<Planned>;
+  plan(plan: SendPlan): Promise<PlanResult>;
   /** Reads a thread into the mirror. */
   mirror(line: string, number: string): Promise<void>;
   state(sendId: string): Promise<string>;
@@ -35,7 +35,7 @@ export interface LedgerWorld {
 
 export interface PlannedSend {
   readonly sendId: string;
-  readonly planned: Planned;
+  readonly planned: PlanResult;
   readonly line: string;
   readonly number: string;
   readonly triggerId: string;
@@ -45,9 +45,9 @@ export const quickTiming: LedgerTiming = {
   leaseMs: 5_000,
   answerMs: 1_500,
   stallMs: 1_000,
-  looksMs: [10_000, 20_000, 40_000],
+  reconcileAtMs: [10_000, 20_000, 40_000],
   graceMs: 60_000,
-  pauseMs: 50,
+  readRetryMs: 50,
   retryMs: 10,
   waitMs: 10,
   lostAfterMs: 500,
@@ -59,7 +59,7 @@ let customers = 1_000;
 export async function openLedger(
   database: TestDatabase,
   sandbox: Sandbox,
-  { key = sandbox.apiKey, ...overrides }: Partial<LedgerParts> & { readonly key?: string } = {},
+  { key = sandbox.apiKey, ...overrides }: Partial<LedgerDeps> & { readonly key?: string } = {},
 ): Promise<LedgerWorld> {
   const captured = captureLog();
   const { db } = database;
@@ -71,13 +71,13 @@ export async function openLedger(
     circuit: { failures: 100_000 },
   });
   onTestFinished(() => service.close());
-  const onRings = () => undefined;
-  const look = createThreadLook({ db, service, onAnswer: () => undefined, pauses, onRings });
-  const parts: LedgerParts = {
+  const notify = () => undefined;
+  const look = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
+  const deps: LedgerDeps = {
     db,
     log: captured.log,
     messages: service.messages,
-    look,
+    readThread: look,
     isBlocked: (line, number) =>
       service.lines.blocked(line, number).then(
         () => true,
@@ -89,15 +89,15 @@ export async function openLedger(
     actsFor: 'account',
     mode: 'live',
     pauses,
-    onRings,
+    notify,
     ...overrides,
     timing: { ...quickTiming, ...overrides.timing },
   };
-  const dispatcher = createDispatcher(parts);
+  const dispatcher = createDispatcher(deps);
   const lines = (await service.lines.list()).data;
   const ourLine = lines[0]?.number ?? '';
 
-  async function plan(given: SendPlan): Promise<Planned> {
+  async function plan(given: SendPlan): Promise<PlanResult> {
     return db.transaction().execute((tx) => planSend(tx, given));
   }
 
@@ -105,7 +105,7 @@ export async function openLedger(
 
   return {
     dispatcher,
-    parts,
+    deps,
     logged: captured.text,
     plan,
     rulesTried,
@@ -157,7 +157,7 @@ export async function openLedger(
         `update ops.sends set dispatched_at = dispatched_at - interval '1 minute', due_at = now() where send_id = $1`,
         sendId,
       );
-      await dispatcher.turn(sendId);
+      await dispatcher.advance(sendId);
     },
     async texts(number) {
       const read = await service.conversations.read({ line: ourLine, number });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { resumeSends } from '../../src/ledger/control.ts';
-import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
+import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
 import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
 import { openLedger } from './ledger-world.ts';
@@ -39,7 +39,14 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
   const cap = intents * 10_000 * 0.7;
   const ledger = await openLedger(database, sandbox, {
     limits: () => ({ dailyMicros: cap, perLine: 10_000, perAccount: 50_000, perThread: 10, unitMicros: 10_000 }),
-    timing: { leaseMs, answerMs: 700, stallMs: 400, looksMs: [100, 500, 1_500], pauseMs: 50, lostAfterMs: 300 },
+    timing: {
+      leaseMs,
+      answerMs: 700,
+      stallMs: 400,
+      reconcileAtMs: [100, 500, 1_500],
+      readRetryMs: 50,
+      lostAfterMs: 300,
+    },
   });
   const key = { authorization: `Bearer ${sandbox.apiKey}` };
   const read = async (path: string) =>
@@ -100,12 +107,12 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
     }
   }
   async function works(): Promise<void> {
-    let worker = createClumsyWorker(ledger.parts, posts, random, clumsiness, leaseMs);
+    let worker = createClumsyWorker(ledger.deps, posts, random, clumsiness, leaseMs);
     while (!isOver) {
       const sendId = rung.shift();
       if (sendId === undefined) await sleep(10);
       else if ((await worker.work(sendId)) === 'died') {
-        worker = createClumsyWorker(ledger.parts, posts, random, clumsiness, leaseMs);
+        worker = createClumsyWorker(ledger.deps, posts, random, clumsiness, leaseMs);
       }
     }
   }

@@ -1,6 +1,6 @@
+import { ServiceError } from '../../src/api-client/client.ts';
+import type { LedgerDeps } from '../../src/ledger/context.ts';
 import { createDispatcher } from '../../src/ledger/dispatcher.ts';
-import type { LedgerParts } from '../../src/ledger/ledger.ts';
-import { ServiceError } from '../../src/service/client.ts';
 import type { Random } from '../faults/random.ts';
 
 /** What the model keeps of the world: requests that the ledger let out, by the text that each intent alone has. */
@@ -24,7 +24,7 @@ const unreadable = 0.02;
  * its request. One that died does nothing more, whatever it was about to do; another takes its place.
  */
 export function createClumsyWorker(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   posts: Posts,
   random: Random,
   { dies, oversleeps }: Clumsiness,
@@ -42,11 +42,11 @@ export function createClumsyWorker(
   }
 
   const dispatcher = createDispatcher({
-    ...parts,
-    async look(thread) {
+    ...deps,
+    async readThread(thread) {
       await stumble();
       if (random.next() < unreadable) throw new Error('the thread cannot be read');
-      const isWhole = (await parts.look(thread)) && random.next() > unreadable;
+      const isWhole = (await deps.readThread(thread)) && random.next() > unreadable;
       await stumble();
       return isWhole;
     },
@@ -58,7 +58,7 @@ export function createClumsyWorker(
         posts.total += 1;
         count(1);
         try {
-          const answer = await parts.messages.send(request, call);
+          const answer = await deps.messages.send(request, call);
           await stumble();
           return answer;
         } catch (error) {
@@ -73,7 +73,7 @@ export function createClumsyWorker(
   return {
     work: (sendId) =>
       Promise.race([
-        dispatcher.turn(sendId),
+        dispatcher.advance(sendId),
         new Promise<string>((resolve) => {
           onDeath = () => resolve('died');
         }),

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Message } from '../../src/api-client/client.ts';
+import { ServiceError } from '../../src/api-client/client.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
-import { settleByHand } from '../../src/ledger/operations.ts';
-import type { AnswerFault } from '../../src/sandbox/faults/answers.ts';
-import { ServiceError } from '../../src/service/client.ts';
+import { settleManually } from '../../src/ledger/settle.ts';
+import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
 import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 import { openStage } from './stage.ts';
 
@@ -31,12 +32,12 @@ describe.each([
     const ledger = await openLedger(database, sandbox);
     const { sendId, number } = await ledger.answer();
     strike(fault as Strike);
-    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
       reserved_micros: 50_000,
     });
     await ledger.pass(sendId);
-    expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     expect(await ledger.state(sendId)).toBe('SENT reconciled');
     expect(await ledger.texts(number)).toHaveLength(1);
     expect([posts(), chargesTo(number)]).toEqual([1, 1]);
@@ -49,14 +50,14 @@ test('a request that broke before it was carried out needs a person, and is neve
   const ledger = await openLedger(database, sandbox);
   const { sendId, number } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await ledger.lookToTheEnd(sendId);
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches');
   expect([posts(), chargesTo(number)]).toEqual([1, 0]);
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.round()).toBe(0);
+  expect(await ledger.dispatcher.drain()).toBe(0);
   expect(posts()).toBe(1);
 });
 
@@ -64,10 +65,10 @@ test('two messages that match need a person', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number, triggerId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   await sandbox.emit.sms({ line, number, direction: 'out', text: `An answer to ${triggerId}`, announce: false });
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('needs_human');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('needs_human');
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN 2 messages match');
 });
 
@@ -80,7 +81,7 @@ test.each([
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number, triggerId } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   const users = await fetch(`${sandbox.url}/api/public/v1/users`, {
     headers: { authorization: `Bearer ${sandbox.apiKey}` },
   });
@@ -96,27 +97,13 @@ test.each([
     ...(sentBy && { sentBy: data[0]?.id ?? 0 }),
   });
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
-});
-
-test.each([
-  { name: 'has its blanks drawn together', shown: 'Hi , we are closed.\n\nSee you' },
-  { name: 'is one line', shown: 'Hi , we are closed. See you' },
-  { name: 'has other line ends', shown: ' Hi ,  we are closed.\r\n\r\nSee you ' },
-])('a message that $name on its way is the send', async ({ shown }) => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number } = await ledger.answer({ text: 'Hi ,  we are closed.\n\nSee you\n' });
-  strike({ kind: 'reset', when: 'before' } as Strike);
-  await ledger.dispatcher.turn(sendId);
-  await sandbox.emit.sms({ line, number, direction: 'out', text: shown, announce: false });
-  await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
 });
 
 test('a message of before is not taken for the send, nor one that another send became', async () => {
   const ledger = await openLedger(database, sandbox);
   const first = await ledger.answer({ text: 'The same words' });
-  await ledger.dispatcher.turn(first.sendId);
+  await ledger.dispatcher.advance(first.sendId);
   await ledger.mirror(first.line, first.number);
   await database.query(`update ops.sends set dispatched_at = dispatched_at - interval '1 minute'`);
   const second = await ledger.answer(
@@ -124,30 +111,30 @@ test('a message of before is not taken for the send, nor one that another send b
     { text: 'Another question', sentAt: new Date(Date.now() + 10_000).toISOString() },
   );
   strike({ kind: 'reset', when: 'before' } as Strike);
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
   await ledger.pass(second.sendId);
-  expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
 });
 
 test('any read of the thread makes an unknown send worth a look', async () => {
-  const ledger = await openLedger(database, sandbox, { timing: { looksMs: [60_000, 120_000] } });
+  const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: [60_000, 120_000] } });
   const { sendId, line, number } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   expect(await ledger.dispatcher.sweep(10)).toEqual([]);
   await ledger.mirror(line, number);
   expect(await ledger.dispatcher.sweep(10)).toEqual([sendId]);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
 test('a look on a hint does not use up the schedule', async () => {
-  const ledger = await openLedger(database, sandbox, { timing: { looksMs: [60_000, 120_000] } });
+  const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: [60_000, 120_000] } });
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   for (let look = 0; look < 4; look += 1) {
     await ledger.pass(sendId);
-    expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   }
   expect(await database.value('select round(extract(epoch from due_at - dispatched_at))::int from ops.sends')).toBe(60);
 });
@@ -156,13 +143,13 @@ test('the last look does not count while the thread cannot be read', async () =>
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['readThread'] }] });
   await ledger.lookToTheEnd(sendId);
   expect(await ledger.state(sendId)).toMatch(/^UNKNOWN/);
   sandbox.faults({});
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
 /** As if so many minutes had passed since the request. */
@@ -183,10 +170,10 @@ test('one message that matches is enough, also where the read may not be whole',
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.state(sendId)).toBe('SENT reconciled');
 });
 
@@ -194,14 +181,14 @@ test.each(unreadable)('a thread whose read $name for good is a person’s after 
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
-  await ledger.dispatcher.turn(sendId);
+  await ledger.dispatcher.advance(sendId);
   sandbox.faults({ answers: [{ ...fault, operations: ['readThread'] } as AnswerFault] });
   await waitMinutes(sendId, 1);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   // It is asked the more rarely, the longer it lasts.
   expect(await database.value(`select due_at > clock_timestamp() + interval '5 seconds' from ops.sends`)).toBe(true);
   await waitMinutes(sendId, 1);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('needs_human');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('needs_human');
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches in a thread that cannot be read whole');
 });
 
@@ -210,15 +197,15 @@ describe('the operator settles', () => {
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     strike({ kind: 'reset', when: 'before' } as Strike);
-    await ledger.dispatcher.turn(sendId);
+    await ledger.dispatcher.advance(sendId);
     return { ledger, sendId };
   }
 
   test('what needs a person, but nothing that is still looked for', async () => {
     const { ledger, sendId } = await unknown();
-    expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(false);
+    expect(await settleManually(database.db, sendId, 'NOT_SENT')).toBe(false);
     await ledger.lookToTheEnd(sendId);
-    expect(await settleByHand(database.db, sendId, 'NOT_SENT')).toBe(true);
+    expect(await settleManually(database.db, sendId, 'NOT_SENT')).toBe(true);
     expect(await ledger.state(sendId)).toBe('NOT_SENT settled by hand');
   });
 
@@ -227,14 +214,14 @@ describe('the operator settles', () => {
     { to: 'NOT_SENT', money: { sends_count: 0, reserved_micros: 0, spent_micros: 0 } },
   ] as const)('as $to what is still looked for, when insisted on', async ({ to, money }) => {
     const { ledger, sendId } = await unknown();
-    expect(await settleByHand(database.db, sendId, to, { isInsisted: true })).toBe(true);
+    expect(await settleManually(database.db, sendId, to, { isInsisted: true })).toBe(true);
     expect(await ledger.state(sendId)).toBe(`${to} settled by hand`);
     const [account] = await database.query(
       `select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets where scope = 'account'`,
     );
     expect(account).toEqual(money);
     await ledger.pass(sendId);
-    expect(await ledger.dispatcher.turn(sendId)).toBe('nothing_due');
+    expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
     expect(posts()).toBe(1);
   });
 });
@@ -242,22 +229,22 @@ describe('the operator settles', () => {
 test('a lease that is over takes a reservation back, and makes a dispatch unknown', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
-  const hung = await openLedger(database, sandbox, { look: () => new Promise(() => undefined) });
-  void hung.dispatcher.turn(sendId);
+  const hung = await openLedger(database, sandbox, { readThread: () => new Promise(() => undefined) });
+  void hung.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
-  expect(await ledger.dispatcher.turn(sendId)).toBe('nothing_due');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('taken_back');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   expect((await database.query('select sends_count, reserved_micros::int from ops.send_budgets'))[0]).toEqual({
     sends_count: 0,
     reserved_micros: 0,
   });
 
   const dead = await openLedger(database, sandbox, { messages: { send: () => new Promise(() => undefined) } });
-  void dead.dispatcher.turn(sendId);
+  void dead.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('DISPATCHED');
   await ledger.pass(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   expect(posts()).toBe(0);
 });
 
@@ -266,17 +253,17 @@ test('a worker that wakes up after its lease lets nothing out', async () => {
   const { sendId, number } = await ledger.answer();
   const wake = Promise.withResolvers<void>();
   const sleepy = await openLedger(database, sandbox, {
-    look: async (thread) => {
-      const isWhole = await ledger.parts.look(thread);
+    readThread: async (thread) => {
+      const isWhole = await ledger.deps.readThread(thread);
       await wake.promise;
       return isWhole;
     },
   });
-  const slept = sleepy.dispatcher.turn(sendId);
+  const slept = sleepy.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
   await ledger.pass(sendId);
-  await ledger.dispatcher.turn(sendId);
-  expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+  await ledger.dispatcher.advance(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   wake.resolve();
   expect(await slept).toBe('lost');
   expect(await ledger.texts(number)).toHaveLength(1);
@@ -287,7 +274,7 @@ test('three unknown outcomes within ten minutes pause everything, once, and a re
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
   const planned = await Promise.all(Array.from({ length: 5 }, () => ledger.answer()));
   const ended: string[] = [];
-  for (const { sendId } of planned) ended.push(await ledger.dispatcher.turn(sendId));
+  for (const { sendId } of planned) ended.push(await ledger.dispatcher.advance(sendId));
   expect(ended).toEqual(['unknown', 'unknown', 'unknown', 'paused', 'paused']);
   expect(await readControl(database.db)).toMatchObject({
     isPaused: true,
@@ -296,10 +283,10 @@ test('three unknown outcomes within ten minutes pause everything, once, and a re
   });
   sandbox.faults({});
   await pauseSends(database.db, 'a person looks into it');
-  await ledger.dispatcher.round();
+  await ledger.dispatcher.drain();
   expect(posts()).toBe(3);
   await resumeSends(database.db);
-  await ledger.dispatcher.round();
+  await ledger.dispatcher.drain();
   const states = await database.query<{ state: string }>(`select state from ops.sends where state = 'SENT'`);
   expect(states.length).toBeGreaterThanOrEqual(2);
   expect(posts()).toBe(5);
@@ -310,7 +297,7 @@ describe('a pause for lost answers', () => {
     const ledger = await openLedger(database, sandbox);
     sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
     const sends = [await ledger.answer(), await ledger.answer(), await ledger.answer()];
-    for (const { sendId } of sends) expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+    for (const { sendId } of sends) expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     sandbox.faults({});
     expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'ledger' });
     return { ledger, sends };
@@ -319,7 +306,7 @@ describe('a pause for lost answers', () => {
   async function find(ledger: LedgerWorld, sends: readonly PlannedSend[]): Promise<void> {
     for (const { sendId } of sends) {
       await ledger.pass(sendId);
-      expect(await ledger.dispatcher.turn(sendId)).toBe('sent');
+      expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     }
     await ledger.dispatcher.sweep(10);
   }
@@ -331,7 +318,7 @@ describe('a pause for lost answers', () => {
     await find(ledger, sends.slice(2));
     expect(await readControl(database.db)).toMatchObject({ isPaused: false, by: null });
     const next = await ledger.answer();
-    expect(await ledger.dispatcher.turn(next.sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(next.sendId)).toBe('sent');
   });
 
   test('stays when a person has paused too', async () => {
@@ -346,7 +333,7 @@ describe('a pause for lost answers', () => {
     for (let lost = 0; lost < 4; lost += 1) {
       const send = await ledger.answer();
       strike({ kind: 'reset', when: 'after' } as Strike);
-      expect(await ledger.dispatcher.turn(send.sendId)).toBe('unknown');
+      expect(await ledger.dispatcher.advance(send.sendId)).toBe('unknown');
       await find(ledger, [send]);
     }
     expect(await readControl(database.db)).toMatchObject({ isPaused: false });
@@ -359,10 +346,10 @@ describe('one lost answer', () => {
 
   /** A send whose answer was lost, with so many of its scheduled reads taken. */
   async function lost(when: 'before' | 'after', looks: number): Promise<{ ledger: LedgerWorld; first: PlannedSend }> {
-    const ledger = await openLedger(database, sandbox, { timing: { looksMs } });
+    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: looksMs } });
     const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
     strike({ kind: 'reset', when } as Strike);
-    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
     if (looks > 0) await takeLooks(ledger, first.sendId, looksMs[looks - 1] ?? 0);
     return { ledger, first };
   }
@@ -373,7 +360,7 @@ describe('one lost answer', () => {
       sendId,
       ms,
     );
-    await ledger.dispatcher.turn(sendId);
+    await ledger.dispatcher.advance(sendId);
   }
 
   test('keeps its thread busy for three reads, and not for a day', async () => {
@@ -382,10 +369,10 @@ describe('one lost answer', () => {
     const { ledger, first } = await lost('before', 3);
     const second = await ledger.answer({ number: first.number, text });
     expect(second.planned).toBe('planned');
-    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
     // The text of the second is not taken for the first, though it has the same words.
     await ledger.pass(first.sendId);
-    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
     await takeLooks(ledger, first.sendId, 600_000);
     expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN no message matches');
     expect(await ledger.texts(first.number)).toEqual([text]);
@@ -396,10 +383,10 @@ describe('one lost answer', () => {
     const { ledger, first } = await lost('before', 3);
     const second = await ledger.answer({ number: first.number, text });
     strike({ kind: 'reset', when: 'after' } as Strike);
-    expect(await ledger.dispatcher.turn(second.sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
     for (const { sendId } of [first, second]) {
       await ledger.pass(sendId);
-      expect(await ledger.dispatcher.turn(sendId)).toBe('unknown');
+      expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     }
     await takeLooks(ledger, first.sendId, 600_000);
     expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN a message matches that another send may have become');
@@ -407,24 +394,196 @@ describe('one lost answer', () => {
   });
 
   test('that comes very late and proves that nothing was sent sends nothing beside a later answer', async () => {
-    const ledger = await openLedger(database, sandbox, { timing: { looksMs } });
+    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: looksMs } });
     const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
     const refusal = Promise.withResolvers<never>();
     const slow = await openLedger(database, sandbox, {
-      timing: { looksMs },
+      timing: { reconcileAtMs: looksMs },
       messages: { send: () => refusal.promise },
     });
-    const turn = slow.dispatcher.turn(first.sendId);
+    const turn = slow.dispatcher.advance(first.sendId);
     await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
     await ledger.pass(first.sendId);
-    expect(await ledger.dispatcher.turn(first.sendId)).toBe('unknown');
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
     await takeLooks(ledger, first.sendId, looksMs[2] ?? 0);
     const second = await ledger.answer({ number: first.number, text: 'Other words' });
     expect(second.planned).toBe('planned');
     refusal.reject(new ServiceError('server', 'as told', { operation: 'messages.send', effect: 'none', status: 503 }));
     expect(await turn).toBe('not_sent');
     expect(await ledger.state(first.sendId)).toBe('NOT_SENT server (503)');
-    expect(await ledger.dispatcher.turn(second.sendId)).toBe('sent');
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
     expect(posts()).toBe(1);
   });
+});
+
+/* A send that went out without an id in the answer, and the next one of the same words in its thread. */
+
+/** The service does not show yet what went out. */
+async function hideTexts(line: string, number: string): Promise<void> {
+  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+  const thread = `${sandbox.url}/api/public/v1/sms/conversations/${line}/${number}`;
+  const read = (await (await fetch(thread, { headers })).json()) as { data: { messages: Message[] } };
+  const out = read.data.messages.filter(({ direction }) => direction === 'out');
+  for (const { id } of out) await fetch(`${thread}/messages/${id}`, { method: 'DELETE', headers });
+}
+
+test('a message that a send without an id may have become, shown late, is not taken for the next one', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const text = 'The same words';
+  const first = await ledger.answer({ text });
+  const { line, number } = first;
+  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
+  expect(await ledger.dispatcher.advance(first.sendId)).toBe('sent');
+  await hideTexts(line, number);
+  const second = await ledger.answer(
+    { text, number },
+    { text: 'Another question', sentAt: new Date(Date.now() + 10_000).toISOString() },
+  );
+  strike({ kind: 'reset', when: 'before' } as Strike);
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false });
+  await ledger.pass(second.sendId);
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
+  await ledger.dispatcher.sweep(10);
+  expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(first.sendId);
+  await ledger.lookToTheEnd(second.sendId);
+  expect(await ledger.state(second.sendId)).toBe('NEEDS_HUMAN no message matches');
+});
+
+test('a send without an id, whose message is shown and not linked yet, leaves the next one its own', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const text = 'The same words';
+  const first = await ledger.answer({ text });
+  const { number } = first;
+  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
+  expect(await ledger.dispatcher.advance(first.sendId)).toBe('sent');
+  const second = await ledger.answer(
+    { text, number },
+    { text: 'Another question', sentAt: new Date(Date.now() + 10_000).toISOString() },
+  );
+  strike({ kind: 'reset', when: 'after' } as Strike);
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
+  await ledger.pass(second.sendId);
+  expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
+  await ledger.dispatcher.sweep(10);
+  const sends = database.query(
+    'select send_id from warehouse.sms_messages where direction = $1 order by message_id',
+    'out',
+  );
+  expect(await sends).toEqual([{ send_id: first.sendId }, { send_id: second.sendId }]);
+});
+
+/* The clock of the service need not be ours: what it shows is compared with what else it shows. */
+
+const behind = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
+
+test.each([
+  { name: 'after the text that it answers is the send', textMs: 240_000, sentMs: 239_000, end: 'sent' },
+  { name: 'before that is not', textMs: 240_000, sentMs: 241_000, end: 'unknown' },
+])('by a clock that is minutes behind, a message from $name', async ({ textMs, sentMs, end }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: behind(textMs) });
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  const text = `An answer to ${triggerId}`;
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(sentMs) });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe(end);
+});
+
+test.each([
+  { name: 'soon after the text that it answers is the send', sentMs: 1_000, end: 'sent' },
+  { name: 'an hour after that is not', sentMs: 3_600_000, end: 'unknown' },
+])('by a clock that is hours ahead, a message from $name', async ({ sentMs, end }) => {
+  const ahead = 3 * 3_600_000;
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: behind(-ahead) });
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  const text = `An answer to ${triggerId}`;
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(-ahead - sentMs) });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe(end);
+});
+
+/** May do everything in the portal. */
+const manager = 4156;
+
+/** A ledger that sends in the name of a user who logged in. */
+async function loggedIn(): Promise<LedgerWorld> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ userId: manager }),
+  });
+  const { data } = (await answer.json()) as { data: { access_token: string } };
+  return openLedger(database, sandbox, { key: data.access_token, actsFor: 'user' });
+}
+
+/** Sends an answer in a thread and mirrors it, as the sync does when it is told. */
+async function sendAndMirror(ledger: LedgerWorld, number: string): Promise<void> {
+  const { sendId, line } = await ledger.answer({ number });
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.sweep(10);
+}
+
+const cutAnswer = () =>
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', times: 1, operations: ['sendMessage'] }] });
+
+test('what went out in our user’s name is not a person’s text: a rule may answer again', async () => {
+  const ledger = await loggedIn();
+  const number = '12125550170';
+  await sendAndMirror(ledger, number);
+  expect(await database.query(`select sent_by from warehouse.sms_messages where direction = 'out'`)).toEqual([
+    { sent_by: String(manager) },
+  ]);
+  const sentAt = new Date(Date.now() + 10_000).toISOString();
+  const { sendId } = await ledger.answer({ number }, { text: 'And on Sunday?', sentAt });
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+});
+
+test('what the same user writes by hand is a person’s text', async () => {
+  const ledger = await loggedIn();
+  const number = '12125550171';
+  await sendAndMirror(ledger, number);
+  const line = String(await database.value('select line from ops.sends'));
+  const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+  const text = 'I will look into it.';
+  await sandbox.emit.sms({ line, number, direction: 'out', text, sentBy: manager, announce: false, sentAt: at(5) });
+  const { sendId } = await ledger.answer({ number }, { text: 'Thank you, and on Sunday?', sentAt: at(10) });
+  await ledger.dispatcher.advance(sendId);
+  expect(await ledger.state(sendId)).toBe('DENIED gate:human_wrote');
+});
+
+test('a lost answer is found in the name that earlier sends went out in', async () => {
+  const ledger = await loggedIn();
+  await sendAndMirror(ledger, '12125550172');
+  const { sendId, number } = await ledger.answer();
+  cutAnswer();
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+  expect(await ledger.texts(number)).toHaveLength(1);
+});
+
+test('while no answer has shown in whose name sends go out, no user’s text is taken for one', async () => {
+  const ledger = await loggedIn();
+  const { sendId } = await ledger.answer();
+  cutAnswer();
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+});
+
+test('with an API key no user’s text is taken for a send, whoever was logged in before', async () => {
+  await sendAndMirror(await loggedIn(), '12125550173');
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number, triggerId } = await ledger.answer();
+  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  const text = `An answer to ${triggerId}`;
+  await sandbox.emit.sms({ line, number, direction: 'out', text, sentBy: manager, announce: false });
+  await ledger.pass(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
 });

@@ -29,7 +29,7 @@ describe.each(backends)('on %s', async (backend) => {
   const world = await createWorld({
     backend,
     environment: { RULES_MODE: 'live', RULES_FILE: rulesFile },
-    workers: { sends: { everyMs: 50, timing: { looksMs: [200, 600, 1_500] } } },
+    workers: { sends: { everyMs: 50, timing: { reconcileAtMs: [200, 600, 1_500] } } },
   });
   afterAll(async () => {
     await world.close();

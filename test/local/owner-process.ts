@@ -1,5 +1,5 @@
 import { startPostgres } from '../../src/local/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 // Owns a Postgres until it is killed, without a handler for any signal.
 const [dataDir = ''] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { findRunning } from '../../src/local/running.ts';
+import { findRunning } from '../../src/local/data-folder.ts';
 import { createPart, type Part } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
 import { openForSuite } from '../faults/deployment/suite.ts';
@@ -81,7 +81,7 @@ describe('beside a running start', () => {
     const file = join(opened().folder, 'rules.yaml');
     const { out, err } = await trunkline(['rules', 'simulate'], env);
     expect(out.trim().split('\n').at(-1)).toMatch(
-      new RegExp(`^Judged by ${file}, version [0-9a-f]{12}, in the time zone America/New_York\\.$`),
+      new RegExp(`^Simulated with ${file}, version [0-9a-f]{12}, in the time zone America/New_York\\.$`),
     );
     expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `trunkline start`.');
     const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });

@@ -1,8 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import type { TargetJob } from '../../src/queues/store.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startPooler } from './pooler.ts';
 
@@ -18,13 +18,13 @@ test.each([
   ['a pooler in session mode at its end', pooler.url],
 ])('queues in a Postgres whose address has %s bring their bells', async (_what, address) => {
   const queues = await createQueues({ redisUrl: undefined, databaseUrl: address, log: createLog('silent') });
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   const worker = queues.work('calls', {}, async (bell) => void seen.push(bell));
   try {
-    await queues.ring('calls', [{ kind: 'call', key: '1783385492.057900' }]);
+    await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
     await vi.waitUntil(() => seen.length > 0, { timeout: 60_000, interval: 10 });
     // One that waits is woken too: the connection that listens is another one.
-    await queues.ring('calls', [{ kind: 'call', key: '1783385492.057901' }]);
+    await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057901' }]);
     await vi.waitUntil(() => seen.length > 1, { timeout: 60_000, interval: 10 });
     expect(await queues.health()).toMatchObject({ isReachable: true });
   } finally {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import type { TargetJob } from '../../src/queues/store.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { openWire } from '../faults/nemesis/proxy.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
@@ -17,11 +17,11 @@ async function hearsAfterwards(store: string, address: (url: string) => Paramete
   const wire = await openWire(Number(new URL(store).port), onTestFinished);
   const queues = await createQueues(address(wire.through(store)));
   onTestFinished(() => queues.close());
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
   await vi.waitUntil(
     async () => {
-      await queues.ring('calls', [{ kind: 'call', key: 'before' }]).catch(() => undefined);
+      await queues.enqueue('calls', [{ kind: 'call', key: 'before' }]).catch(() => undefined);
       return seen.length > 0;
     },
     { ...settled, interval: 200 },
@@ -30,14 +30,14 @@ async function hearsAfterwards(store: string, address: (url: string) => Paramete
   const begun = performance.now();
   await vi.waitUntil(
     async () => {
-      await queues.ring('calls', [{ kind: 'call', key: 'after' }]).catch(() => undefined);
+      await queues.enqueue('calls', [{ kind: 'call', key: 'after' }]).catch(() => undefined);
       return seen.some(({ key }) => key === 'after');
     },
     { ...settled, interval: 200 },
   );
   const backAfterMs = performance.now() - begun;
   async function ring(key: string): Promise<void> {
-    await queues.ring('calls', [{ kind: 'call', key }]);
+    await queues.enqueue('calls', [{ kind: 'call', key }]);
     await vi.waitUntil(() => seen.some((each) => each.key === key), settled);
   }
   return { backAfterMs, ring };

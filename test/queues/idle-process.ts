@@ -1,5 +1,5 @@
-import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 // Uses the queues, closes them, and must then end by itself: nothing here exits the process.
 const [redisUrl = '', databaseUrl = ''] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const queues = await createQueues({ redisUrl: redisUrl || undefined, databaseUrl
 const handled = Promise.withResolvers<void>();
 const worker = queues.work('calls', {}, async () => handled.resolve());
 while (!(await queues.health()).isReachable) await new Promise((resolve) => setTimeout(resolve, 20));
-await queues.ring('calls', [{ kind: 'call', key: '1783385492.057900' }]);
+await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
 await handled.promise;
 await worker.close(5_000);
 await queues.close();

@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
-import { createLog } from '../../src/log.ts';
-import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
-import { createQueues, type Queues, QueueUnavailable } from '../../src/queues/queues.ts';
-import type { QueueWorker } from '../../src/queues/worker.ts';
+import { createQueues, type Queues, QueueUnavailable, type QueueWorker } from '../../src/queues/queues.ts';
+import type { TargetJob } from '../../src/queues/store.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { createDatabase, dropDatabase } from '../stores/databases.ts';
 import { haltBackends } from '../stores/halted.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const settled = { timeout: 60_000, interval: 20 };
-const bell: Bell = { kind: 'call', key: '1783385492.057900' };
+const bell: TargetJob = { kind: 'call', key: '1783385492.057900' };
 const patience = 2_500;
 
 test('a ring while Redis is down is refused in bounded time, and succeeds when Redis is back', async () => {
@@ -40,7 +39,7 @@ test('queues that open while Redis is down ring once it is there', async () => {
   const gone = await usingRedis();
   await gone.kill('SIGKILL');
   const queues = await usingQueues(gone.url);
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
   await refusesInTime(queues);
   await usingRedis({ port: gone.port, dir: gone.dir });
@@ -50,12 +49,12 @@ test('queues that open while Redis is down ring once it is there', async () => {
 
 test('a ring after Redis lost everything reaches its handler', async () => {
   const { redis, queues, seen } = await working();
-  await queues.ring('calls', [bell]);
+  await queues.enqueue('calls', [bell]);
   await vi.waitUntil(() => seen.length === 1, settled);
   const client = new Redis(redis.url);
   await client.flushall();
   client.disconnect();
-  await queues.ring('calls', [bell]);
+  await queues.enqueue('calls', [bell]);
   await vi.waitUntil(() => seen.length === 2, settled);
 });
 
@@ -109,9 +108,9 @@ describe('closing with nothing in hand, while the store is away, neither waits f
 
   test('Postgres went', async () => {
     const { postgres, queues, log } = await inOwnPostgres();
-    const seen: Bell[] = [];
+    const seen: TargetJob[] = [];
     const worker = queues.work('calls', {}, async (rung) => void seen.push(rung));
-    await queues.ring('calls', [bell]);
+    await queues.enqueue('calls', [bell]);
     await vi.waitUntil(() => seen.length === 1, settled);
     await postgres.stop('immediate');
     await closesSoon(worker, log);
@@ -152,7 +151,7 @@ test('says once that Redis went and once that it came back', async () => {
   for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
   await vi.waitUntil(() => rings(queues), settled);
-  expect(log.sentences()).toEqual(['the queues cannot be reached; targets wait in Postgres', 'the queues are back']);
+  expect(log.sentences()).toEqual(['The queues cannot be reached; targets wait in Postgres', 'The queues are back']);
 });
 
 test('a job whose lock another worker has is no trouble of the store', async () => {
@@ -202,9 +201,9 @@ test('queues that are opened for reading leave no trace in Redis', async () => {
 
 test('queues in a Postgres that was killed work again when it is back', async () => {
   const { postgres, queues } = await inOwnPostgres();
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
-  await queues.ring('calls', [bell]);
+  await queues.enqueue('calls', [bell]);
   await vi.waitUntil(() => seen.length === 1, settled);
   const killed = postgres.pid;
   process.kill(killed, 'SIGKILL');
@@ -219,7 +218,7 @@ test('what a closed connection still hears of a Postgres that stops is no troubl
   await migrateQueues(databaseUrl);
   const log = logOf();
   const queues = await createQueues({ redisUrl: undefined, databaseUrl, log: createLog('info', log), timing });
-  await queues.ring('calls', [bell]);
+  await queues.enqueue('calls', [bell]);
   const halted = await haltBackends(databaseUrl);
   await queues.close();
   await halted.end();
@@ -248,10 +247,10 @@ function logOf() {
   };
 }
 
-async function working(): Promise<{ redis: RedisServer; queues: Queues; seen: Bell[] }> {
+async function working(): Promise<{ redis: RedisServer; queues: Queues; seen: TargetJob[] }> {
   const redis = await usingRedis();
   const queues = await usingQueues(redis.url);
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
   await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
   return { redis, queues, seen };
@@ -276,12 +275,12 @@ async function usingQueues(
 
 async function refusesInTime(queues: Queues): Promise<void> {
   const start = performance.now();
-  await expect(queues.ring('calls', [bell])).rejects.toBeInstanceOf(QueueUnavailable);
+  await expect(queues.enqueue('calls', [bell])).rejects.toBeInstanceOf(QueueUnavailable);
   expect(performance.now() - start).toBeLessThan(30_000);
 }
 
 async function rings(queues: Queues): Promise<boolean> {
-  return queues.ring('calls', [bell]).then(
+  return queues.enqueue('calls', [bell]).then(
     () => true,
     () => false,
   );

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import type { Bell } from '../../src/queues/bell.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues } from '../../src/queues/queues.ts';
+import type { TargetJob } from '../../src/queues/store.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 
 const databaseUrl = await databaseForTest(migrateQueues);
 const otherDatabaseUrl = await databaseForTest(migrateQueues);
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
-const call = (key: string): Bell => ({ kind: 'call', key });
+const call = (key: string): TargetJob => ({ kind: 'call', key });
 const settled = { timeout: 60_000, interval: 10 };
 
 describe.each(backends)('queues on %s', (backend) => {
@@ -27,7 +27,7 @@ describe.each(backends)('queues on %s', (backend) => {
   afterEach(() => queues.close());
 
   /** A handler that holds each bell until it is let go. */
-  function gate(): { seen: string[]; release: () => void; handler: (bell: Bell) => Promise<void> } {
+  function gate(): { seen: string[]; release: () => void; handler: (bell: TargetJob) => Promise<void> } {
     const seen: string[] = [];
     const open = Promise.withResolvers<void>();
     return {
@@ -41,7 +41,7 @@ describe.each(backends)('queues on %s', (backend) => {
   }
 
   async function seesNoMore(seen: readonly string[], count: number): Promise<void> {
-    await queues.ring('calls', [call('last')]);
+    await queues.enqueue('calls', [call('last')]);
     await vi.waitUntil(() => seen.includes('last'), settled);
     expect(seen.filter((key) => key !== 'last')).toHaveLength(count);
   }
@@ -49,8 +49,8 @@ describe.each(backends)('queues on %s', (backend) => {
   test.each(['18005550100/18455550123', '1783385492.057900', '42', 'a:b', 'Grüße ☎️', 'x'.repeat(500)])(
     'brings the bell of %s to its handler',
     async (key) => {
-      await queues.ring('conversations', [{ kind: 'thread', key }]);
-      const seen: Bell[] = [];
+      await queues.enqueue('conversations', [{ kind: 'thread', key }]);
+      const seen: TargetJob[] = [];
       queues.work('conversations', {}, async (bell) => void seen.push(bell));
       await vi.waitUntil(() => seen.length > 0, settled);
       expect(seen).toEqual([{ kind: 'thread', key }]);
@@ -58,7 +58,7 @@ describe.each(backends)('queues on %s', (backend) => {
   );
 
   test('one ill-formed key spoils no other bell of its call', async () => {
-    await queues.ring('calls', [call('nul\0'), call('half \ud83d'), call('good')]);
+    await queues.enqueue('calls', [call('nul\0'), call('half \ud83d'), call('good')]);
     const seen: string[] = [];
     queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
     await vi.waitUntil(() => seen.length === 3, settled);
@@ -66,7 +66,7 @@ describe.each(backends)('queues on %s', (backend) => {
   });
 
   test('ten rings for a waiting target make one look', async () => {
-    for (let ring = 0; ring < 10; ring += 1) await queues.ring('calls', [call('a')]);
+    for (let ring = 0; ring < 10; ring += 1) await queues.enqueue('calls', [call('a')]);
     expect(await queues.waiting('calls')).toBe(1);
     const seen: string[] = [];
     queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
@@ -76,9 +76,9 @@ describe.each(backends)('queues on %s', (backend) => {
   test('rings during a look lead to exactly one later look', async () => {
     const { seen, release, handler } = gate();
     queues.work('calls', { concurrency: 1 }, handler);
-    await queues.ring('calls', [call('a')]);
+    await queues.enqueue('calls', [call('a')]);
     await vi.waitUntil(() => seen.length === 1, settled);
-    for (let ring = 0; ring < 5; ring += 1) await queues.ring('calls', [call('a')]);
+    for (let ring = 0; ring < 5; ring += 1) await queues.enqueue('calls', [call('a')]);
     release();
     await vi.waitUntil(() => seen.length === 2, settled);
     await seesNoMore(seen, 2);
@@ -95,7 +95,7 @@ describe.each(backends)('queues on %s', (backend) => {
       running -= 1;
       looks += 1;
     });
-    for (let ring = 0; ring < 20; ring += 1) await queues.ring('calls', [call('a')]);
+    for (let ring = 0; ring < 20; ring += 1) await queues.enqueue('calls', [call('a')]);
     await vi.waitUntil(async () => looks >= 1 && running === 0 && (await queues.waiting('calls')) === 0, settled);
     expect(most).toBe(1);
   });
@@ -104,7 +104,7 @@ describe.each(backends)('queues on %s', (backend) => {
     const seen: string[] = [];
     queues.work('calls', {}, async (bell) => void seen.push(bell.key));
     for (let look = 1; look <= 3; look += 1) {
-      await queues.ring('calls', [call('a')]);
+      await queues.enqueue('calls', [call('a')]);
       await vi.waitUntil(() => seen.length === look, settled);
       // The bell leaves the store a moment after its handler; until then a ring would belong to the look before.
       await vi.waitUntil(async () => (await queues.bull[1]?.getActiveCount()) === 0, settled);
@@ -118,17 +118,17 @@ describe.each(backends)('queues on %s', (backend) => {
       seen.push(bell.key);
       if (seen.length === 1) throw new Error('refused');
     });
-    await queues.ring('calls', [call('a')]);
-    await queues.ring('calls', [call('b')]);
+    await queues.enqueue('calls', [call('a')]);
+    await queues.enqueue('calls', [call('b')]);
     await vi.waitUntil(() => seen.length === 2, settled);
-    await queues.ring('calls', [call('a')]);
+    await queues.enqueue('calls', [call('a')]);
     await vi.waitUntil(() => seen.length === 3, settled);
     expect(seen).toEqual(['a', 'b', 'a']);
   });
 
   test('rings 1,200 bells in one call, each target once', async () => {
-    const bells = Array.from({ length: 1_200 }, (_, index) => call(`1783385492.${index % 1_000}`));
-    await queues.ring('calls', bells);
+    const jobs = Array.from({ length: 1_200 }, (_, index) => call(`1783385492.${index % 1_000}`));
+    await queues.enqueue('calls', jobs);
     expect(await queues.waiting('calls')).toBe(1_000);
     const seen = new Set<string>();
     queues.work('calls', {}, async (bell) => void seen.add(bell.key));
@@ -136,9 +136,9 @@ describe.each(backends)('queues on %s', (backend) => {
   });
 
   test('many at once may ring for the same targets in any order', async () => {
-    const bells = Array.from({ length: 100 }, (_, index) => call(`c${index}`));
-    const rings = Array.from({ length: 20 }, (_, turn) => queues.ring('calls', turn % 2 ? bells : bells.toReversed()));
-    await Promise.all(rings);
+    const jobs = Array.from({ length: 100 }, (_, index) => call(`c${index}`));
+    const due = Array.from({ length: 20 }, (_, turn) => queues.enqueue('calls', turn % 2 ? jobs : jobs.toReversed()));
+    await Promise.all(due);
     expect(await queues.waiting('calls')).toBe(100);
   });
 
@@ -146,7 +146,7 @@ describe.each(backends)('queues on %s', (backend) => {
     const child = spawn('node', [script('worker-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await queues.ring('calls', [call('held')]);
+    await queues.enqueue('calls', [call('held')]);
     const [said] = await once(child.stdout, 'data');
     expect(String(said).trim()).toBe('held');
     child.kill('SIGKILL');
@@ -160,7 +160,7 @@ describe.each(backends)('queues on %s', (backend) => {
   test('closing a worker waits for the handler that runs, and takes no more', async () => {
     const { seen, release, handler } = gate();
     const worker = queues.work('calls', { concurrency: 1 }, handler);
-    await queues.ring('calls', [call('a'), call('b')]);
+    await queues.enqueue('calls', [call('a'), call('b')]);
     await vi.waitUntil(() => seen.length === 1, settled);
     let isClosed = false;
     const closing = worker.close(10_000).then(() => {
@@ -182,7 +182,7 @@ describe.each(backends)('queues on %s', (backend) => {
       signal.addEventListener('abort', () => aborted.resolve());
       await aborted.promise;
     });
-    await queues.ring('calls', [call('a')]);
+    await queues.enqueue('calls', [call('a')]);
     await begun.promise;
     await worker.close(200);
     await aborted.promise;
@@ -211,8 +211,8 @@ test('two deployments share a Redis and no job: each database has keys of its ow
   const theirs = stack.adopt(await open(otherDatabaseUrl), (queues) => queues.close());
   const seenByThem: string[] = [];
   theirs.work('calls', {}, async ({ key }) => void seenByThem.push(key));
-  await ours.ring('calls', [call('of ours')]);
-  await theirs.ring('calls', [call('of theirs')]);
+  await ours.enqueue('calls', [call('of ours')]);
+  await theirs.enqueue('calls', [call('of theirs')]);
   await vi.waitUntil(() => seenByThem.length > 0, settled);
   expect(await oursAgain.waiting('calls')).toBe(1);
   const seenByUs: string[] = [];
@@ -230,11 +230,11 @@ test('queues in Redis open once the database can be asked whose they are', async
     await createQueues({ redisUrl: inject('redisUrl'), databaseUrl: url.href, log: createLog('silent'), timing }),
     (each) => each.close(),
   );
-  await expect(queues.ring('calls', [call('1')])).rejects.toMatchObject({ code: 'queue_unavailable' });
+  await expect(queues.enqueue('calls', [call('1')])).rejects.toMatchObject({ code: 'queue_unavailable' });
   await expect(queues.open()).rejects.toMatchObject({ code: 'queue_unavailable' });
   await createDatabase(name);
   stack.defer(() => dropDatabase(name));
-  await queues.ring('calls', [call('1')]);
+  await queues.enqueue('calls', [call('1')]);
   expect(await queues.waiting('calls')).toBe(1);
   for (const queue of queues.bull) await queue.obliterate({ force: true });
 });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import type { Bell } from '../../src/queues/bell.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import type { TargetJob } from '../../src/queues/store.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const settled = { timeout: 60_000, interval: 100 };
@@ -24,11 +24,11 @@ async function demote(redis: RedisServer, primary: number): Promise<void> {
 async function queuesIn(redisUrl: string) {
   const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log: createLog('silent') });
   onTestFinished(() => queues.close());
-  const seen: Bell[] = [];
+  const seen: TargetJob[] = [];
   queues.work('calls', {}, async (rung) => void seen.push(rung));
   const hears = (key: string) =>
     vi.waitUntil(async () => {
-      await queues.ring('calls', [{ kind: 'call', key }]).catch(() => undefined);
+      await queues.enqueue('calls', [{ kind: 'call', key }]).catch(() => undefined);
       return seen.some((bell) => bell.key === key);
     }, settled);
   return { queues, hears };

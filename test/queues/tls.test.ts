@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, inject, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { freePort, startRedis } from '../stores/redis.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'trunkline-tls-'));
@@ -57,7 +57,7 @@ test.each([`?sslrootcert=${inFolder('authority.pem')}`, '?sslmode=no-verify', '?
     await withQueues(query, async (queues) => {
       const seen: unknown[] = [];
       const worker = queues.work('calls', {}, async (bell) => void seen.push(bell));
-      await queues.ring('calls', [{ kind: 'call', key: '1783385492.057900' }]);
+      await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
       await vi.waitUntil(() => seen.length > 0, { timeout: 20_000, interval: 10 });
       await worker.close(1_000);
     });

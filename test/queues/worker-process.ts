@@ -1,5 +1,5 @@
-import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 // A worker in a process of its own: says what it began, and never ends it.
 const [redisUrl = '', databaseUrl = ''] = process.argv.slice(2);

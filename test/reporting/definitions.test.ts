@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { query as ask } from '../../src/warehouse/database.ts';
+import { query as ask } from '../../src/db/database.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -91,26 +91,6 @@ test('a day with two midnights begins at the first, and every hour is within its
   }
   await facts.params({ time_zone: 'America/Havana' });
   expect(await value(`select reporting.day_start('2026-11-01')`)).toEqual(new Date('2026-11-01T04:00:00Z'));
-});
-
-test('a text is an opt-out only as a whole', async () => {
-  const words = ['STOP', ' stop\n', 'Stop all', 'unsubscribe', 'start', 'UNSTOP', 'stop it', 'do not stop', '', null];
-  const rows = await query<{ word: string | null }>(
-    'select reporting.opt_word(w) as word from unnest($1::text[]) with ordinality u (w, at) order by at',
-    words,
-  );
-  expect(rows.map(({ word }) => word)).toEqual([
-    'opt_out',
-    'opt_out',
-    'opt_out',
-    'opt_out',
-    'opt_in',
-    'opt_in',
-    null,
-    null,
-    null,
-    null,
-  ]);
 });
 
 test('a service level is one of those that the rollups hold', async () => {

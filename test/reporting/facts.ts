@@ -1,4 +1,5 @@
 import { drainRollups } from '../../src/reporting/rollups.ts';
+import { optOutVerdict } from '../../src/warehouse/opt-out.ts';
 import { migratedDatabase, type TestDatabase } from '../world/database.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -22,6 +23,12 @@ export interface Facts extends TestDatabase {
 const provenance = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '2026-01-01T00:00:00Z' };
 const mirrored = new Set(['users', 'sms_messages', 'calls', 'call_legs', 'recordings', 'transcripts']);
 
+/** As `warehouse/messages.ts` judges an inbound text. */
+function verdictOf(table: string, { direction, body }: Values): Values {
+  const isJudged = table === 'warehouse.sms_messages' && direction === 'in' && typeof body === 'string';
+  return isJudged ? { opt_out_verdict: optOutVerdict(body) } : {};
+}
+
 /** A migrated database of its own, with facts to state. */
 export async function factsDatabase(): Promise<Facts> {
   const database = await migratedDatabase();
@@ -29,7 +36,7 @@ export async function factsDatabase(): Promise<Facts> {
   async function insert(table: string, ...rows: readonly Values[]): Promise<void> {
     const isMirrored = mirrored.has(table.replace('warehouse.', ''));
     for (const row of rows) {
-      const values: Values = isMirrored ? { ...provenance, ...row } : row;
+      const values: Values = isMirrored ? { ...provenance, ...verdictOf(table, row), ...row } : row;
       const names = Object.keys(values);
       const places = names.map((_, at) => `$${at + 1}`).join(', ');
       await database.query(`insert into ${table} (${names.join(', ')}) values (${places})`, ...Object.values(values));

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
+import { query as ask, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
 import { drainOnce, drainRollups, horizonNow } from '../../src/reporting/rollups.ts';
-import { query as ask, inTransaction, type Transaction } from '../../src/warehouse/database.ts';
 import { isCampaign } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
 import { factsDatabase } from './facts.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { query as ask } from '../../src/warehouse/database.ts';
+import { query as ask } from '../../src/db/database.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();

@@ -198,6 +198,22 @@ describe('replies gained', () => {
     expect(await counted()).toEqual([{ sent: 5, replied: 2, opted_out: 2, rate: 40 }]);
   });
 
+  test('do not count an opt-out in whatever words, and count a text that may not be one', async () => {
+    const sentAt = '2026-07-05T12:00:00Z';
+    const bodies = ['Stop.', 'please stop', 'Who is this? Stop texting me', 'stop by at five', 'don’t text me at work'];
+    for (const [at, body] of bodies.entries()) {
+      await send('words', sentAt, 70 + at);
+      await thread(70 + at, [['2026-07-05T12:05:00Z', 'in', { body }]]);
+    }
+    await drainOutcomes(facts.db);
+    const words = () =>
+      outcomes('sent_count as sent, replied_count as replied, opted_out_count as opted_out', `rule = 'words'`);
+    expect(await words()).toEqual([{ sent: 5, replied: 2, opted_out: 3 }]);
+    await query(`update warehouse.sms_messages set opt_out_verdict = 'opt_out' where conversation_id = 73`);
+    await drainOutcomes(facts.db);
+    expect(await words()).toEqual([{ sent: 5, replied: 1, opted_out: 4 }]);
+  });
+
   test('that are mirrored late, or deleted, are counted anew', async () => {
     await insert('warehouse.sms_messages', {
       ...{ conversation_id: 52, message_id: 1, line, number: numberOf(52), direction: 'in' },

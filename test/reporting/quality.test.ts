@@ -170,7 +170,7 @@ describe('action_backlog', () => {
       direction: 'outbound',
       external_number: '15553000002',
     });
-    await facts.thread(1, [['2026-03-02T12:00:00Z', 'out']], { number: '15553000002' });
+    await facts.thread(1, [['2026-03-02T12:00:00Z', 'out', { sent_by: 1 }]], { number: '15553000002' });
     expect(await backlog()).toMatchObject([
       { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },
       { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
 import { factsDatabase } from './facts.ts';
+import { ruleFacts } from './rule-facts.ts';
 
 const facts = await factsDatabase();
 const { call, query } = facts;
@@ -17,6 +18,7 @@ const text = (id: number, at: number, sentAt: string, values = {}) =>
     direction: 'out',
     sent_at: sentAt,
     body: 'text',
+    sent_by: 7,
     ...values,
   });
 
@@ -200,7 +202,7 @@ describe('missed_calls follows what happens later', () => {
     const group = { number: number(5), participants_key: members.join(',') };
     await facts.thread(600, [], group);
     await query('update warehouse.sms_conversations set participants = $1 where conversation_id = 600', members);
-    const message = { conversation_id: 600, message_id: 600, line: '15559990000', direction: 'out' };
+    const message = { conversation_id: 600, message_id: 600, line: '15559990000', direction: 'out', sent_by: 7 };
     await facts.insert('warehouse.sms_messages', { ...message, number: number(5), sent_at: sentAt });
     await facts.insert('warehouse.transcripts', {
       transcript_id: 9,
@@ -246,6 +248,105 @@ describe('missed_calls follows what happens later', () => {
         `select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`,
       ),
     ).toEqual([{ found_count: 0 }]);
+  });
+});
+
+describe('a text of a rule is no return', () => {
+  const { send } = ruleFacts(facts);
+  const rowOf = async (at: number) => {
+    const [row] = await query(
+      `select returned_by as by, is_unreturned as open, returned_at as at, minutes_to_return as minutes, texted_at as texted
+       from reporting.missed_calls where external_number = $1`,
+      number(at),
+    );
+    return row;
+  };
+  const followUp = (at: number) =>
+    query(
+      'select followed_up_by as by, followed_up_at as at from reporting.action_backlog where external_number = $1',
+      number(at),
+    );
+  const day = '2026-04-01';
+  const texted = new Date(`${day}T15:01:00Z`);
+  const open = { open: true, at: null, minutes: null };
+
+  beforeAll(async () => {
+    await facts.params({ callback_window: '7 days' });
+    await rebuildRollups(facts.db);
+    for (const at of [21, 22, 23, 24, 25]) {
+      const callId = `18000000${at}.1`;
+      await call({ call_id: callId, started_at: `${day}T15:00:00Z`, external_number: number(at), ...missed });
+      await facts.insert('warehouse.transcripts', { transcript_id: at, call_id: callId, is_action_required: true });
+      // 21: sent with an API key. 22: with the login of a user. 23: by an integration. 24: by a user.
+      if (at < 25) await text(at, at, texted.toISOString(), { sent_by: at % 2 === 0 ? 7 : null });
+    }
+    for (const at of [21, 22]) await send('callback', texted.toISOString(), 0, { number: number(at), message_id: at });
+    await facts.drain();
+  });
+
+  test('the ledger knows it by its message id, whoever the service names as its sender', async () => {
+    expect(await rowOf(21)).toEqual({ by: 'automatic_text', ...open, texted });
+    expect(await rowOf(22)).toEqual({ by: 'automatic_text', ...open, texted });
+  });
+
+  test('who sent one without a sender is unknown', async () => {
+    expect(await rowOf(23)).toEqual({ by: 'text_by_unknown', ...open, texted });
+  });
+
+  test('a text of a user is', async () => {
+    expect(await rowOf(24)).toEqual({ by: 'text', open: false, at: texted, minutes: 1, texted: null });
+    expect(await rowOf(25)).toEqual({ by: null, ...open, texted: null });
+  });
+
+  test('and no follow-up either', async () => {
+    expect(await followUp(22)).toEqual([{ by: 'automatic_text', at: null }]);
+    expect(await followUp(23)).toEqual([{ by: 'text_by_unknown', at: null }]);
+    expect(await followUp(24)).toEqual([{ by: 'text', at: texted }]);
+  });
+
+  test('callbacks counts it beside the returned calls', async () => {
+    expect(
+      await query(
+        `select missed_count as missed, returned_count as returned, text_count as texts, automatic_text_count as automatic,
+           text_by_unknown_count as unknown, unreturned_count as open, return_rate_pct::float8 as rate, return_time_count as times,
+           minutes_to_return_p50::float8 as median
+         from reporting.callbacks where local_date = $1`,
+        day,
+      ),
+    ).toEqual([{ missed: 5, returned: 1, texts: 1, automatic: 2, unknown: 1, open: 4, rate: 20, times: 1, median: 1 }]);
+  });
+
+  test('a voicemail that a rule answered waits', async () => {
+    await query(
+      `update warehouse.calls set status = 'voicemail', content_hash = 'v' where external_number = $1`,
+      number(21),
+    );
+    await facts.drain();
+    expect(
+      await query('select returned_by, is_unreturned from reporting.voicemails where external_number = $1', number(21)),
+    ).toEqual([{ returned_by: 'automatic_text', is_unreturned: true }]);
+  });
+
+  test('one that turns out to be of a rule is none from then on', async () => {
+    await query(`update warehouse.sms_messages set send_id = gen_random_uuid() where message_id = 24`);
+    await facts.drain();
+    expect(await rowOf(24)).toEqual({ by: 'automatic_text', ...open, texted });
+  });
+
+  test('a person who gets in touch after the rule returns the call', async () => {
+    const calledAt = `${day}T16:00:00Z`;
+    await call({ call_id: '1800000099.1', started_at: calledAt, direction: 'outbound', external_number: number(21) });
+    await text(99, 22, `${day}T15:31:00Z`);
+    await facts.drain();
+    expect(await rowOf(21)).toMatchObject({ by: 'outbound_call', open: false, minutes: 60, texted: null });
+    expect(await rowOf(22)).toMatchObject({ by: 'text', open: false, minutes: 31, texted: null });
+    expect(await followUp(21)).toEqual([{ by: 'outbound_call', at: new Date(calledAt) }]);
+  });
+
+  test('and one that is deleted is forgotten', async () => {
+    await query('update warehouse.sms_messages set deleted_at = now() where message_id = 24');
+    await facts.drain();
+    expect(await rowOf(24)).toEqual({ by: null, ...open, texted: null });
   });
 });
 

@@ -195,6 +195,29 @@ test('sms_opt_status has the last word of each number', async () => {
   ]);
 });
 
+test('sms_opt_status knows the words that the gate knows, and of two in one second the opt-out', async () => {
+  await thread(24, [['2026-03-14T16:00:00Z', 'in', { body: 'Stop.' }]]);
+  await thread(25, [['2026-03-14T16:00:00Z', 'in', { body: 'Who is this? please stop' }]]);
+  await thread(26, [['2026-03-14T16:00:00Z', 'in', { body: 'stop by at five' }]]);
+  await thread(27, [
+    ['2026-03-14T16:00:00Z', 'in', { body: 'stop texting me!' }],
+    ['2026-03-14T16:00:00Z', 'in', { body: 'opt in' }],
+  ]);
+  const participants = ['15551000028', '15551000029'];
+  await thread(28, [['2026-03-14T16:03:00Z', 'in', { body: 'unsubscribe me', from_number: participants[1] }]], {
+    number: participants[0],
+    participants_key: participants.join(','),
+  });
+  expect(
+    await query(`select number, is_opted_out from reporting.sms_opt_status where number >= '15551000024' order by 1`),
+  ).toEqual([
+    { number: '15551000024', is_opted_out: true },
+    { number: '15551000025', is_opted_out: true },
+    { number: '15551000027', is_opted_out: true },
+    { number: '15551000029', is_opted_out: true },
+  ]);
+});
+
 test('conversation_state says how far what was observed can be trusted', async () => {
   await query(
     `update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = $1, is_assignment_known = true,

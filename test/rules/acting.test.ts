@@ -144,7 +144,7 @@ test('an evaluation that ends halfway has not happened, and happens again once',
     mode: 'live',
     rules: () => set,
   });
-  await Promise.all([evaluator.events(), evaluator.events(), evaluator.events()]);
+  await Promise.all(Array.from({ length: 3 }, () => evaluator.events(new AbortController().signal)));
   await until(
     async () =>
       Number(await value(`select count(*) from ops.rule_runs where number = '17185550306' and is_matched`)) === 1,

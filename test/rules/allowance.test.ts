@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { settleByHand } from '../../src/ledger/operations.ts';
+import { settleManually } from '../../src/ledger/settle.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';
 
@@ -21,7 +21,7 @@ rules:${capped('reset')}${capped('retried')}
 `;
 
 const desk = await createDesk(rules, 'live', 'postgres', {
-  workers: { sends: { everyMs: 50, timing: { retryMs: 1_000, looksMs: [2_000] } } },
+  workers: { sends: { everyMs: 50, timing: { retryMs: 1_000, reconcileAtMs: [2_000] } } },
 });
 const { sandbox, query, value, context } = desk;
 afterAll(() => desk.close());
@@ -47,7 +47,7 @@ test('a send that a person has to settle counts, in limits and in facts', async 
   expect((await desk.runs('counting')).find((run) => run.is_matched)?.facts).toMatchObject({ 'replies.count': 1 });
 
   const [send] = await query<{ id: string }>('select send_id as id from ops.sends where number = $1', number);
-  await settleByHand(context.database.db, String(send?.id), 'NOT_SENT');
+  await settleManually(context.database.db, String(send?.id), 'NOT_SENT');
   await sandbox.emit.sms({ number: '17185550303', text: 'reset' });
   await until(() => chargesOf('17185550303') === 1);
   expect(chargesOf('17185550302')).toBe(0);

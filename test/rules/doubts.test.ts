@@ -23,19 +23,21 @@ test.each([
   ['hours.time >= "9:00"', '"9:00"', 'Write "09:00".'],
   ['hours.date == "12/25/2026"', '"12', 'Write "2026-11-01".'],
   ['thread.last_direction == "inbound"', '"inbound"', 'There is: in, out.'],
-  ['message.plain.contains("Thank you!")', '"Thank', 'Write "thank you", or ask message.text.'],
-  ['message.plain == "ok "', '"ok ', 'Write "ok", or ask message.text.'],
-  ['message.plain.endsWith("café")', '"café"', 'Write "cafe", or ask message.text.'],
-  ['message.plain.contains("👍")', '"👍"', 'Ask message.text.'],
+  ['message.plain.contains("Thank you!")', '"Thank', 'Write "thank you", or use message.text.'],
+  ['message.plain == "ok "', '"ok ', 'Write "ok", or use message.text.'],
+  ['message.plain.endsWith("café")', '"café"', 'Write "cafe", or use message.text.'],
+  ['message.plain.contains("👍")', '"👍"', 'Use message.text.'],
   ['message.plain.matches("^(Thanks|ty)$")', '"^', 'in lower case'],
   ['message.plain.matches("don\'t")', '"don', 'in lower case'],
   ['message.text.lowerAscii() == "Yes"', '"Yes"', 'Write "yes".'],
   ['message.media_count < 0', '0', 'Compare with 0 or more.'],
   ['thread.message_count == -1', '-1', 'Compare with 0 or more.'],
   ['line.can_text || hours.weekday != "Friday"', '"Friday"', 'Did you mean "friday"?'],
-])('a comparison that can never hold is refused: %s', (condition, part, cure) => {
+])('a comparison that can never hold is refused: %s', (condition, part, remedy) => {
   const { problems } = refusalOf(ruleOn('message_received', condition));
-  expect(problems).toMatchObject([{ line: 5, column: columnOf(condition, part), cure: expect.stringContaining(cure) }]);
+  expect(problems).toMatchObject([
+    { line: 5, column: columnOf(condition, part), remedy: expect.stringContaining(remedy) },
+  ]);
 });
 
 test('every one of them is told', () => {
@@ -69,7 +71,7 @@ test.each([
 ])('a condition that begins with ! and has no quotes is shown with quotes: %s', (condition, quoted) => {
   const text = `rules:\n  - name: a\n    on: message_received\n    if: ${condition}\n    do: [{ reopen: true }]\n`;
   const { problems } = refusalOf(text);
-  expect(problems).toMatchObject([{ line: 4, column: 9, cure: `Write if: ${quoted}` }]);
+  expect(problems).toMatchObject([{ line: 4, column: 9, remedy: `Write if: ${quoted}` }]);
   expect(parseRules(text.replace(condition, quoted), options).rules[0]?.condition).toBeDefined();
 });
 
@@ -77,7 +79,7 @@ test('also within braces, and beside another mistake', () => {
   const text =
     'rules:\n  - { name: a, on: message_received, if: !hours.is_open, do: [{ reopen: true }] }\n  - { name: b, onn: call_missed }\n';
   const { problems } = refusalOf(text);
-  expect(problems[0]).toMatchObject({ line: 2, column: 42, cure: 'Write if: "!hours.is_open"' });
+  expect(problems[0]).toMatchObject({ line: 2, column: 42, remedy: 'Write if: "!hours.is_open"' });
   expect(problems.map(({ line }) => line)).toContain(3);
 });
 
@@ -97,7 +99,7 @@ test('a part of a time in UTC is told with the local one', () => {
     expect.stringMatching(/^4:13 getHours\(\) is in UTC/),
     expect.stringMatching(/^4:48 getDayOfWeek\(\) is in UTC/),
   ]);
-  expect(parseRules(`rules:\n${rule('now.getHours() > 17')}`, options).warnings[0]?.cure).toContain(
+  expect(parseRules(`rules:\n${rule('now.getHours() > 17')}`, options).warnings[0]?.remedy).toContain(
     'Write now.getHours("America/New_York")',
   );
   expect(warningsOf(rule('now.getHours("UTC") > 17 && (now - message.sent_at).getHours() < 3'))).toEqual([]);
@@ -115,8 +117,8 @@ test.each([
     rule('a', 'if: thread.exists, do: [{ reopen: true }], stop: true') +
       rule('b', 'if: thread.exists && hours.is_open, do: [{ reopen: true }]'),
   ],
-])('a rule behind %s is never tried', (_what, rules) => {
-  expect(warningsOf(rules)).toEqual([expect.stringMatching(/^3:\d+ b is never tried/)]);
+])('a rule behind %s is never evaluated', (_what, rules) => {
+  expect(warningsOf(rules)).toEqual([expect.stringMatching(/^3:\d+ b is never evaluated/)]);
 });
 
 test.each([

@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { eraseNumber } from '../../src/erasure/erase.ts';
-import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
-import { placesWith } from '../erasure/everywhere.ts';
+import { eraseNumber } from '../../src/privacy/erase.ts';
+import { placesWith } from '../privacy/everywhere.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';
 
@@ -18,15 +17,14 @@ rules:
     do: [{ block: { reason: 'Wrote {{ message.text }}' } }]
 `;
 const desk = await createDesk(rules, 'live', 'postgres', {
-  workers: { sends: { everyMs: 50, timing: { looksMs: [200, 3_600_000] } } },
+  workers: { sends: { everyMs: 50, timing: { reconcileAtMs: [200, 3_600_000] } } },
 });
 const { sandbox, query, value, context } = desk;
 afterAll(() => desk.close());
 
 const gone = '17185550501';
 const unknown = '17185550502';
-const erase = (number: string) =>
-  eraseNumber({ db: context.database.db, queues: context.queues, optOutChange }, number);
+const erase = (number: string) => eraseNumber({ db: context.database.db, queues: context.queues }, number);
 
 test('whoever is erased leaves rules and ledger, and no read brings them back', async () => {
   const { line } = await sandbox.emit.sms({ number: gone, text: 'Are you open, Xanadu?' });

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { rulesJsonSchema } from '../../src/rules/file/schema.ts';
-import { nearest } from '../../src/rules/file/suggestion.ts';
 import { triggerKinds } from '../../src/rules/triggers.ts';
+import { nearest } from '../../src/shared/suggestions.ts';
 import { options, refusalOf } from './refusal.ts';
 
 /** A rule on texts with one line changed; `if` stands in line 4, the step in line 5. */
@@ -21,7 +21,7 @@ const mistakes: readonly (readonly [
   text: string,
   at: [line: number, column: number],
   message: string,
-  cure: string,
+  remedy: string,
 ])[] = [
   ['a misspelt key of the file', 'ruels: []\n', [1, 1], 'no `ruels`', 'Did you mean "rules"?'],
   [
@@ -75,7 +75,7 @@ const mistakes: readonly (readonly [
     'a length that is none',
     'rules:\n  - name: one\n    on: thread_idle\n    for: 2 days\n    do: [{ reopen: true }]\n',
     [4, 10],
-    'no duration',
+    'not a duration',
     '48h or 7d',
   ],
   [
@@ -99,7 +99,13 @@ const mistakes: readonly (readonly [
     'ends before it begins',
     'midnight',
   ],
-  ['a day that is none', 'business_hours: { holidays: [2026-02-30] }\nrules: []\n', [1, 30], 'no day', '2026-12-25'],
+  [
+    'a day that is none',
+    'business_hours: { holidays: [2026-02-30] }\nrules: []\n',
+    [1, 30],
+    'not a date',
+    '2026-12-25',
+  ],
   ['a fact that is none', rule('\'message.txt == "a"\''), [4, 18], 'no fact message.txt', 'Did you mean "text"?'],
   [
     'a fact within has',
@@ -108,14 +114,8 @@ const mistakes: readonly (readonly [
     'no fact thread.is_resolve',
     'Did you mean "is_resolved"?',
   ],
-  ['a group that is none', rule('contct.is_new'), [4, 9], 'nothing called contct', 'Did you mean "contact"?'],
-  [
-    'a group of another trigger',
-    rule('\'call.status == "missed"\''),
-    [4, 10],
-    'knows nothing of `call`',
-    'call_missed',
-  ],
+  ['a group that is none', rule('contct.is_new'), [4, 9], 'no fact called contct', 'Did you mean "contact"?'],
+  ['a group of another trigger', rule('\'call.status == "missed"\''), [4, 10], 'There is no `call` on', 'call_missed'],
   ['types that do not go together', rule('message.text == 1'), [4, 9], 'string == int', 'one type'],
   ['a comparison with null', rule('thread.is_resolved == null'), [4, 9], 'bool == null', 'has('],
   ['a text for a condition', rule('message.text'), [4, 9], 'a string, not true or false', 'Compare'],
@@ -130,18 +130,24 @@ const mistakes: readonly (readonly [
     'a length of time that is none, where nothing reaches it',
     rule('false && now - message.sent_at > duration("2 days")'),
     [4, 51],
-    '"2 days" is no duration',
+    '"2 days" is not a valid duration',
     '"48h"',
   ],
   [
     'a pattern that is none, in double quotes',
     rule('"message.plain.matches(\\"(\\")"'),
     [4, 33],
-    'no regular expression',
+    'not a valid regular expression',
     'RE2',
   ],
-  ['a pattern that RE2 has not', rule('\'message.plain.matches("(?=a)")\''), [4, 32], 'no regular expression', 'RE2'],
-  ['an expression that ends early', rule('message.id >'), [4, 21], 'EOF', 'no CEL'],
+  [
+    'a pattern that RE2 has not',
+    rule('\'message.plain.matches("(?=a)")\''),
+    [4, 32],
+    'not a valid regular expression',
+    'RE2',
+  ],
+  ['an expression that ends early', rule('message.id >'), [4, 21], 'EOF', 'not a CEL'],
   ['a function that is none', rule("'sze(message.text) > 1'"), [4, 10], 'sze', 'Did you mean "size"?'],
   [
     'a place in the second line of a folded text',
@@ -185,12 +191,12 @@ const mistakes: readonly (readonly [
     'a key that stands deeper than its neighbours',
     'rules:\n  - name: one\n      on: call_missed\n',
     [2, 11],
-    'goes on in a line that looks like a key',
+    'continues in a line that looks like a key',
     'Indent that line',
   ],
-  ['tabs', 'rules:\n\t- name: one\n', [2, 1], 'no YAML', 'spaces'],
+  ['tabs', 'rules:\n\t- name: one\n', [2, 1], 'not valid YAML', 'spaces'],
   ['a quote that is not closed', 'rules:\n  - name: "one\n    on: call_missed\n', [2, 11], 'never closed', 'quote'],
-  ['a key that stands there twice', `${rule('"true"')}    on: call_missed\n`, [6, 5], 'no YAML', 'remove one'],
+  ['a key that stands there twice', `${rule('"true"')}    on: call_missed\n`, [6, 5], 'not valid YAML', 'remove one'],
   ['an empty file', '', [1, 1], '`rules` is missing', 'a list'],
   ['a single equals sign', rule('\'message.plain = "hi"\''), [4, 24], 'compares nothing', 'Write =='],
   ['a word for an operator', rule("'thread.exists and line.can_text'"), [4, 24], 'no `and`', 'Write &&'],
@@ -202,8 +208,8 @@ const mistakes: readonly (readonly [
     'no filter',
     'capitalize',
   ],
-  ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'no quiet hours', '"21:00-08:00"'],
-  ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'no begin and no end', 'mode: off'],
+  ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'not quiet hours', '"21:00-08:00"'],
+  ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'at the same time', 'mode: off'],
   ['an allowance that looks back for years', limited('per_line: 1 per 900d'), [4, 25], 'further than a year', '366d'],
   [
     'an amount with its sign',
@@ -212,18 +218,18 @@ const mistakes: readonly (readonly [
     'a text, not a number',
     'a number',
   ],
-  ['no budget at all', 'budgets: { daily_dollars: 1e9 }\nrules: []\n', [1, 27], 'more than', 'no budget is without'],
-  ['less than nothing', 'budgets: { per_line: -1 }\nrules: []\n', [1, 22], 'below nothing', '0'],
+  ['no budget at all', 'budgets: { daily_dollars: 1e9 }\nrules: []\n', [1, 27], 'more than', 'every budget has'],
+  ['less than nothing', 'budgets: { per_line: -1 }\nrules: []\n', [1, 22], 'below 0', '0'],
   ['an agent where there was no call', rule('"true"', 'assign: agent'), [5, 20], 'has no call', 'nobody'],
 ];
 
-describe('a mistake has its line, column, caret and cure', () => {
-  test.each(mistakes)('%s', (_what, text, [line, column], message, cure) => {
+describe('a mistake has its line, column, caret and remedy', () => {
+  test.each(mistakes)('%s', (_what, text, [line, column], message, remedy) => {
     const error = refusalOf(text.replaceAll('if: "true"', 'if: message.id > 0'));
     const problem = error.problems.find((each) => each.line === line && each.column === column);
     expect(problem, error.message).toBeDefined();
     expect(problem?.message).toContain(message);
-    expect(problem?.cure).toContain(cure);
+    expect(problem?.remedy).toContain(remedy);
     const shown = error.message.split('\n');
     const at = shown.findIndex((each) => each.startsWith(`rules.yaml:${line}:${column}: `));
     const source = text.replaceAll('if: "true"', 'if: message.id > 0').split('\n')[line - 1];

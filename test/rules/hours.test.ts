@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type BusinessHours, hoursAt, instantOf, weekdays } from '../../src/rules/facts/hours.ts';
-import { plainText } from '../../src/rules/facts/plain.ts';
+import { weekdays } from '../../src/rules/facts/declared.ts';
+import { type BusinessHours, hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
+import { plainText } from '../../src/rules/facts/values.ts';
 
 const hours = (timeZone: string, holidays: string[] = []): BusinessHours => ({
   timeZone,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { summarizeSends } from '../../src/ledger/operations.ts';
+import { summarizeSends } from '../../src/ledger/control.ts';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';

@@ -14,7 +14,7 @@ test('a missing pair of quotes is one mistake, though nothing below it can be re
   const unquoted = '  - name: greets\n    on: message_received\n    do:\n      - reply: Hi {{ now | date: "%H" }}\n';
   const text = shipped.replace(/^rules:\n/m, `rules:\n${unquoted}`);
   const line = text.split('\n').findIndex((each) => each.includes('reply: Hi {{')) + 1;
-  expect(refusalOf(text).problems).toMatchObject([{ line, column: 16, cure: expect.stringContaining('quotes') }]);
+  expect(refusalOf(text).problems).toMatchObject([{ line, column: 16, remedy: expect.stringContaining('quotes') }]);
 });
 
 test.each([

@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
-import { priorities, type Target } from '../../src/inbox/target.ts';
+import { markDirty, priorities, type Target } from '../../src/inbox/targets.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';
 
@@ -18,7 +17,7 @@ const { sandbox, query, value } = desk;
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
 async function readAsHistory(target: Target): Promise<void> {
-  await bumpTargets(desk.context.database.db, [{ ...target, priority: priorities.history }], {
+  await markDirty(desk.context.database.db, [{ ...target, priority: priorities.history }], {
     activeMs: 0,
     refusedMs: 0,
   });

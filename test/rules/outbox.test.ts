@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { deferFirst } from '../../src/rules/outbox.ts';
+import { postponeFirstEvent } from '../../src/rules/outbox.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -9,7 +9,7 @@ test('the event that is deferred is the one that would be taken, not one that wa
   await database.query(
     `insert into ops.rule_events (kind, key, happened_at) values ('transcript_ready', '4711', now()), ('message_received', '1/2', now())`,
   );
-  expect(await deferFirst(database.db)).toEqual({ isGivenUp: false });
+  expect(await postponeFirstEvent(database.db)).toEqual({ isGivenUp: false });
   expect(await database.query('select kind, tries from ops.rule_events order by event_id')).toEqual([
     { kind: 'transcript_ready', tries: 0 },
     { kind: 'message_received', tries: 1 },

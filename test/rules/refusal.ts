@@ -1,5 +1,5 @@
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { RulesError } from '../../src/rules/file/problem.ts';
+import { RulesError } from '../../src/rules/file/problems.ts';
 
 export const options = { file: 'rules.yaml', timeZone: 'America/New_York' };
 

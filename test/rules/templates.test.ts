@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
 import { createTemplates, type Template } from '../../src/rules/conditions/template.ts';
-import { fixturesOf } from '../../src/rules/facts/fixtures.ts';
+import { sampleFacts } from '../../src/rules/facts/declared.ts';
 
 const compile = createTemplates('America/New_York');
 
 function rendered(text: string): string[] {
   const template = compile('transcript_ready', text) as Template;
-  return fixturesOf('transcript_ready').map((facts) => template.render(facts));
+  return sampleFacts('transcript_ready').map((facts) => template.render(facts));
 }
 
 // A comment is nothing to Liquid, and enough for a text not to be a plain one.

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { startPostgres } from '../../src/local/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 const [dataDir] = process.argv.slice(2);
 if (dataDir === undefined) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../src/local/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { startDebianPostgres } from './debian.ts';
 import { startRedis } from './redis.ts';
 

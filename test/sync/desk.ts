@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
-import type { Ring, Target, TargetKind } from '../../src/inbox/target.ts';
-import { apiKey, createService } from '../../src/service/client.ts';
-import { createSync, type Turn } from '../../src/sync/sync.ts';
+import { apiKey, createService } from '../../src/api-client/client.ts';
+import { type DueTarget, markDirty, type Target, type TargetKind } from '../../src/inbox/targets.ts';
+import { createSync, type ReadOutcome } from '../../src/sync/sync.ts';
 import type { TestDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type OddService, startOddService } from '../world/service.ts';
@@ -10,20 +9,20 @@ import { type OddService, startOddService } from '../world/service.ts';
 /** Reads targets one by one from a service that answers as the test wants; no queue, no waiting. */
 export interface Desk {
   readonly service: OddService;
-  readonly rings: Ring[];
+  readonly due: DueTarget[];
   readonly logged: () => string;
   /** Makes a target due, now, and reads it. */
-  read(kind: TargetKind, key: string): Promise<Turn>;
+  read(kind: TargetKind, key: string): Promise<ReadOutcome>;
   /** Reads what is owed, however far ahead it is due, until nothing is; at most so many turns. */
-  readAll(kind: TargetKind, key: string, most?: number): Promise<Turn[]>;
+  readAll(kind: TargetKind, key: string, most?: number): Promise<ReadOutcome[]>;
   /** Passes the time until the target is due. */
   pass(target: Target): Promise<void>;
   /** Reads a target if it is owed; does not make it so. */
-  turn(kind: TargetKind, key: string): Promise<Turn>;
+  turn(kind: TargetKind, key: string): Promise<ReadOutcome>;
 }
 
 export interface DeskOptions {
-  readonly looks?: readonly number[];
+  readonly recheckDelays?: readonly number[];
   readonly now?: () => Date;
   /** A service that is told on which connections it is asked, for several desks at one. */
   readonly service?: OddService;
@@ -45,33 +44,33 @@ export async function openDesk(database: TestDatabase, options: DeskOptions = {}
     await client.close();
     await service[Symbol.asyncDispose]();
   });
-  const rings: Ring[] = [];
+  const due: DueTarget[] = [];
   const { db } = database;
   const sync = createSync({
     db,
     service: client,
     log: captured.log,
     pauses: noPauses,
-    looks: options.looks ?? [60, 120],
+    recheckDelays: options.recheckDelays ?? [60, 120],
     directoryEverySeconds: 600,
     now: options.now ?? (() => new Date()),
     onAnswer: () => undefined,
-    onRings: (rung) => void rings.push(...rung),
+    notify: (rung) => void due.push(...rung),
   });
   const never = new AbortController().signal;
 
   async function pass({ kind, key }: Target): Promise<void> {
     await database.query('update ops.sync_targets set due_at = now() where kind = $1 and key = $2', kind, key);
   }
-  const turn = (kind: TargetKind, key: string) => sync.turn({ kind, key }, never);
-  async function read(kind: TargetKind, key: string): Promise<Turn> {
-    await bumpTargets(db, [{ kind, key }], noPauses);
+  const turn = (kind: TargetKind, key: string) => sync.read({ kind, key }, never);
+  async function read(kind: TargetKind, key: string): Promise<ReadOutcome> {
+    await markDirty(db, [{ kind, key }], noPauses);
     await pass({ kind, key });
     return turn(kind, key);
   }
   return {
     service,
-    rings,
+    due,
     logged: captured.text,
     read,
     pass,

@@ -49,9 +49,7 @@ test('a group message listed in a thread of two points at the group', async () =
     data: { messages: [message(5, { groupParticipants: [...group, line], from: group[1] }), message(6)] },
   });
   await desk.read('thread', `${line}/15557780001`);
-  expect(desk.rings.map(({ kind, key }) => `${kind} ${key}`)).toContain(
-    `thread ${line}/15557780001/${group.join(',')}`,
-  );
+  expect(desk.due.map(({ kind, key }) => `${kind} ${key}`)).toContain(`thread ${line}/15557780001/${group.join(',')}`);
   expect(await messagesWith('15557780001')).toEqual(['5', '6']);
   const apart = await database.query<{ participants_key: string; message_id: string }>(
     `select c.participants_key, m.message_id from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
@@ -121,14 +119,14 @@ describe.each([
     const key = `${line}/${party}`;
     await tell('AccountSMS', { kind: 'thread', key, messageId: '6' });
     await desk.turn('thread', key);
-    expect(desk.rings.map((ring) => ring.key)).toContain(groupKey);
+    expect(desk.due.map((ring) => ring.key)).toContain(groupKey);
     expect(await desk.turn('thread', groupKey)).toBe('mirrored');
     expect(await messagesWith(first)).toEqual(['5', '6']);
-    const rung = desk.rings.length;
+    const rung = desk.due.length;
     await desk.pass({ kind: 'thread', key });
     await desk.turn('thread', key);
     expect(
-      desk.rings.slice(rung).map((ring) => ring.key),
+      desk.due.slice(rung).map((ring) => ring.key),
       'once an event',
     ).not.toContain(groupKey);
   });

@@ -70,7 +70,7 @@ describe('a call of more legs than recordings', () => {
   const withLegs = (more: object) =>
     withCall((own) => ({ ...whole(own), call: { data: shownCall(own, { legs: legsOf(own), ...more }) } }), {
       ...movable,
-      looks,
+      recheckDelays: looks,
     });
 
   test.each([{ transferred: 0 }, { transferred: undefined }, { transferred: 1, legs: undefined }])(
@@ -136,7 +136,7 @@ test('a usual call costs one read of it, of its recordings and of its transcript
   later = 0;
   const { id, desk, readOnce } = await withCall(whole, {
     ...movable,
-    looks: [60, 120, 300, 900, 3_600, 21_600, 86_400],
+    recheckDelays: [60, 120, 300, 900, 3_600, 21_600, 86_400],
   });
   await readOnce();
   for (const at of [61, 301, 3_601, 86_401]) {
@@ -205,7 +205,7 @@ describe('an event that outran the end of its call', () => {
     const looks = [60, 120, 300, 900, 3_600, 21_600, 86_400];
     const { id, desk } = await withCall(
       (own) => ({ call: { data: shownCall(own, { endTime: undefined, durationSeconds: 4_200 }) } }),
-      { secondsAgo: 4_200, looks },
+      { secondsAgo: 4_200, recheckDelays: looks },
     );
     await tell('AccountEndedCalls', { kind: 'call', key: id });
     await database.query(`update ops.deliveries set received_at = now() - interval '301 seconds'`);

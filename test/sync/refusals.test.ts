@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { markDirty } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 import type { Reply } from '../world/service.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording } from './call-service.ts';
@@ -206,12 +206,12 @@ test('a hint during a read leaves its target owed, and causes another read', asy
   const usual = desk.service.answer;
   desk.service.answer = async (asked) => {
     desk.service.answer = usual;
-    await bumpTargets(database.db, [{ kind: 'call', key: id }], { activeMs: 0, refusedMs: 0 });
+    await markDirty(database.db, [{ kind: 'call', key: id }], { activeMs: 0, refusedMs: 0 });
     return usual(asked);
   };
   expect(await desk.read('call', id)).toBe('mirrored');
   expect(await targetOf('call', id)).toMatchObject({ is_owed: true });
-  expect(desk.rings).toContainEqual(expect.objectContaining({ kind: 'call', key: id }));
+  expect(desk.due).toContainEqual(expect.objectContaining({ kind: 'call', key: id }));
   expect(await desk.turn('call', id)).toBe('mirrored');
   expect(await targetOf('call', id)).toMatchObject({ is_owed: false });
 });

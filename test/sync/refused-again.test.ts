@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Target, TargetKind } from '../../src/inbox/target.ts';
+import type { Target, TargetKind } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 import type { Reply } from '../world/service.ts';
 import { callDesk, whole } from './call-desk.ts';

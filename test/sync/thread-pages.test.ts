@@ -17,28 +17,6 @@ async function pagesOf({ desk, key }: WithThread): Promise<number> {
   return desk.service.asked.length - before;
 }
 
-describe.each(['newest first', 'oldest first', 'newest first, shuffled inside pages'] as const)(
-  'a service that cuts pages without a word, and lists %s',
-  (order) => {
-    test.each([
-      [40, 2],
-      [39, 3],
-      [40, 60],
-      [12, 29],
-      [80, 1],
-    ])('has a thread of %i grow by %i', async (count, added) => {
-      const { desk, key, thread } = await withThread(messages(count), { order, cut: 40 });
-      await desk.read('thread', key);
-      thread.messages.push(...messages(added, count + 1));
-      await desk.read('thread', key);
-      expect(await mirrored(key)).toEqual(ids(thread.messages));
-      thread.messages.push(message(500));
-      await desk.read('thread', key);
-      expect(await mirrored(key)).toEqual(ids(thread.messages));
-    });
-  },
-);
-
 describe('an event of a thread of one page costs one page', () => {
   test.each(['newest first', 'oldest first'] as const)('while it is short: %s', async (order) => {
     const short = await withThread(messages(1), { order });

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { maxReferences } from '../../src/events/extract.ts';
+import { maxReferences } from '../../src/webhooks/extract.ts';
 import { backends } from '../stores/backends.ts';
 import { type OddService, startOddService } from '../world/service.ts';
 import { createWorld, until, type World } from '../world.ts';
@@ -80,7 +80,7 @@ describe.each(backends)('on %s', (backend) => {
   async function readsBefore(id: string): Promise<number> {
     const before = readsOfForged();
     expect(await deliver({ callId: id })).toEqual({ received: 1 });
-    await until(() => readsOf((each) => each === id) > 0);
+    await until(() => readsOf((each) => each === id) > 0, owed);
     const asked = readsOfForged() - before;
     await until(() => isMirrored(id));
     return asked;
@@ -117,7 +117,7 @@ describe.each(backends)('on %s', (backend) => {
     // The first reads are through, and whatever is left waits behind.
     const isLeft = `select not exists (select from ops.sync_targets where priority = 0 and due_at <= now()
       and dirty_version > clean_version) and exists (select from ops.sync_targets where priority = 2)`;
-    await until(async () => (await value(isLeft)) === true);
+    await until(async () => (await value(isLeft)) === true, owed);
     const [id = ''] = newCalls(1);
     expect(await readsBefore(id)).toBeLessThanOrEqual(3 * aSecond);
     const seconds = (performance.now() - began) / 1_000;

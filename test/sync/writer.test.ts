@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
+import { call } from '../../src/api-client/entities/calls.ts';
 import { type Claim, claimTargets } from '../../src/inbox/claims.ts';
-import { call } from '../../src/service/entities/call.ts';
-import { provenance } from '../../src/sync/finding.ts';
-import { createWriter, type Mirroring } from '../../src/sync/writer.ts';
+import { markDirty } from '../../src/inbox/targets.ts';
+import { provenance } from '../../src/sync/read-result.ts';
+import { createWriter, type FinishedRead } from '../../src/sync/writer.ts';
 import { asRead } from '../warehouse/reads.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { callId } from './call-service.ts';
@@ -13,10 +13,10 @@ const { db } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const writer = createWriter(db, pauses, () => undefined);
+const writer = createWriter({ db, pauses, notify: () => undefined });
 
 async function claimOf(key: string): Promise<Claim> {
-  await bumpTargets(db, [{ kind: 'call', key }], pauses);
+  await markDirty(db, [{ kind: 'call', key }], pauses);
   // Whoever claimed it before is taken for dead.
   await database.query('update ops.sync_targets set claimed_until = now() where key = $1', key);
   const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
@@ -25,14 +25,14 @@ async function claimOf(key: string): Promise<Claim> {
 }
 
 /** A read that ends well; `startTime` is not looked at by the writer. */
-function found(claim: Claim, startTime = '2026-04-21T12:00:00Z'): Mirroring {
+function found(claim: Claim, startTime = '2026-04-21T12:00:00Z'): FinishedRead {
   const [read] = asRead(call, [{ id: claim.key, legs: [] }]);
   if (!read) throw new Error('no call');
   return {
     claim,
     state: 'active',
-    written: {
-      finding: {
+    result: {
+      entity: {
         kind: 'call',
         read: {
           call: { ...read, startTime },
@@ -65,10 +65,10 @@ describe('a batch', () => {
     const [held, unknown] = [await claimOf(callId()), await claimOf(callId())];
     await writer.write(found(held));
     const told: unknown[] = [];
-    const tells = (claim: Claim): Mirroring => ({
+    const tells = (claim: Claim): FinishedRead => ({
       claim,
       state: 'active',
-      written: (call) => {
+      result: (call) => {
         told.push(call?.startedAt);
         return call ? {} : { followUps: [{ kind: 'recordings', key: claim.key }] };
       },
@@ -86,7 +86,7 @@ describe('a batch', () => {
     };
     const outcomes = await Promise.allSettled([
       writer.write(found(good)),
-      writer.write({ claim: bad, state: 'active', written: fails }),
+      writer.write({ claim: bad, state: 'active', result: fails }),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(await isHeld(good.key)).toBe(true);
@@ -104,7 +104,7 @@ test('a call that an older read did not find stays, when a newer one found it', 
   const older = await claimOf(id);
   const newer = await claimOf(id);
   await writer.write(found(newer));
-  await writer.write({ claim: older, state: 'gone', error: 'not found', written: gone(older) });
+  await writer.write({ claim: older, state: 'gone', error: 'not found', result: gone(older) });
   expect(await isHeld(id)).toBe(true);
 });
 
@@ -113,13 +113,13 @@ test('a call that is found by an older read stays gone, when a newer one did not
   await writer.write(found(await claimOf(id)));
   const older = await claimOf(id);
   const newer = await claimOf(id);
-  await writer.write({ claim: newer, state: 'gone', error: 'not found', written: gone(newer) });
+  await writer.write({ claim: newer, state: 'gone', error: 'not found', result: gone(newer) });
   await writer.write(found(older));
   expect(await isHeld(id)).toBe(false);
 });
 
-function gone(claim: Claim): Mirroring['written'] {
-  return { finding: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
+function gone(claim: Claim): FinishedRead['result'] {
+  return { entity: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
 }
 
 test('idle waits for the commits under way', async () => {

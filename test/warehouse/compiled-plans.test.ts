@@ -1,7 +1,7 @@
 import { Client, escapeIdentifier, type Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import { createQueues } from '../../src/queues/queues.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { seededWarehouse } from '../config/warehouse.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 

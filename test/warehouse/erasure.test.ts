@@ -1,19 +1,16 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { user } from '../../src/api-client/entities/account.ts';
+import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
+import { message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
-import { eraseNumber } from '../../src/erasure/erase.ts';
-import { bumpTargets } from '../../src/inbox/bumps.ts';
-import { optOutChange } from '../../src/ledger/gates/opt-out.ts';
-import { call } from '../../src/service/entities/call.ts';
-import { message } from '../../src/service/entities/message.ts';
-import { recording } from '../../src/service/entities/recording.ts';
-import { transcript } from '../../src/service/entities/transcript.ts';
-import { user } from '../../src/service/entities/user.ts';
-import type { Transaction } from '../../src/warehouse/database.ts';
-import { writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
-import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
-import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
-import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
+import type { Transaction } from '../../src/db/database.ts';
+import { markDirty } from '../../src/inbox/targets.ts';
+import { eraseNumber } from '../../src/privacy/erase.ts';
+import { writeCalls } from '../../src/warehouse/calls.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { writeRecordings } from '../../src/warehouse/recordings.ts';
+import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
+import { writeUsers } from '../../src/warehouse/users.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -32,7 +29,7 @@ const read = () => readNumber(++seq);
 const inTransaction = (work: (tx: Transaction) => Promise<void>) => db.transaction().execute(work);
 const remember = (number = gone) =>
   query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1)) on conflict do nothing', number);
-const erase = (number = gone) => eraseNumber({ db, queues: noQueues, optOutChange, knownAfterMs: 0 }, number);
+const erase = (number = gone) => eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);
 
 function mirrorCall(id: string, more: object = {}): Promise<void> {
   const [found] = asRead(call, [shownCall(id, more)]);
@@ -257,7 +254,7 @@ describe('a thread', () => {
     await remember();
     const keys = [`${line}/${gone}`, `${line}/15550000001/15550000001,${gone}`, `${line}/15550000003`];
     const bumps = keys.map((key) => ({ kind: 'thread', key }) as const);
-    await bumpTargets(db, bumps, { activeMs: 0, refusedMs: 0 });
+    await markDirty(db, bumps, { activeMs: 0, refusedMs: 0 });
     expect(await query('select key from ops.sync_targets')).toEqual([{ key: `${line}/15550000003` }]);
   });
 

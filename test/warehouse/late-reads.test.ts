@@ -1,15 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { call } from '../../src/service/entities/call.ts';
-import { message } from '../../src/service/entities/message.ts';
-import { recording } from '../../src/service/entities/recording.ts';
-import { transcript } from '../../src/service/entities/transcript.ts';
-import { user } from '../../src/service/entities/user.ts';
-import type { Transaction } from '../../src/warehouse/database.ts';
-import { writeCalls } from '../../src/warehouse/entities/calls/calls.ts';
-import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
-import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
-import { writeThreads } from '../../src/warehouse/entities/texts/conversations.ts';
+import { user } from '../../src/api-client/entities/account.ts';
+import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
+import { message } from '../../src/api-client/entities/texts.ts';
+import type { Transaction } from '../../src/db/database.ts';
+import { writeCalls } from '../../src/warehouse/calls.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { writeRecordings } from '../../src/warehouse/recordings.ts';
+import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
+import { writeUsers } from '../../src/warehouse/users.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 

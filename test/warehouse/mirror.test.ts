@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Row } from '../../src/warehouse/columns.ts';
-import { calls } from '../../src/warehouse/entities/calls/calls.ts';
-import { transcripts } from '../../src/warehouse/entities/calls/transcripts.ts';
-import { users } from '../../src/warehouse/entities/directory/users.ts';
-import { smsMessages } from '../../src/warehouse/entities/texts/messages.ts';
-import { upsert } from '../../src/warehouse/mirror.ts';
+import { calls } from '../../src/warehouse/calls.ts';
+import { smsMessages } from '../../src/warehouse/messages.ts';
+import { type Row, upsert } from '../../src/warehouse/mirror.ts';
+import { transcripts } from '../../src/warehouse/transcripts.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { readNumber } from './reads.ts';
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { recording } from '../../src/service/entities/recording.ts';
-import { transcript } from '../../src/service/entities/transcript.ts';
-import { pairTranscript } from '../../src/warehouse/entities/calls/pairing.ts';
-import { writeRecordings } from '../../src/warehouse/entities/calls/recordings.ts';
-import { writeTranscripts } from '../../src/warehouse/entities/calls/transcripts.ts';
+import { recording, transcript } from '../../src/api-client/entities/calls.ts';
+import { pairTranscript } from '../../src/warehouse/artefacts.ts';
+import { writeRecordings } from '../../src/warehouse/recordings.ts';
+import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { line } from '../../src/service/entities/line.ts';
-import { user } from '../../src/service/entities/user.ts';
-import { writeLines } from '../../src/warehouse/entities/directory/lines.ts';
-import { writeUsers } from '../../src/warehouse/entities/directory/users.ts';
+import { user } from '../../src/api-client/entities/account.ts';
+import { line } from '../../src/api-client/entities/texts.ts';
+import { writeLines } from '../../src/warehouse/lines.ts';
+import { writeUsers } from '../../src/warehouse/users.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 

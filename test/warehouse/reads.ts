@@ -1,8 +1,8 @@
-import { parseJson } from '../../src/json.ts';
-import { readAnswer } from '../../src/service/answers/envelope.ts';
-import { requiredRows } from '../../src/service/answers/fields.ts';
-import type { Field } from '../../src/service/answers/values.ts';
-import type { Provenance } from '../../src/warehouse/columns.ts';
+import { readAnswer } from '../../src/api-client/answers/envelope.ts';
+import { requiredRows } from '../../src/api-client/answers/fields.ts';
+import type { Field } from '../../src/api-client/client.ts';
+import { parseJson } from '../../src/shared/json.ts';
+import type { Provenance } from '../../src/warehouse/mirror.ts';
 
 /** The provenance of a read by its number; reads began a minute apart. */
 export function readNumber(fetchSeq: number, source = 'test'): Provenance {

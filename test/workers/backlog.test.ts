@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { queueSettings } from '../../config/queues.ts';
 import { claimDue } from '../../src/inbox/claims.ts';
-import type { Target } from '../../src/inbox/target.ts';
+import type { Target } from '../../src/inbox/targets.ts';
 import { backends } from '../stores/backends.ts';
 import { callId, shownCall } from '../sync/call-service.ts';
 import { type OddService, startOddService } from '../world/service.ts';
@@ -12,7 +12,7 @@ const { handlers } = queueSettings.calls;
 const backlog = 3 * handlers;
 
 /** Without a sweep: what nobody rings is read by those who go on. */
-const noSweep = { everyMs: 3_600_000, lostAfterMs: 3_600_000, mostWaiting: 0, mostHistoryWaiting: 0 };
+const noSweep = { everyMs: 3_600_000, lostAfterMs: 3_600_000, maxWaiting: 0, maxHistoryWaiting: 0 };
 
 interface Stage {
   readonly service: OddService;
@@ -55,7 +55,7 @@ describe.each(backends)('on %s', (backend) => {
     onTestFinished(() => workers.close(2_000));
     return workers;
   };
-  const ring = (calls: readonly Target[]) => world.context.queues.ring('calls', calls);
+  const ring = (calls: readonly Target[]) => world.context.queues.enqueue('calls', calls);
   const isAnswered = async () => (await world.context.queues.waiting('calls')) === 0;
   const asked = () => service.asked.map(({ path }) => path);
   const shows: OddService['answer'] = ({ path }) => ({

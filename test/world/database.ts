@@ -1,6 +1,6 @@
-import { createLog } from '../../src/log.ts';
+import { query as ask, createDatabase, type Database, type OpenDatabase } from '../../src/db/database.ts';
 import { migrateAll } from '../../src/migrations.ts';
-import { query as ask, createDatabase, type Database, type OpenDatabase } from '../../src/warehouse/database.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
 
 /** What every process finds after a release. */

@@ -1,4 +1,4 @@
-import { createLog, type Log } from '../../src/log.ts';
+import { createLog, type Log } from '../../src/shared/log.ts';
 
 /** A log of every level that is kept as text, to be searched for what must not be in it. */
 export interface CapturedLog {

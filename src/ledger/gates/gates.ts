@@ -1,32 +1,28 @@
-import { type AccountLimits, defaultRuleLimits } from '../limits.ts';
+import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
-import { zonesOfNumber } from '../zones/zones.ts';
-import { isAllowedCountry, isCostlyNumber } from './countries.ts';
-import type { Facts } from './facts.ts';
-import { loopSign } from './loop.ts';
-import { hasOptedOut, optOutVerdict } from './opt-out.ts';
-import { openFrom } from './quiet-hours.ts';
+import type { Facts, OptOut } from './facts.ts';
+import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
 
-/** What the gates say of a send at one moment. */
+/** What the gates decide about a send at one moment. */
 export type Verdict =
   | { readonly kind: 'pass' }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'hold'; readonly until: Date }
-  /** Something that ends soon stands in the way. The send grows older meanwhile. */
+  /** An obstacle that ends soon. The send grows older meanwhile. */
   | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'expire' };
 
-/** Shorter numbers are codes of services, which answer by machine. E.164 has at most fifteen digits. */
-const [shortestNumber, longestNumber] = [7, 15];
+/** Shorter numbers are short codes, which machines answer. E.164 allows at most 15 digits. */
+const [minDigits, maxDigits] = [7, 15];
 
-/** Nothing is kept for longer than this to be sent, in seconds. */
-const longestHoldSeconds = 86_400;
+/** The longest that quiet hours may hold a send. */
+const maxHoldMs = 86_400_000;
 
 type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt'>;
 
 /**
- * Judges a send by every gate but the budgets; the gravest verdict counts. A rule's limits reach the gates of age, of
- * people and of quiet hours; nothing reaches the others. `isBlocked` says whether the line has blocked the number.
+ * Decides about a send by every gate except the budgets. `isBlocked`: the line has blocked the number. A rule's limits
+ * affect only the gates of age, human answers, loops and quiet hours.
  */
 export function judge(
   send: Judged,
@@ -35,47 +31,163 @@ export function judge(
   { countries }: Pick<AccountLimits, 'countries'>,
 ): Verdict {
   if (facts.now > send.expiresAt) return { kind: 'expire' };
-  const reason = refusal(send, facts, isBlocked, countries);
+  const reason = findRefusal(send, facts, isBlocked, countries);
   if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
-  // A rule that answers the newer text takes the place of this send; when none does, this one goes out.
+  // A rule that answers the newer text supersedes this send; if none does, this one goes out.
   if (facts.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
-  return quietVerdict(send, facts);
+  return judgeQuietHours(send, facts);
 }
 
-function refusal(
+function findRefusal(
   send: Judged,
   facts: Facts,
   isBlocked: boolean,
   countries: AccountLimits['countries'],
 ): string | undefined {
-  const { number, line, trigger } = send;
+  const { number, line, trigger, limits } = send;
   if (facts.ruleMode === 'off') return 'rule_off';
-  if (!/^\d+$/.test(number) || number.length > longestNumber) return 'no_number';
-  if (number.length < shortestNumber) return 'short_code';
+  if (!/^\d+$/.test(number) || number.length > maxDigits) return 'no_number';
+  if (number.length < minDigits) return 'short_code';
   if (number === line || facts.isOwnNumber) return 'own_number';
   if (isCostlyNumber(number)) return 'costly_number';
   if (!isAllowedCountry(number, countries, [line, ...facts.ownPrefixes])) return 'country';
   if (facts.isErased) return 'erased';
   if (facts.isGroup) return 'group';
-  if (hasOptedOut(line, facts.saidTexts, facts.skips)) return 'opted_out';
-  if (facts.trigger?.direction === 'in' && optOutVerdict(facts.trigger.text) === 'unsure') return 'opt_out_unsure';
+  if (hasOptedOut(line, facts.optOuts, facts.skips)) return 'opted_out';
+  if (facts.trigger?.direction === 'in' && facts.trigger.optOutVerdict === 'unsure') return 'opt_out_unsure';
   if (isBlocked) return 'blocked';
   if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
-  if (facts.hasNewerInbound && send.limits.needsSilence) return 'newer_inbound';
+  if (facts.hasNewerInbound && limits.needsSilence) return 'newer_inbound';
   if (facts.isAnswered) return 'answered';
-  const minutes = send.limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
+  const minutes = limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
   if (facts.humanAt !== null && facts.now.getTime() - facts.humanAt.getTime() < minutes * 60_000) return 'human_wrote';
-  const loop = loopSign(facts, send.limits);
+  const loop = detectLoop(facts, limits);
   return loop === undefined ? undefined : `loop_${loop}`;
 }
 
-function quietVerdict({ number, limits, plannedAt }: Judged, { now }: Facts): Verdict {
+function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: Facts): Verdict {
   const quiet = limits.quietHours ?? defaultRuleLimits.quietHours;
   if (quiet === 'none') return { kind: 'pass' };
   const zones = zonesOfNumber(number);
   if (zones.length === 0) return { kind: 'deny', reason: 'gate:unknown_zone' };
-  const until = openFrom(now, zones, quiet);
-  if (until === undefined || until.getTime() - plannedAt.getTime() > longestHoldSeconds * 1_000)
-    return { kind: 'expire' };
+  const until = firstAllowedMoment(now, zones, quiet);
+  if (until === undefined || until.getTime() - plannedAt.getTime() > maxHoldMs) return { kind: 'expire' };
   return until > now ? { kind: 'hold', until } : { kind: 'pass' };
+}
+
+/**
+ * Whether a number may not be texted from a line. Its last opt-out or opt-in on that line decides; without one, an opt-out
+ * on any other line counts. `skips` are opt-outs that the service reported. In any order.
+ */
+export function hasOptedOut(line: string, texts: Facts['optOuts'], skips: Facts['skips']): boolean {
+  const changes = [...texts, ...skips.map((skip) => ({ ...skip, isOut: true }))];
+  const isOutOf = (one: string) => lastOf(changes.filter((each) => each.line === one || each.line === ''));
+  return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
+}
+
+/** The last change; of two in the same second, the opt-out. */
+function lastOf(changes: readonly OptOut[]): boolean | undefined {
+  const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.isOut) - Number(b.isOut));
+  return ordered.at(-1)?.isOut;
+}
+
+/** Nobody reads a text, thinks and writes back within this time more than once in a row. */
+const quickMs = 4_000;
+
+/** How long after one of our sends an equal text still looks like an automatic answer to it. */
+const identicalWithinMs = 86_400_000;
+
+/**
+ * Whether the trigger looks like a machine's answer to us, so that our answer would bring the next one: it repeats our text,
+ * it repeats itself, or it came too fast too often. Undefined when it does not.
+ */
+function detectLoop(
+  facts: Facts,
+  limits: Pick<RuleLimits, 'sameTexts' | 'quickAnswers'>,
+): 'echo' | 'identical' | 'too_fast' | undefined {
+  const { trigger, earlierInbound, ownSends, ownMessages } = facts;
+  if (trigger?.direction !== 'in') return undefined;
+  const words = wordsOf(trigger.text);
+  if (words !== '' && ownSends.some(({ text }) => wordsOf(text) === words)) return 'echo';
+  // Repetitions count only after a send of ours: a person who asks twice is no machine.
+  const same = earlierInbound.filter(
+    ({ text, at }) =>
+      wordsOf(text) === words && ownSends.some((own) => own.at.getTime() > at.getTime() - identicalWithinMs),
+  );
+  if (words !== '' && same.length + 1 >= (limits.sameTexts ?? defaultRuleLimits.sameTexts)) return 'identical';
+  const inbound = [trigger, ...earlierInbound];
+  // Both times are the service's, in whole seconds.
+  const isAnsweredFast = (own: Date, texts: typeof inbound) =>
+    texts.some(({ at }) => at >= own && at.getTime() - own.getTime() < quickMs);
+  const [newest, ...older] = ownMessages
+    .filter((own) => own <= trigger.at)
+    .toSorted((a, b) => b.getTime() - a.getTime());
+  if (!newest || !isAnsweredFast(newest, [trigger])) return undefined;
+  const slow = older.findIndex((own) => !isAnsweredFast(own, inbound));
+  const quick = 1 + (slow < 0 ? older.length : slow);
+  return quick >= (limits.quickAnswers ?? defaultRuleLimits.quickAnswers) ? 'too_fast' : undefined;
+}
+
+function wordsOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+/** Calling codes of one and two digits; all others have three. */
+const shortCallingCodes = new Set(
+  `1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90
+   91 92 93 94 95 98`.split(/\s+/),
+);
+
+/** Area codes of +1 outside the United States, its territories and Canada, grouped by country. Texts to them cost more. */
+const nanpCountries = '242|246|264|268|284|345|441|473|649|658 876|664|721|758|767|784|809 829 849|868|869'
+  .split('|')
+  .map((areas) => areas.split(' '));
+
+/**
+ * The country of a number or of a prefix, digits only, named by the digits its numbers begin with: `44` for 442079460000,
+ * `1` for the United States and Canada, `1` and an area code for other countries under +1.
+ */
+export function countryOf(digits: string): string {
+  if (digits.startsWith('1')) {
+    const areas = nanpCountries.find((group) => group.includes(digits.slice(1, 4)));
+    return areas ? `1${areas[0]}` : '1';
+  }
+  const length = [1, 2].find((each) => shortCallingCodes.has(digits.slice(0, each))) ?? 3;
+  return digits.slice(0, length);
+}
+
+/** Prefixes, from the numbering plans, of numbers that charge whoever contacts them or are reached by satellite. */
+const costlyPrefixes = [
+  // Satellites and networks without a country, shared-cost and premium-rate services across borders.
+  '870 881 882 883 878 808 979',
+  // National premium-rate ranges.
+  '1900 3190 3290 3389 34803 34806 34807 34905 358600 358700 3989 41900 41901 41906 43900 43901 43930 43931 43939',
+  '4470 4487 449 4590 46900 46939 46944 47820 47829 4870 49137 49900 52900 55900 61190 64900 7803 7809 90900 9721900',
+]
+  .join(' ')
+  .split(' ');
+
+/** Exchange 976 of any area code of +1 is premium rate. */
+const costlyExchange = /^1\d{3}976\d{4}$/;
+
+/** Whether a number, digits only, belongs to a premium-rate service or a satellite network. */
+export function isCostlyNumber(number: string): boolean {
+  return costlyExchange.test(number) || costlyPrefixes.some((prefix) => number.startsWith(prefix));
+}
+
+/**
+ * Whether automatic replies may go to a number. `allowed` are the prefixes that the rules file lists; without a list, the
+ * countries of the account's own lines are allowed.
+ */
+export function isAllowedCountry(
+  number: string,
+  allowed: readonly string[] | undefined,
+  ownLines: readonly string[],
+): boolean {
+  const country = countryOf(number);
+  return (allowed ?? ownLines).some((each) => countryOf(each) === country);
 }

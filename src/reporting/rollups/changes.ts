@@ -1,16 +1,16 @@
-import type { Transaction } from '../../warehouse/database.ts';
-import { areCallersStale, rebuildCallers } from './calls/callers.ts';
-import { rebuildCallDay } from './calls/days.ts';
-import { rebuildHours, rebuildIntervals } from './calls/intervals.ts';
-import { rebuildAgentMonth } from './calls/months.ts';
-import { type Day, daysNamed, daysOf, quarterOf } from './day.ts';
-import { inParts } from './parts.ts';
-import { rebuildCallbackDay } from './returns/callbacks.ts';
-import { rebuildReturns } from './returns/missed.ts';
-import { rebuildResponseDay, rebuildTextDay } from './texts/days.ts';
-import { rebuildTurns } from './texts/turns.ts';
-import { rebuildTranscriptAgents } from './transcripts/agents.ts';
-import { rebuildQualityDay } from './transcripts/quality.ts';
+import type { Transaction } from '../../db/database.ts';
+import {
+  areCallersStale,
+  rebuildAgentMonth,
+  rebuildCallDay,
+  rebuildCallers,
+  rebuildHours,
+  rebuildIntervals,
+} from './calls.ts';
+import { type Day, daysNamed, daysOf, inParts, quarterOf } from './parts.ts';
+import { rebuildCallbackDay, rebuildReturns } from './returns.ts';
+import { rebuildResponseDay, rebuildTextDay, rebuildTurns } from './texts.ts';
+import { rebuildQualityDay, rebuildTranscriptAgents } from './transcripts.ts';
 
 /** What the facts have moved away from: quarters of an hour of calls and of texts, and conversations. */
 export interface Changes {

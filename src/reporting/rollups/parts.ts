@@ -1,4 +1,48 @@
-import { query, type Transaction } from '../../warehouse/database.ts';
+import { query, type Transaction } from '../../db/database.ts';
+
+/** A local day, by `reporting.params.time_zone`, and where it begins and ends. */
+export interface Day {
+  /** `2026-11-01`. */
+  readonly date: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+export const quarterMs = 900_000;
+
+/** The local days that moments lie in, oldest first. */
+export async function daysOf(tx: Transaction, moments: readonly Date[]): Promise<Day[]> {
+  if (moments.length === 0) return [];
+  return query<Day>(
+    tx,
+    `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
+     from (select distinct reporting.local_day(moment) as day from unnest($1::timestamptz[]) moment) days order by day`,
+    [moments],
+  );
+}
+
+/** The local days of these dates, oldest first. */
+export async function daysNamed(tx: Transaction, dates: readonly string[]): Promise<Day[]> {
+  if (dates.length === 0) return [];
+  return query<Day>(
+    tx,
+    `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
+     from (select distinct unnest($1::date[]) as day) days order by day`,
+    [dates],
+  );
+}
+
+/** Every quarter of an hour that a day has a part in. */
+export function quartersOf({ from, to }: Day): Date[] {
+  const quarters: Date[] = [];
+  for (let at = quarterOf(from); at < Number(to); at += quarterMs) quarters.push(new Date(at));
+  return quarters;
+}
+
+/** As `ops.quarter_of`, in Unix milliseconds. */
+export function quarterOf(moment: Date): number {
+  return Math.floor(Number(moment) / quarterMs) * quarterMs;
+}
 
 /** What the data itself can bring about: a value out of range, a key too long, a page that is broken. Not a lack of disk. */
 const dataClasses = new Set(['21', '22', '23', '54', 'P0', 'XX']);
@@ -38,4 +82,37 @@ export async function inParts<Item, Result>(
 
 function isOfData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && dataClasses.has(String(error.code).slice(0, 2));
+}
+
+interface Replacement {
+  /** A table of the schema `reporting`. */
+  readonly table: string;
+  /** Its primary key; none of these is ever null. */
+  readonly keys: readonly string[];
+  readonly values: readonly string[];
+  /** Which rows `t` of the table the fresh ones replace. */
+  readonly scope: string;
+  /** A query for the fresh rows, with columns of these names. */
+  readonly fresh: string;
+}
+
+/** Replaces a part of a rollup and writes only what differs: most of a busy day's rows stay what they were. */
+export async function replaceRows(
+  tx: Transaction,
+  { table, keys, values, scope, fresh }: Replacement,
+  parameters: readonly unknown[],
+): Promise<void> {
+  const key = keys.join(', ');
+  const columns = [...keys, ...values].join(', ');
+  const each = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
+  // A list that is looked up by hash, whatever the planner expects of the rows.
+  await query(
+    tx,
+    `with fresh as materialized (${fresh}),
+     gone as (delete from reporting.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
+     insert into reporting.${table} as t (${columns}) select ${columns} from fresh
+     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
+     where (${each('t')}) is distinct from (${each('excluded')})`,
+    parameters,
+  );
 }

@@ -1,65 +1,92 @@
-import type { Log } from '../../log.ts';
-import type { Answer, Service } from '../../service/client.ts';
-import type { ConversationState } from '../../service/entities/conversation.ts';
-import { type Database, inTransaction, type Transaction } from '../../warehouse/database.ts';
-import { assigneeOf } from './assignee.ts';
-import { doneWithoutNote, outcomeBeforeRequest, outcomeOfRequest } from './failures.ts';
-import { type Look, newsIn } from './news.ts';
-import { type Observed, recordBlock, recordState } from './observed.ts';
-import { beginAction, type Outcome, type Pending, settleAction } from './pending.ts';
+import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { Log } from '../../shared/log.ts';
+import type { Thread } from '../../shared/thread.ts';
+import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
+import {
+  beginAction,
+  type ClaimedAction,
+  claimActions,
+  type Outcome,
+  readSeconds,
+  settleAction,
+  settleReplies,
+} from './queue.ts';
 
-export interface ActionParts {
+export interface ActionContext {
   readonly db: Database;
   readonly service: Pick<Service, 'conversations' | 'lines'>;
   readonly log: Log;
-  /** Whether a rule is in force and live: what waits of one that is not is not done. */
-  readonly isLive: (rule: string) => boolean;
-  readonly look: Look;
-  /** Whose credential the service is shown. It credits a resolve to the user who logged in, and lets nobody name another. */
+  /** Names of the live rules: waiting actions of any other rule are skipped. Undefined until a rules file was loaded. */
+  readonly liveRules: () => ReadonlySet<string> | undefined;
+  /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
+  readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
+  /** Whose credential the requests use. With a login the service credits that user and accepts no other. */
   readonly actsFor: 'account' | 'user';
+}
+
+const maxAtOnce = 8;
+
+/** Performs all due actions. Safe in any number of processes: a claim gives each action to one of them. */
+export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await settleReplies(context.db);
+    if (!context.liveRules()) return;
+    const claimed = await claimActions(context.db, maxAtOnce);
+    if (claimed.length === 0) return;
+    await Promise.all(claimed.map((action) => performAction(context, action, signal)));
+  }
 }
 
 /** A request that is ready to leave. */
 interface Request {
-  /** It carries a note, which would stand twice. */
+  /** It carries a note, which a repetition would post twice. */
   readonly hasNote: boolean;
-  /** Lets it leave; resolves with what writes down what its answer showed. */
+  /** Sends it; resolves with what records the answer. */
   send(): Promise<(tx: Transaction) => Promise<void>>;
 }
 
 /**
- * Does one claimed action and records how it ended, with what the answer showed. What can be repeated is; a note is asked
- * for once, since it would stand twice (section 4.2). An action that another process has taken meanwhile is left to it.
+ * Performs a claimed action and records its outcome together with what the answer said. Requests are repeated until they
+ * succeed, except one that carries a note: the service has no idempotency key for notes (section 4.2).
  */
-export async function performAction(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<void> {
-  const outcome = await takeTurn(parts, action, signal);
+export async function performAction(context: ActionContext, action: ClaimedAction, signal: AbortSignal): Promise<void> {
+  const outcome = await attempt(context, action, signal);
   if (!outcome) return;
-  await settleAction(parts.db, action, outcome);
+  await settleAction(context.db, action, outcome);
   if (outcome.state === 'failed' || outcome.state === 'unclear') {
-    parts.log.warn(
+    context.log.warn(
       { rule: action.rule, run: action.runId, action: action.kind, reason: outcome.reason },
-      'An action of a rule ended without its effect being certain',
+      outcome.state === 'failed'
+        ? 'An action of a rule failed; it is not tried again'
+        : 'An action of a rule may or may not have been performed; check the conversation',
     );
   }
 }
 
-/** Answers with how the turn ended, or with nothing when that is recorded already, or another process's to record. */
-async function takeTurn(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
-  const { db } = parts;
+const doneWithoutNote: Outcome = { state: 'done', reason: 'repeated without the note, which may stand' };
+
+/** Resolves with undefined when the outcome is recorded already, or is another process's to record. */
+async function attempt(
+  context: ActionContext,
+  action: ClaimedAction,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const { db } = context;
   let request: Request;
   try {
-    const next = (await obstacleTo(parts, action, signal)) ?? (await requestFor(parts, action, signal));
+    const next = (await refusalOf(context, action, signal)) ?? (await requestFor(context, action, signal));
     if ('state' in next) return next;
     if (!(await beginAction(db, action, next.hasNote))) return undefined;
     request = next;
   } catch (error) {
-    return outcomeBeforeRequest(error, action);
+    return refusedBy(error) ?? later(action, reasonOf(error), { afterMs: retryAfterOf(error) });
   }
   try {
     const record = await request.send();
     await inTransaction(db, async (tx) => {
       await record(tx);
-      await settleAction(tx, action, action.wasBegun ? doneWithoutNote : done);
+      await settleAction(tx, action, action.wasBegun ? doneWithoutNote : { state: 'done' });
     });
     return undefined;
   } catch (error) {
@@ -67,56 +94,91 @@ async function takeTurn(parts: ActionParts, action: Pending, signal: AbortSignal
   }
 }
 
-const done: Outcome = { state: 'done' };
-
-/** Why an action is not even asked for, or not now. */
-async function obstacleTo(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Outcome | undefined> {
+/** Why an action is not requested, or not now. */
+async function refusalOf(
+  context: ActionContext,
+  action: ClaimedAction,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
   const { rule, kind, replyState, replyReason, wasBegun } = action;
-  if (!parts.isLive(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
+  if (!context.liveRules()?.has(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
-    return { state: 'unclear', reason: 'the note may stand: it was being asked for when the process ended' };
+    return { state: 'unclear', reason: 'the note may stand: the process ended during the request' };
   }
   if (kind !== 'resolve') return undefined;
   if (replyState === 'skipped') {
     return { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` };
   }
-  return newsIn(parts, action, signal);
+  return newsOf(context, action, signal);
 }
 
-async function requestFor(parts: ActionParts, action: Pending, signal: AbortSignal): Promise<Request | Outcome> {
-  const { conversations, lines } = parts.service;
+const skippedFor = {
+  in: { state: 'skipped', reason: 'they have written again' },
+  out: { state: 'skipped', reason: 'the silence has ended' },
+} as const satisfies Record<string, Outcome>;
+
+/**
+ * Reads the thread from the service before it is resolved: an event can be lost, and a resolved thread hides what is new in
+ * it. Throws when the read does not end within `readSeconds`.
+ */
+async function newsOf(
+  { db, readThread }: ActionContext,
+  action: ClaimedAction,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const known = await newerText(db, action);
+  if (known) return skippedFor[known];
+  const { line, number } = action;
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(readSeconds * 1_000)]);
+  const isWhole = await readThread({ line, number, participants: [] }, inTime);
+  const found = await newerText(db, action);
+  if (found) return skippedFor[found];
+  return isWhole ? undefined : later(action, 'the thread could not be read whole');
+}
+
+async function requestFor(
+  { db, service, actsFor }: ActionContext,
+  action: ClaimedAction,
+  signal: AbortSignal,
+): Promise<Request | Outcome> {
+  const { conversations, lines } = service;
   const { line, number, argument, wasBegun } = action;
   const pair = { line, number };
   const call = { signal };
   switch (action.kind) {
     case 'resolve': {
-      // Of a note that may stand nothing is said twice: the rest is repeated without it.
+      // A note that may exist is not sent again; the resolve itself is repeated without it.
       const comment = wasBegun ? undefined : argument.comment;
-      const wishes = {
-        ...(argument.userId !== undefined && parts.actsFor === 'account' && { resolvedBy: argument.userId }),
+      const fields = {
+        ...(argument.userId !== undefined && actsFor === 'account' && { resolvedBy: argument.userId }),
         ...(comment !== undefined && { comment }),
       };
       return {
         hasNote: comment !== undefined,
-        send: () => shown(action, 'conversations.resolve', conversations.resolve(pair, wishes, call)),
+        send: () => observed(action, 'resolved', 'conversations.resolve', conversations.resolve(pair, fields, call)),
       };
     }
     case 'reopen':
-      return { hasNote: false, send: () => shown(action, 'conversations.reopen', conversations.reopen(pair, call)) };
+      return {
+        hasNote: false,
+        send: () => observed(action, 'resolved', 'conversations.reopen', conversations.reopen(pair, call)),
+      };
     case 'assign': {
-      const found = await assigneeOf(parts.db, argument.to ?? { kind: 'nobody' }, action);
-      if ('nobody' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.nobody };
+      const found = await findAssignee(db, argument.to ?? { kind: 'nobody' }, action);
+      if ('missing' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.missing };
       const { user } = found;
       return {
         hasNote: false,
-        send: () => shown(action, 'conversations.assign', conversations.assign(pair, user, call), user),
+        send: () => observed(action, 'assigned', 'conversations.assign', conversations.assign(pair, user, call), user),
       };
     }
-    case 'comment':
+    case 'comment': {
+      const text = argument.text ?? '';
       return {
         hasNote: true,
-        send: () => shown(action, 'conversations.comment', conversations.comment(pair, argument.text ?? '', call)),
+        send: () => observed(action, 'comment', 'conversations.comment', conversations.comment(pair, text, call)),
       };
+    }
     case 'block': {
       const { reason } = argument;
       const sender = { number, ...(reason !== undefined && { reason }) };
@@ -131,21 +193,67 @@ async function requestFor(parts: ActionParts, action: Pending, signal: AbortSign
   }
 }
 
-const axes = {
-  'conversations.resolve': 'resolved',
-  'conversations.reopen': 'resolved',
-  'conversations.assign': 'assigned',
-  'conversations.comment': 'comment',
-} as const satisfies Record<string, Observed['axis']>;
-
-/** What writes down the conversation's state that an answer shows. */
-async function shown(
-  { line, number, rule, runId }: Pending,
-  via: keyof typeof axes,
+async function observed(
+  { line, number, rule, runId }: ClaimedAction,
+  axis: ObservedState['axis'],
+  via: string,
   answer: Promise<Answer<ConversationState>>,
-  assignedTo?: number | null,
+  assignedTo: number | null = null,
 ): Promise<(tx: Transaction) => Promise<void>> {
   const { data: state } = await answer;
-  const observed = { line, number, axis: axes[via], state, actor: rule, via, runId };
-  return (tx) => recordState(tx, { ...observed, ...(assignedTo !== undefined && { assignedTo }) });
+  return (tx) => recordState(tx, { line, number, axis, state, assignedTo, actor: rule, via, runId });
+}
+
+const minPauseMs = 2_000;
+const maxPauseMs = 600_000;
+
+/** An action that could not be requested for a day is given up. One that becomes due later than that has one attempt. */
+const maxWaitMs = 24 * 3_600_000;
+
+/** Retries after as long as the action has waited so far, or as the service asks; gives up after a day. */
+function later(
+  { tries, wasBegun, waitedMs }: ClaimedAction,
+  reason: string,
+  { afterMs = 0, ...changes }: { afterMs?: number; tries?: number; isBegun?: boolean } = {},
+): Outcome {
+  if (waitedMs >= maxWaitMs) return { state: 'failed', reason: `given up after a day: ${reason}` };
+  const pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, waitedMs));
+  const requestedMs = Math.min(afterMs, maxWaitMs - waitedMs);
+  return { state: 'later', afterMs: Math.max(requestedMs, pauseMs), reason, tries, isBegun: wasBegun, ...changes };
+}
+
+/** The outcome of a request that failed after it had begun, and so may have had its effect. */
+function outcomeOfRequest(error: unknown, action: ClaimedAction, hasNote: boolean): Outcome {
+  // Any other error is our own, and came after a successful answer: the request is repeated with the recording.
+  const isServiceError = error instanceof ServiceError;
+  const mayExist = hasNote && !(isServiceError && error.effect === 'none');
+  if (mayExist && action.kind === 'comment') {
+    return { state: 'unclear', reason: `the note may stand: ${reasonOf(error)}` };
+  }
+  // An open circuit breaker or a missing credential lets no request out, and an unreachable host receives none.
+  const hasLeft = !isServiceError || error.effect === 'unknown' || error.status !== undefined;
+  return (
+    refusedBy(error) ??
+    later(action, mayExist ? `${reasonOf(error)}, and its note may stand` : reasonOf(error), {
+      afterMs: retryAfterOf(error),
+      tries: action.tries + (hasLeft ? 1 : 0),
+      isBegun: action.wasBegun || mayExist,
+    })
+  );
+}
+
+function refusedBy(error: unknown): Outcome | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  const { advice, code, message } = error;
+  const isRefused = advice === 'refused' || advice === 'not_found' || advice === 'permission';
+  return isRefused ? { state: 'failed', reason: `${code}: ${message}`.slice(0, 300) } : undefined;
+}
+
+function retryAfterOf(error: unknown): number {
+  return (error instanceof ServiceError && error.retryAfterMs) || 0;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ServiceError) return error.code;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { didYouMean } from '../../shared/suggestions.ts';
 import {
   type Declared,
   declarationOf,
@@ -6,43 +7,39 @@ import {
   type FactGroup,
   type FactType,
   groupsOf,
+  sampleFacts,
 } from '../facts/declared.ts';
-import { fixturesOf } from '../facts/fixtures.ts';
-import { celFacts, groupClasses } from '../facts/shapes.ts';
-import { didYouMean } from '../file/suggestion.ts';
+import { celFacts, groupClasses } from '../facts/values.ts';
 import { type TriggerKind, triggerKinds } from '../triggers.ts';
-import { impossibleComparisons } from './domains.ts';
-import { contains } from './patterns.ts';
-import { conjunctsOf, literalCalls, namedFacts, nodesOf, renameMethod } from './syntax.ts';
+import {
+  conjunctsOf,
+  contains,
+  impossibleComparisons,
+  literalCalls,
+  namedFacts,
+  nodesOf,
+  renameMethod,
+  type TextProblem,
+} from './analysis.ts';
 
-/** A condition that was checked against the facts of its trigger, and tried. */
+/** A condition that was type-checked and evaluated on sample facts. */
 export interface Condition {
-  /** The facts that it asks for. */
+  /** The facts that it reads. */
   readonly paths: readonly string[];
-  /** Takes what {@link celFacts} gives. Throws where a fact is missing that no `has(…)` asked for. */
+  /** Takes the result of {@link celFacts}. Throws when a fact is missing that no `has(…)` checked. */
   test(facts: Readonly<Record<string, unknown>>): boolean;
-  /** What it demands altogether: its parts between `&&`, in their order. A condition without any is its only part. */
+  /** The operands of its top-level `&&` chain, in order; without `&&`, the condition itself. */
   readonly clauses: readonly Clause[];
-  /** What it says is probably not what was meant, though it can be tried. */
-  readonly warnings: readonly Fault[];
+  /** What is valid but probably not meant. */
+  readonly warnings: readonly TextProblem[];
 }
 
-/** One of the demands of a condition. */
 export interface Clause extends Pick<Condition, 'paths' | 'test'> {
   readonly text: string;
 }
 
-/** What is wrong with a text of the file, and how far into the text. */
-export interface Fault {
-  readonly offset: number;
-  readonly message: string;
-  readonly cure: string;
-  /** More of the kind in the same text. */
-  readonly others?: readonly Fault[];
-}
-
 const limits = { maxAstNodes: 1_000, maxDepth: 60 };
-/** Takes the place of the library's `matches`, whose expressions can be made to run for hours. */
+/** Replaces the library's `matches`, whose expressions can run for hours. */
 const safeMatches = 're2find';
 const celTypes: Readonly<Record<FactType, string>> = {
   string: 'string',
@@ -53,8 +50,8 @@ const celTypes: Readonly<Record<FactType, string>> = {
 };
 const environments = new Map<TriggerKind, Environment>();
 
-/** Compiles the text of an `if`, or says what is wrong with it. */
-export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UTC'): Condition | Fault {
+/** Compiles the text of an `if`, or returns what is wrong with it. */
+export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UTC'): Condition | TextProblem {
   const environment = environmentOf(kind);
   try {
     const root = environment.parse(text).ast;
@@ -62,27 +59,27 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
     const wrong = named.find(
       ({ group, name }) => groupsOf[kind].includes(group as FactGroup) && !declarationOf(`${group}.${name}`),
     );
-    if (wrong) return unknownFact(wrong.group as FactGroup, wrong.name, wrong.offset);
+    if (wrong) return unknownFactProblem(wrong.group as FactGroup, wrong.name, wrong.offset);
     const safe = renameMethod(text, root, 'matches', safeMatches);
     const checked = environment.check(safe);
-    if (!checked.valid) return checkFault(kind, text, checked.error);
+    if (!checked.valid) return typeProblem(kind, text, checked.error);
     if (checked.type !== 'bool' && checked.type !== 'dyn') {
       return {
         offset: 0,
         message: `This gives a ${checked.type}, not true or false.`,
-        cure: 'Compare it with something.',
+        remedy: 'Compare it with something.',
       };
     }
     const test = environment.parse(safe);
     for (const { name, argument, offset } of literalCalls(root)) {
-      const fault = literalFault(environment, name, argument, offset);
-      if (fault) return fault;
+      const problem = literalProblem(environment, name, argument, offset);
+      if (problem) return problem;
     }
     const [impossible, ...others] = impossibleComparisons(kind, root);
     if (impossible) return { ...impossible, others };
-    for (const facts of fixturesOf(kind)) {
-      const fault = trial(() => test(celFacts(facts)), text);
-      if (fault) return fault;
+    for (const facts of sampleFacts(kind)) {
+      const problem = sampleProblem(() => test(celFacts(facts)), text);
+      if (problem) return problem;
     }
     const clauses = conjunctsOf(root).map((node) =>
       clauseOf(environment, text.slice(node.range.start, node.range.end), node),
@@ -94,9 +91,13 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
       warnings: utcCalls(environment, text, root, timeZone),
     };
   } catch (error) {
-    const { offset, message } = placed(error);
+    const { offset, message } = locate(error);
     return (
-      slipOf(text, offset) ?? { offset, message, cure: 'This is no CEL expression: see those of config/rules.yaml.' }
+      slipAt(text, offset) ?? {
+        offset,
+        message,
+        remedy: 'This is not a CEL expression: see the examples in config/rules.yaml.',
+      }
     );
   }
 }
@@ -112,7 +113,7 @@ function clauseOf(environment: Environment, text: string, node: ASTNode): Clause
     text,
     paths: pathsOf(node, text),
     test(facts) {
-      // Compiled when it is asked for first: few conditions are ever explained.
+      // Compiled on first use: few conditions are ever explained.
       test ??= environment.parse(renameMethod(text, environment.parse(text).ast, 'matches', safeMatches));
       return test(facts) === true;
     },
@@ -121,10 +122,10 @@ function clauseOf(environment: Environment, text: string, node: ASTNode): Clause
 
 const localParts = ['getHours', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear', 'getMonth', 'getFullYear'];
 
-/** Parts of a time that are read in UTC, where a local time was most likely meant. */
-function utcCalls(environment: Environment, text: string, root: ASTNode, timeZone: string): Fault[] {
+/** Calls that read a part of a time in UTC, where the local time was probably meant. */
+function utcCalls(environment: Environment, text: string, root: ASTNode, timeZone: string): TextProblem[] {
   const zone = timeZone === 'UTC' ? 'America/New_York' : timeZone;
-  return [...nodesOf(root)].flatMap((node): Fault[] => {
+  return [...nodesOf(root)].flatMap((node): TextProblem[] => {
     if (node.op !== 'rcall' || !localParts.includes(node.args[0]) || node.args[2].length > 0) return [];
     const [name, receiver] = node.args;
     const written = text.slice(receiver.range.start, receiver.range.end);
@@ -133,25 +134,25 @@ function utcCalls(environment: Environment, text: string, root: ASTNode, timeZon
       {
         offset: receiver.range.end + 1,
         message: `${name}() is in UTC.`,
-        cure: `Write ${written}.${name}("${zone}"), or ask the local facts hours.time, hours.weekday and hours.date; ${name}("UTC") where UTC is meant.`,
+        remedy: `Write ${written}.${name}("${zone}"), or use the local facts hours.time, hours.weekday and hours.date; ${name}("UTC") where UTC is meant.`,
       },
     ];
   });
 }
 
-const longestWord = 3;
-const words: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!' };
+const maxWordLength = 3;
+const operators: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!' };
 
-/** What people write who know another language better. */
-function slipOf(text: string, offset: number): Fault | undefined {
+/** Mistakes of those who know another language better. */
+function slipAt(text: string, offset: number): TextProblem | undefined {
   if (text[offset] === '=') {
-    return { offset, message: 'A single = compares nothing.', cure: 'Write == for "equals", != for "differs".' };
+    return { offset, message: 'A single = compares nothing.', remedy: 'Write == for "equals", != for "differs".' };
   }
-  const word = /(?<![\w"'.])(and|or|not)(?=[\s(])/.exec(text.slice(Math.max(0, offset - longestWord - 1)));
+  const word = /(?<![\w"'.])(and|or|not)(?=[\s(])/.exec(text.slice(Math.max(0, offset - maxWordLength - 1)));
   const [, found = ''] = word ?? [];
-  const at = Math.max(0, offset - longestWord - 1) + (word?.index ?? 0);
+  const at = Math.max(0, offset - maxWordLength - 1) + (word?.index ?? 0);
   return word && at <= offset
-    ? { offset: at, message: `CEL has no \`${found}\`.`, cure: `Write ${words[found]} in its place.` }
+    ? { offset: at, message: `CEL has no \`${found}\`.`, remedy: `Write ${operators[found]} in its place.` }
     : undefined;
 }
 
@@ -173,23 +174,21 @@ function environmentOf(kind: TriggerKind): Environment {
   return environment;
 }
 
-function unknownFact(group: FactGroup, name: string, offset: number): Fault {
+function unknownFactProblem(group: FactGroup, name: string, offset: number): TextProblem {
   const names = Object.keys(declaredFacts[group]);
-  return { offset, message: `There is no fact ${group}.${name}.`, cure: didYouMean(name, names) };
+  return { offset, message: `There is no fact ${group}.${name}.`, remedy: didYouMean(name, names) };
 }
 
-function checkFault(kind: TriggerKind, text: string, error: unknown): Fault {
-  const { offset, message } = placed(error);
+function typeProblem(kind: TriggerKind, text: string, error: unknown): TextProblem {
+  const { offset, message } = locate(error);
   const [, unknown] = /^Unknown variable: (\w+)/.exec(message) ?? [];
   if (unknown !== undefined) {
     const others = triggerKinds.filter((each) => groupsOf[each].includes(unknown as FactGroup));
     return {
       offset,
-      message: others.length > 0 ? `${kind} knows nothing of \`${unknown}\`.` : `There is nothing called ${unknown}.`,
-      cure:
-        others.length > 0
-          ? `It is known to rules on ${others.join(', ')}.`
-          : didYouMean(unknown, ['now', ...groupsOf[kind]]),
+      message: others.length > 0 ? `There is no \`${unknown}\` on ${kind}.` : `There is no fact called ${unknown}.`,
+      remedy:
+        others.length > 0 ? `Rules on ${others.join(', ')} have it.` : didYouMean(unknown, ['now', ...groupsOf[kind]]),
     };
   }
   const types = /no such overload: (.*)/.exec(message)?.[1];
@@ -197,13 +196,13 @@ function checkFault(kind: TriggerKind, text: string, error: unknown): Fault {
     const isNull = types.includes('null');
     return {
       offset,
-      message: `These types do not go together: ${types}.`,
-      cure: isNull
-        ? 'A missing fact is asked for with has(…), such as has(thread.is_resolved).'
+      message: `These types cannot be combined: ${types}.`,
+      remedy: isNull
+        ? 'Check whether a fact is missing with has(…), such as has(thread.is_resolved).'
         : 'Compare values of one type; a time and a length such as now - message.sent_at > duration("2h") do.',
     };
   }
-  return { offset, message: message.replaceAll(safeMatches, 'matches'), cure: cureOf(text, message) };
+  return { offset, message: message.replaceAll(safeMatches, 'matches'), remedy: cureOf(text, message) };
 }
 
 function cureOf(text: string, message: string): string {
@@ -227,7 +226,12 @@ function cureOf(text: string, message: string): string {
     : `See what ${called}(…) takes.`;
 }
 
-function literalFault(environment: Environment, name: string, argument: string, offset: number): Fault | undefined {
+function literalProblem(
+  environment: Environment,
+  name: string,
+  argument: string,
+  offset: number,
+): TextProblem | undefined {
   try {
     if (name === 'matches') contains('', argument);
     else environment.evaluate(`${name}(${JSON.stringify(argument)})`);
@@ -235,8 +239,8 @@ function literalFault(environment: Environment, name: string, argument: string, 
   } catch (error) {
     return {
       offset,
-      message: `${JSON.stringify(argument)} is no ${name === 'matches' ? 'regular expression' : name}.`,
-      cure:
+      message: `${JSON.stringify(argument)} is not a valid ${name === 'matches' ? 'regular expression' : name}.`,
+      remedy:
         name === 'duration'
           ? 'Write numbers with h, m or s, such as "48h" or "1h30m"; a day is "24h".'
           : name === 'timestamp'
@@ -246,21 +250,25 @@ function literalFault(environment: Environment, name: string, argument: string, 
   }
 }
 
-function trial(run: () => unknown, text: string): Fault | undefined {
+function sampleProblem(run: () => unknown, text: string): TextProblem | undefined {
   try {
     run();
     return undefined;
   } catch (error) {
-    const { offset, message } = placed(error);
+    const { offset, message } = locate(error);
     const [, missing] = /^No such key: (\w+)/.exec(message) ?? [];
     if (missing === undefined)
-      return { offset, message: `It fails on a sample: ${message}`, cure: 'Guard what can be missing or malformed.' };
+      return {
+        offset,
+        message: `It fails on sample facts: ${message}`,
+        remedy: 'Guard what can be missing or malformed.',
+      };
     const path = `${/(\w+)\.$/.exec(text.slice(0, offset))?.[1] ?? ''}.${missing}`;
-    return { offset, message: `${path} can be missing.`, cure: `Ask first: has(${path}) && …` };
+    return { offset, message: `${path} can be missing.`, remedy: `Check first: has(${path}) && …` };
   }
 }
 
-function placed(error: unknown): { offset: number; message: string } {
+function locate(error: unknown): { offset: number; message: string } {
   if (!(error instanceof Error)) return { offset: 0, message: String(error) };
   const { range, summary } = error as Error & { range?: { start: number }; summary?: string };
   return { offset: range?.start ?? 0, message: summary ?? error.message };

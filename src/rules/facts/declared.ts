@@ -1,52 +1,54 @@
 import type { TriggerKind } from '../triggers.ts';
-import { weekdays } from './hours.ts';
 
-/** A CEL type, as rules are checked against it. */
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+export type Weekday = (typeof weekdays)[number];
+
+/** The CEL type of a fact. */
 export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';
 
 /**
- * How the values of a string are written. `number`: digits with the country code; `plain`: lower case, single spaces, no
- * punctuation and no accents; `time`: `09:05`; `date`: `2026-11-01`.
+ * The format of a string. `number`: digits with the country code; `plain`: lower case, single spaces, no punctuation or
+ * accents; `time`: `09:05`; `date`: `2026-11-01`.
  */
 export type FactFormat = 'number' | 'plain' | 'time' | 'date';
 
-/** What a fact's values are limited to. A comparison with any other value is refused when the file is loaded. */
+/** The values that a fact can have. A comparison with any other value is an error of the rules file. */
 export interface FactDomain {
   /** All values of a string. */
   readonly values?: readonly string[];
   readonly format?: FactFormat;
-  /** The least value of a whole number. */
+  /** Lower bound of an integer. */
   readonly min?: number;
 }
 
-/** What is known of a fact before there is any. */
+/** The declaration of a fact. */
 export interface Declared<T extends FactType = FactType> extends FactDomain {
   readonly type: T;
   readonly doc: string;
-  /** It can be missing: rules ask `has(…)` first, templates get nil. */
+  /** It can be missing: conditions check `has(…)` first, templates get nil. */
   readonly isOptional?: true;
-  /** What people wrote, said or are called: kept nowhere but in the mirror, so a run notes its length alone. */
+  /** Text, speech or a name: a run records only its length, so that erasing the mirror erases it. */
   readonly isPrivate?: true;
 }
 
 const fact = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) => ({ type, doc, ...domain }) as const;
 const optional = <T extends FactType>(type: T, doc: string) => ({ type, doc, isOptional: true }) as const;
-const secret = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) =>
+const personal = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) =>
   ({ type, doc, isPrivate: true, ...domain }) as const;
 const number: FactDomain = { format: 'number' };
 const counted: FactDomain = { min: 0 };
-const optionalSecret = <T extends FactType>(type: T, doc: string) =>
+const optionalPrivate = <T extends FactType>(type: T, doc: string) =>
   ({ type, doc, isOptional: true, isPrivate: true }) as const;
 
 /**
- * All that rules and templates can know, as it stood at the moment of the trigger: what came later is not in it, so that
- * a rule decides today about last month as it would have decided then.
+ * The facts of rules and templates, each as it stood at the moment of the trigger: evaluated on last month's trigger, a rule
+ * decides as it would have decided then.
  */
 export const declaredFacts = {
   message: {
     id: fact('int', 'The service’s id of the text.'),
-    text: secret('string', 'The text; empty for an image alone.'),
-    plain: secret('string', 'The text in lower case, with single spaces and without punctuation: `thank you`.', {
+    text: personal('string', 'The text; empty for an image alone.'),
+    plain: personal('string', 'The text in lower case, with single spaces and without punctuation: `thank you`.', {
       format: 'plain',
     }),
     media_count: fact('int', 'Attached files.', counted),
@@ -80,7 +82,7 @@ export const declaredFacts = {
   },
   contact: {
     number: fact('string', 'The other party.', number),
-    name: optionalSecret('string', 'Name shown with the latest call, where there is one.'),
+    name: optionalPrivate('string', 'Name shown with the latest call, where there is one.'),
     is_own_line: fact('bool', 'The other party is a line of the account.'),
     is_new: fact('bool', 'No text and no call before this.'),
     earlier_messages: fact('int', 'Texts to or from them on any line before this.', counted),
@@ -104,7 +106,7 @@ export const declaredFacts = {
     status: fact('string', 'How it ended.', { values: ['answered', 'missed', 'voicemail', 'unknown'] }),
     started_at: optional('timestamp', 'Start.'),
     ended_at: fact('timestamp', 'End.'),
-    duration_seconds: fact('int', 'Length including ringing.', counted),
+    duration_seconds: fact('int', 'Length including enqueuing.', counted),
     talk_seconds: fact('int', 'Connected time.', counted),
     transferred_count: fact('int', 'How often it was transferred.', counted),
     is_abandoned: fact('bool', 'The caller hung up before anyone answered.'),
@@ -113,21 +115,21 @@ export const declaredFacts = {
   },
   transcript: {
     id: fact('int', 'The service’s id of the transcript.'),
-    text: secret('string', 'What was said, one utterance a line.'),
-    summary: optionalSecret('string', 'Short summary.'),
+    text: personal('string', 'What was said, one utterance a line.'),
+    summary: optionalPrivate('string', 'Short summary.'),
     purpose: optional('string', 'Purpose, in the account’s own words.'),
     sentiment: optional('string', 'Sentiment, in the account’s own words.'),
     satisfaction: optional('int', 'Customer satisfaction; missing when it was not analysed.'),
     performance: optional('int', 'Agent performance; missing when it was not analysed.'),
     is_action_required: fact('bool', 'Somebody should act.'),
     is_urgent: fact('bool', 'Somebody should act at once.'),
-    action_note: optionalSecret('string', 'What to do; the urgent note where there is one.'),
-    agent_name: optionalSecret('string', 'The agent’s name as the analysis heard it.'),
+    action_note: optionalPrivate('string', 'What to do; the urgent note where there is one.'),
+    agent_name: optionalPrivate('string', 'The agent’s name as the analysis heard it.'),
   },
   replies: {
     count: fact(
       'int',
-      'Replies that rules have sent into this thread; for a rule on trial, also those that trials would have sent.',
+      'Replies that rules have sent into this thread; for a dry-run rule, also those that dry-run rules would have sent.',
       counted,
     ),
     count_24h: fact('int', 'Of these, in the last 24 hours.', counted),
@@ -155,13 +157,13 @@ type Values<G extends FactGroup> = {
     : never]?: ((typeof declaredFacts)[G][K] extends Declared<infer T> ? ValueOf[T] : never) | undefined;
 };
 
-/** The facts of one trigger: the groups that its kind has, and the moment itself. */
+/** The facts of one trigger: the groups of its kind, and `now`, the moment of the trigger. */
 export type Facts = { readonly now: Date } & { readonly [G in FactGroup]?: Values<G> };
 export type FactsOf<G extends FactGroup> = Values<G>;
 
 const everywhere = ['thread', 'line', 'contact', 'hours', 'replies'] as const;
 
-/** Which groups the rules of a trigger can use. */
+/** The fact groups of each trigger. */
 export const groupsOf: Readonly<Record<TriggerKind, readonly FactGroup[]>> = {
   message_received: ['message', ...everywhere],
   thread_idle: everywhere,
@@ -172,26 +174,26 @@ export const groupsOf: Readonly<Record<TriggerKind, readonly FactGroup[]>> = {
   action_required: ['transcript', 'call', ...everywhere],
 };
 
-/** Values that a fact is limited to where a trigger says more than the fact's declaration. */
+/** Facts whose values are narrower on a trigger than their declaration says. */
 const valuesAt: Readonly<Partial<Record<TriggerKind, Readonly<Record<string, readonly string[]>>>>> = {
   call_missed: { 'call.status': ['missed'] },
   voicemail_left: { 'call.status': ['voicemail'] },
 };
 
-/** A fact as people are told of it. */
+/** A fact as `rules facts` and the documentation list it. */
 export interface DescribedFact {
   /** Such as `message.text`. */
   readonly fact: string;
   readonly type: FactType;
   readonly meaning: string;
-  /** Whether it can be missing: a condition asks `has(…)` first. */
+  /** It can be missing: a condition checks `has(…)` first. */
   readonly isOptional: boolean;
   readonly values?: readonly string[];
   readonly format?: FactFormat;
   readonly min?: number;
-  /** The triggers whose rules know it. */
+  /** The triggers that have it. */
   readonly triggers: readonly TriggerKind[];
-  /** Triggers on which it has fewer values. */
+  /** The triggers on which it has fewer values. */
   readonly valuesOn?: Readonly<Partial<Record<TriggerKind, readonly string[]>>>;
 }
 
@@ -217,16 +219,120 @@ export function describedFacts(): DescribedFact[] {
   return [now, ...described];
 }
 
-/** What the values of a fact are limited to in rules on a trigger. */
+/** The values that a fact can have on a trigger; undefined for an unknown fact. */
 export function domainOf(kind: TriggerKind, path: string): FactDomain | undefined {
   const declared = declarationOf(path);
   const values = valuesAt[kind]?.[path] ?? declared?.values;
   return declared && { ...declared, ...(values && { values }) };
 }
 
-/** The declaration of a fact such as `message.text`. */
+/** The declaration of a fact such as `message.text`; undefined for an unknown one. */
 export function declarationOf(path: string): Declared | undefined {
   const [group = '', name = ''] = path.split('.');
   const facts: Readonly<Record<string, Declared>> | undefined = declaredFacts[group as FactGroup];
   return facts && Object.hasOwn(facts, name) ? facts[name] : undefined;
+}
+
+const sampleNow = new Date('2026-03-04T15:30:00Z');
+const before = (hours: number) => new Date(sampleNow.getTime() - hours * 3_600_000);
+
+const full: { readonly [G in FactGroup]: FactsOf<G> } = {
+  message: { id: 7, text: 'Thanks, see you at 5!', plain: 'thanks see you at 5', media_count: 1, sent_at: sampleNow },
+  thread: {
+    line: '18455550100',
+    number: '17185550123',
+    exists: true,
+    message_count: 4,
+    inbound_count: 2,
+    outbound_count: 2,
+    last_direction: 'in',
+    last_inbound_at: sampleNow,
+    last_outbound_at: before(20),
+    last_human_reply_at: before(20),
+    is_resolved: true,
+    assigned_user_id: 101,
+  },
+  line: { number: '18455550100', name: 'Front Desk', can_text: true, user_ids: [101, 102] },
+  contact: {
+    number: '17185550123',
+    name: 'Pat Example',
+    is_own_line: false,
+    is_new: false,
+    earlier_messages: 3,
+    earlier_calls: 2,
+    missed_calls_24h: 1,
+    last_message_at: before(20),
+    last_call_at: before(30),
+  },
+  hours: {
+    is_open: true,
+    is_holiday: false,
+    weekday: 'wednesday',
+    time: '10:30',
+    date: '2026-03-04',
+    opens_at: before(-22),
+    closes_at: before(-6),
+  },
+  call: {
+    id: '1772638200.12',
+    direction: 'inbound',
+    status: 'missed',
+    started_at: before(0.1),
+    ended_at: sampleNow,
+    duration_seconds: 45,
+    talk_seconds: 0,
+    transferred_count: 0,
+    is_abandoned: true,
+    is_recorded: false,
+    repeated_count: 1,
+  },
+  transcript: {
+    id: 9,
+    text: 'Hello.\nMy sink leaks.',
+    summary: 'The sink leaks.',
+    purpose: 'Repair',
+    sentiment: 'negative',
+    satisfaction: 4,
+    performance: 8,
+    is_action_required: true,
+    is_urgent: true,
+    action_note: 'Send a plumber.',
+    agent_name: 'Sam',
+  },
+  replies: { count: 1, count_24h: 1, last_at: before(20) },
+};
+
+/** Samples with every optional fact missing. */
+const sparse: { readonly [G in FactGroup]: FactsOf<G> } = {
+  message: { id: 8, text: '', plain: '', media_count: 0, sent_at: sampleNow },
+  thread: {
+    line: '18455550100',
+    number: '17185550123',
+    exists: false,
+    message_count: 0,
+    inbound_count: 0,
+    outbound_count: 0,
+    last_direction: '',
+  },
+  line: { number: '18455550100', name: '', can_text: false, user_ids: [] },
+  contact: {
+    number: '17185550123',
+    is_own_line: false,
+    is_new: true,
+    earlier_messages: 0,
+    earlier_calls: 0,
+    missed_calls_24h: 0,
+  },
+  hours: { is_open: false, is_holiday: true, weekday: 'sunday', time: '03:05', date: '2026-11-01' },
+  call: { ...full.call, started_at: undefined, direction: 'outbound', status: 'unknown', repeated_count: 0 },
+  transcript: { id: 10, text: '', is_action_required: false, is_urgent: false },
+  replies: { count: 0, count_24h: 0 },
+};
+
+/** Sample facts that every rule is evaluated on when its file is loaded: a rule must not fail on the first customer. */
+export function sampleFacts(kind: TriggerKind): readonly Facts[] {
+  return [full, sparse].map((sample) => ({
+    now: sampleNow,
+    ...Object.fromEntries(groupsOf[kind].map((group) => [group, sample[group]])),
+  }));
 }

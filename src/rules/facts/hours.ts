@@ -1,15 +1,13 @@
-import type { FactsOf } from './declared.ts';
+import type { Span } from '../../shared/span.ts';
+import { type FactsOf, type Weekday, weekdays } from './declared.ts';
 
-export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
-export type Weekday = (typeof weekdays)[number];
-
-/** A span of a day's local clock, in minutes since midnight; the end is exclusive and may be 1440. */
+/** Local opening hours of a day, in minutes since midnight; the end is exclusive and at most 1440. */
 export interface Opening {
   readonly from: number;
   readonly to: number;
 }
 
-/** When the business is open: local times of a week, and days on which it is not. */
+/** Local opening hours of a week, and the days on which it is closed. */
 export interface BusinessHours {
   readonly timeZone: string;
   readonly week: Readonly<Record<Weekday, readonly Opening[]>>;
@@ -17,13 +15,13 @@ export interface BusinessHours {
   readonly holidays: ReadonlySet<string>;
 }
 
-/** How far the next opening is looked for, in days. */
-const furthestDays = 14;
+/** How far ahead the next opening is searched. */
+const maxDays = 14;
 const minuteMs = 60_000;
 
 /**
- * What the local clock says at a moment. The edges of each day are converted to instants on their own, so days with 23
- * or 25 hours open and close when the clock on the wall does.
+ * The facts about business hours at a moment. Each opening and closing time is converted to an instant on its own, so they
+ * hold on days with 23 or 25 hours too.
  */
 export function hoursAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
@@ -40,12 +38,7 @@ export function hoursAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   };
 }
 
-interface Span {
-  readonly from: Date;
-  readonly to: Date;
-}
-
-function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): Span[] {
+function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): Span<Date>[] {
   if (holidays.has(date)) return [];
   return week[weekdayOf(date)].map(({ from, to }) => ({
     from: instantOf(date, from, timeZone),
@@ -54,17 +47,17 @@ function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): S
 }
 
 function nextOpening(hours: BusinessHours, date: string, at: Date): Date | undefined {
-  for (let ahead = 0; ahead <= furthestDays; ahead += 1) {
+  for (let ahead = 0; ahead <= maxDays; ahead += 1) {
     const opening = openSpans(hours, addDays(date, ahead)).find(({ from }) => from > at);
     if (opening) return opening.from;
   }
   return undefined;
 }
 
-/** Spans that touch, such as those on both sides of midnight, are one. */
+/** The end of the open time; spans that touch, such as at midnight, count as one. */
 function closingOf(hours: BusinessHours, end: Date, date: string): Date {
   let closing = end;
-  for (let ahead = 0; ahead <= furthestDays; ahead += 1) {
+  for (let ahead = 0; ahead <= maxDays; ahead += 1) {
     for (const { from, to } of openSpans(hours, addDays(date, ahead))) {
       if (from <= closing && closing < to) closing = to;
     }
@@ -103,12 +96,12 @@ export function localTime(at: Date, timeZone: string): { readonly date: string; 
 }
 
 /**
- * The instant at which the local clock shows a day's minute. Of an hour that comes twice, the first; in an hour that is
- * skipped, what the clock would show had it not been.
+ * The instant of a local time, in minutes since midnight. When clocks go back, the first of the two; when they go forward, a
+ * skipped time counts as if they had not.
  */
 export function instantOf(date: string, minutes: number, timeZone: string): Date {
   const wall = Date.parse(`${date}T00:00:00Z`) + minutes * minuteMs;
-  // The offset before and after any change of that day; the earlier instant that shows the wanted time wins.
+  // With the offset before and after a change on that day; the earlier instant that shows this time wins.
   const candidates = [wall - 86_400_000, wall + 86_400_000].map((near) => wall - offsetAt(new Date(near), timeZone));
   const right = candidates.filter((each) => each + offsetAt(new Date(each), timeZone) === wall).sort((a, b) => a - b);
   return new Date(right[0] ?? candidates[0] ?? wall);

@@ -1,9 +1,21 @@
-import { type Database, hotQuery, type Transaction } from '../../warehouse/database.ts';
-import type { Obstacle } from '../evaluate.ts';
-import type { Trigger } from '../triggers.ts';
-import type { Facts, FactsOf } from './declared.ts';
+import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
+import type { Pair } from '../../shared/thread.ts';
+import type { Trigger, TriggerKind } from '../triggers.ts';
+import type { Facts } from './declared.ts';
 import { type BusinessHours, hoursAt } from './hours.ts';
-import { readSubjects, type Subject } from './subjects.ts';
+import { factsOfRow, plainText } from './values.ts';
+
+/** Why no rule can act on a trigger: it is gone, has no other party, or is a group's. */
+export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
+
+/** The two parties of a trigger. */
+export interface Subject extends Pair {
+  /** Null for a caller who never texted. */
+  readonly conversationId: string | null;
+  /** The newest text at the moment of the trigger. */
+  readonly lastMessageId: string;
+  readonly callId: string | null;
+}
 
 /** A trigger with all that rules may know of it. */
 export interface Case {
@@ -11,207 +23,263 @@ export interface Case {
   /** Undefined where there is an obstacle. */
   readonly subject: Subject | undefined;
   readonly facts: Facts | Obstacle;
-  /** Their newest text before the one that is judged: after it, an earlier resolve says nothing any more. */
+  /** Their newest text before the one of the trigger: it makes an earlier resolve void. */
   readonly earlierInboundAt?: Date | undefined;
 }
 
-/** What stands around a trigger. */
-interface Surroundings {
-  readonly thread: Omit<FactsOf<'thread'>, 'line' | 'number'>;
-  readonly contact: Omit<FactsOf<'contact'>, 'number'>;
-  readonly line: Omit<FactsOf<'line'>, 'number'>;
-  readonly earlierInboundAt: Date | undefined;
+export interface ReadOptions {
+  /** Leaves out what rules did at or after this moment: a simulation does it anew. */
+  readonly withoutRulesFrom?: Date;
 }
 
 /**
- * Reads the facts of triggers as they stood at their moment, in the order of the triggers, with a handful of statements for
- * all of them. What rules have sent is not among them yet: that is history's part.
+ * Reads the facts of triggers as they stood at their moment, in the order of the triggers, with at most four statements.
+ * The facts about replies are not among them: they come from the history.
  */
 export async function readCases(
   db: Database | Transaction,
   triggers: readonly Trigger[],
   hours: BusinessHours,
-  world: ReadWorld = {},
+  options: ReadOptions = {},
 ): Promise<Case[]> {
-  const subjects = await readSubjects(db, triggers);
-  const pending = triggers.flatMap((trigger, at): Pending[] => {
-    const subject = subjects[at];
-    return typeof subject === 'object' ? [{ trigger, subject }] : [];
+  const found = await readSubjects(db, triggers);
+  const known = triggers.flatMap((trigger): KnownTrigger[] => {
+    const subject = found.get(trigger) ?? 'gone';
+    return typeof subject === 'string' ? [] : [{ trigger, ...subject }];
   });
-  const surroundings = await readSurroundings(db, pending, world);
-  const known = new Map(
-    pending.map(({ trigger, subject }, at): [Trigger, Case] => {
-      const { earlierInboundAt, ...around } = surroundings[at] as Surroundings;
-      const { line, number, message, call, transcript } = subject;
-      const facts = {
-        now: trigger.at,
-        ...(message && { message }),
-        ...(call && { call }),
-        ...(transcript && { transcript }),
-        thread: { line, number, ...around.thread },
-        line: { number: line, ...around.line },
-        contact: { number, ...around.contact },
-        hours: hoursAt(hours, trigger.at),
-      };
-      return [trigger, { trigger, subject, facts, earlierInboundAt }];
+  const surroundings = await readSurroundings(db, known, options);
+  const cases = new Map(
+    known.map(({ trigger, subject, facts }, at): [Trigger, Case] => {
+      const { earlierInboundAt, ...row } = surroundings[at] as SurroundingsRow;
+      const all = { now: trigger.at, ...facts, ...factsOfRow(row), hours: hoursAt(hours, trigger.at) };
+      return [trigger, { trigger, subject, facts: all, earlierInboundAt: earlierInboundAt ?? undefined }];
     }),
   );
-  return triggers.map((trigger, at) => {
-    const subject = subjects[at] ?? 'gone';
-    const found = known.get(trigger);
-    return found ?? { trigger, subject: undefined, facts: typeof subject === 'string' ? subject : 'gone' };
+  return triggers.map((trigger) => {
+    const obstacle = found.get(trigger);
+    return (
+      cases.get(trigger) ?? { trigger, subject: undefined, facts: typeof obstacle === 'string' ? obstacle : 'gone' }
+    );
   });
 }
 
-/** Which world the facts are of. */
-export interface ReadWorld {
-  /** From here on, what rules did is left out: the world of a simulation, which does it anew. */
-  readonly withoutRulesFrom?: Date;
-}
-
-/** A trigger whose subject is found. */
-interface Pending {
+/** A trigger whose subject is in the mirror, with the facts of the event itself. */
+interface KnownTrigger extends FoundSubject {
   readonly trigger: Trigger;
+}
+
+interface FoundSubject {
   readonly subject: Subject;
+  readonly facts: Omit<Facts, 'now'>;
 }
 
-interface SurroundingsRow {
-  ordinal: string;
-  message_count: string;
-  inbound_count: string;
-  last_inbound_at: Date | null;
-  last_outbound_at: Date | null;
-  last_human_reply_at: Date | null;
-  earlier_inbound_at: Date | null;
-  last_direction: string | null;
-  is_resolved: boolean | null;
-  assigned_user_id: string | null;
-  name: string | null;
-  is_line: boolean;
-  user_ids: string[] | null;
-  contact_name: string | null;
-  is_own_line: boolean;
-  earlier_messages: string;
-  last_message_at: Date | null;
-  earlier_calls: string;
-  missed_calls: string;
-  last_call_at: Date | null;
+/** A row about the text, call or transcript of a trigger, with columns such as `message.text` for its facts. */
+interface SubjectRow extends Record<string, unknown> {
+  readonly key: string;
+  readonly line: string | null;
+  readonly number: string | null;
+  readonly conversationId: string | null;
+  readonly lastMessageId: string;
+  readonly callId: string | null;
+  readonly isGroup: boolean;
 }
 
-/** A call is told of when it has ended: one that went on when a text came was not known yet. */
-const wasKnown = `date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.at`;
+type Family = 'text' | 'call' | 'transcript';
+
+const families: Readonly<Record<TriggerKind, Family>> = {
+  message_received: 'text',
+  thread_idle: 'text',
+  call_missed: 'call',
+  call_ended: 'call',
+  voicemail_left: 'call',
+  transcript_ready: 'transcript',
+  action_required: 'transcript',
+};
+
+async function readSubjects(
+  db: Database | Transaction,
+  triggers: readonly Trigger[],
+): Promise<Map<Trigger, FoundSubject | Obstacle>> {
+  const found = new Map<Trigger, FoundSubject | Obstacle>();
+  for (const [family, some] of Map.groupBy(triggers, ({ kind }) => families[kind])) {
+    const keys = relation('k', some, { key: 'text' });
+    const rows = await hotQuery<SubjectRow>(db, subjectStatements[family](keys));
+    const byKey = new Map(rows.map((row) => [row.key, row]));
+    for (const trigger of some) found.set(trigger, subjectOf(trigger.kind, byKey.get(trigger.key)));
+  }
+  return found;
+}
+
+function subjectOf(kind: TriggerKind, row: SubjectRow | undefined): FoundSubject | Obstacle {
+  if (row === undefined) return 'gone';
+  const { line, number, conversationId, lastMessageId, callId, isGroup } = row;
+  const { message, ...facts } = factsOfRow(row);
+  // The status of a call can change after its event was recorded.
+  if (kind === 'call_missed' && facts.call?.status !== 'missed') return 'gone';
+  if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return 'gone';
+  if (isGroup) return 'group_thread';
+  if (line === null || number === null) return 'no_other_party';
+  const text =
+    message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
+  return { subject: { line, number, conversationId, lastMessageId, callId }, facts: { ...facts, ...text } };
+}
+
+/** Greater than every id of the service: all texts up to the moment count. */
+const maxId = '9223372036854775807';
+
+/** Characters of a transcript that conditions can search. */
+const maxTranscriptLength = 20_000;
+
+const callColumns =
+  sql.raw(`call.account_number as line, call.external_number as number, c.conversation_id as "conversationId",
+  ${maxId} as "lastMessageId", call.call_id as "callId", false as "isGroup",
+  call.call_id as "call.id", coalesce(call.direction, '') as "call.direction", coalesce(call.status, 'unknown') as "call.status",
+  call.started_at as "call.started_at", call.ended_at as "call.ended_at",
+  coalesce(call.duration_seconds, 0) as "call.duration_seconds", coalesce(call.talk_seconds, 0) as "call.talk_seconds",
+  coalesce(call.transferred_count, 0) as "call.transferred_count", coalesce(call.is_abandoned, false) as "call.is_abandoned",
+  coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count"`);
+
+const withConversation = sql.raw(`left join warehouse.sms_conversations c
+  on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`);
+
+type Keys = ReturnType<typeof relation>;
+
+const subjectStatements = {
+  text: (keys: Keys) => sql<SubjectRow>`
+    select k.key, c.line, c.number, c.conversation_id as "conversationId", m.message_id as "lastMessageId", null as "callId",
+      c.participants_key <> '' as "isGroup", m.message_id as "message.id", coalesce(m.body, '') as "message.text",
+      coalesce(m.media_count, 0) as "message.media_count", m.sent_at as "message.sent_at"
+    from ${keys}
+    join warehouse.sms_messages m
+      on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
+    join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
+    where m.deleted_at is null and m.sent_at is not null`,
+  call: (keys: Keys) => sql<SubjectRow>`
+    select k.key, ${callColumns} from ${keys}
+    join warehouse.calls call on call.call_id = k.key ${withConversation}
+    where call.deleted_at is null and call.ended_at is not null`,
+  transcript: (keys: Keys) => sql<SubjectRow>`
+    select k.key, ${callColumns}, t.transcript_id as "transcript.id",
+      coalesce(left(b.full_text, ${sql.lit(maxTranscriptLength)}), '') as "transcript.text",
+      t.short_summary as "transcript.summary", t.call_purpose as "transcript.purpose",
+      t.call_sentiment as "transcript.sentiment", t.csat_score as "transcript.satisfaction",
+      t.agent_performance_score as "transcript.performance",
+      coalesce(t.is_action_required, false) as "transcript.is_action_required",
+      coalesce(t.is_urgent_action_required, false) as "transcript.is_urgent",
+      coalesce(nullif(t.urgent_action_required_note, ''), nullif(t.action_required_note, '')) as "transcript.action_note",
+      t.agent_name as "transcript.agent_name"
+    from ${keys}
+    join warehouse.transcripts t on t.transcript_id = k.key::bigint
+    join warehouse.calls call on call.call_id = t.call_id ${withConversation}
+    left join warehouse.transcript_bodies b on b.transcript_id = t.transcript_id
+    where t.deleted_at is null and call.ended_at > t.first_seen_at - interval '1 day'`,
+} as const;
+
+/** The thread, line and contact around a trigger, with columns such as `thread.message_count` for their facts. */
+interface SurroundingsRow extends Record<string, unknown> {
+  readonly earlierInboundAt: Date | null;
+}
+
+/** A call becomes known when it ends: one that was going on when a text came did not count yet. */
+const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.at`;
 
 async function readSurroundings(
   db: Database | Transaction,
-  pending: readonly Pending[],
-  { withoutRulesFrom }: ReadWorld,
-): Promise<Surroundings[]> {
-  if (pending.length === 0) return [];
-  const rows = await hotQuery<SurroundingsRow>(
-    db,
-    `select s.ordinal, thread.*, state.is_resolved, assignment.assigned_user_id, l.name, l.line is not null as is_line, users.user_ids,
-       caller.contact_name, exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as is_own_line,
-       texts.*, calls.*
-     from unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[], $8::boolean[])
-       with ordinality as s (conversation_id, line, number, at, last_message_id, call_id, is_text, ordinal)
-     left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
-     cross join lateral (
-       select count(*) as message_count, count(*) filter (where direction = 'in') as inbound_count,
-         max(sent_at) filter (where direction = 'in') as last_inbound_at,
-         max(sent_at) filter (where direction = 'out') as last_outbound_at,
-         max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null
-           and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)) as last_human_reply_at,
-         max(sent_at) filter (where direction = 'in' and (not s.is_text or m.message_id <> s.last_message_id)) as earlier_inbound_at,
-         (array_agg(direction order by sent_at desc, message_id desc))[1] as last_direction
-       from warehouse.sms_messages m
-       where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.deleted_at is null
-         and (date_trunc('milliseconds', m.sent_at), m.message_id) <= (s.at, s.last_message_id)
-         and ($7::timestamptz is null or m.send_id is null or m.sent_at < $7)
-     ) thread
-     left join lateral (
-       -- A resolve is compared with texts by the service's clock, which shows whole seconds; a text that was mirrored after the
-       -- resolve was observed is compared by ours, too.
-       select e.is_resolved and not exists (
-         select from warehouse.sms_messages m
-         where m.conversation_id = s.conversation_id and m.direction = 'in' and m.is_scheduled is not true and m.deleted_at is null
-           and m.first_seen_at > e.observed_at and m.sent_at >= date_trunc('second', coalesce(e.resolved_at, '-infinity'))
-           and m.sent_at <= s.at and (not s.is_text or (m.sent_at, m.message_id) < (s.at, s.last_message_id))) as is_resolved
-       from warehouse.sms_conversation_events e
-       where e.conversation_id = s.conversation_id and e.axis = 'resolved'
-         and date_trunc('second', coalesce(e.resolved_at, e.observed_at)) <= s.at and ($7::timestamptz is null or e.run_id is null or e.observed_at < $7)
-       order by e.observed_at desc limit 1
-     ) state on true
-     left join lateral (
-       select e.user_id as assigned_user_id from warehouse.sms_conversation_events e
-       where e.conversation_id = s.conversation_id and e.axis = 'assigned' and e.observed_at <= s.at and ($7::timestamptz is null or e.run_id is null or e.observed_at < $7)
-       order by e.observed_at desc limit 1
-     ) assignment on true
-     cross join lateral (
-       select array_agg(u.user_id order by u.user_id) as user_ids from warehouse.sms_line_users u
-       where u.line = s.line and u.valid_to = 'infinity'
-     ) users
-     left join lateral (
-       select k.caller_name as contact_name from warehouse.calls k
-       where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and ${wasKnown} and k.caller_name <> ''
-       order by k.started_at desc limit 1
-     ) caller on true
-     cross join lateral (
-       select count(*) as earlier_messages, max(m.sent_at) as last_message_at from warehouse.sms_messages m
-       where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
-         and m.sent_at < s.at + interval '1 ms'
-         and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.at, s.last_message_id)
-         and ($7::timestamptz is null or m.send_id is null or m.sent_at < $7)
-     ) texts
-     cross join lateral (
-       select count(*) as earlier_calls,
-         count(*) filter (where k.direction = 'inbound' and k.status = 'missed' and k.started_at > s.at - interval '24 hours') as missed_calls,
-         max(k.started_at) as last_call_at
-       from warehouse.calls k
-       where k.external_number = s.number and k.started_at < s.at and ${wasKnown} and k.call_id is distinct from s.call_id
-         and k.deleted_at is null
-     ) calls
-     order by s.ordinal`,
-    [
-      pending.map(({ subject }) => subject.conversationId),
-      pending.map(({ subject }) => subject.line),
-      pending.map(({ subject }) => subject.number),
-      pending.map(({ trigger }) => trigger.at),
-      pending.map(({ subject }) => subject.lastMessageId),
-      pending.map(({ subject }) => subject.callId),
-      withoutRulesFrom ?? null,
-      pending.map(({ trigger }) => trigger.kind === 'message_received'),
-    ],
+  known: readonly KnownTrigger[],
+  { withoutRulesFrom }: ReadOptions,
+): Promise<SurroundingsRow[]> {
+  if (known.length === 0) return [];
+  const from = withoutRulesFrom ?? null;
+  const subjects = relation(
+    's',
+    known,
+    {
+      conversation_id: ['bigint', ({ subject }) => subject.conversationId],
+      line: ['text', ({ subject }) => subject.line],
+      number: ['text', ({ subject }) => subject.number],
+      at: ['timestamptz', ({ trigger }) => trigger.at],
+      last_message_id: ['bigint', ({ subject }) => subject.lastMessageId],
+      call_id: ['text', ({ subject }) => subject.callId],
+      is_text: ['boolean', ({ trigger }) => trigger.kind === 'message_received'],
+    },
+    'ordinal',
   );
-  return rows.map(surroundingsOf);
-}
-
-function surroundingsOf(row: SurroundingsRow): Surroundings {
-  const messages = Number(row.message_count);
-  const inbound = Number(row.inbound_count);
-  return {
-    earlierInboundAt: row.earlier_inbound_at ?? undefined,
-    thread: {
-      exists: messages > 0,
-      message_count: messages,
-      inbound_count: inbound,
-      outbound_count: messages - inbound,
-      last_direction: row.last_direction ?? '',
-      last_inbound_at: row.last_inbound_at ?? undefined,
-      last_outbound_at: row.last_outbound_at ?? undefined,
-      last_human_reply_at: row.last_human_reply_at ?? undefined,
-      is_resolved: row.is_resolved ?? undefined,
-      assigned_user_id: row.assigned_user_id === null ? undefined : Number(row.assigned_user_id),
-    },
-    line: { name: row.name ?? '', can_text: row.is_line, user_ids: (row.user_ids ?? []).map(Number) },
-    contact: {
-      name: row.contact_name ?? undefined,
-      is_own_line: row.is_own_line,
-      is_new: Number(row.earlier_messages) + Number(row.earlier_calls) === 0,
-      earlier_messages: Number(row.earlier_messages),
-      earlier_calls: Number(row.earlier_calls),
-      missed_calls_24h: Number(row.missed_calls),
-      last_message_at: row.last_message_at ?? undefined,
-      last_call_at: row.last_call_at ?? undefined,
-    },
-  };
+  const isNotByRule = (sendOrRun: string, at: string) =>
+    sql`(${from}::timestamptz is null or ${sql.ref(sendOrRun)} is null or ${sql.ref(at)} < ${from})`;
+  return hotQuery<SurroundingsRow>(
+    db,
+    sql`
+      select s.line as "thread.line", s.number as "thread.number", thread.*, state.is_resolved as "thread.is_resolved",
+        assignment.user_id as "thread.assigned_user_id",
+        s.line as "line.number", coalesce(l.name, '') as "line.name", l.line is not null as "line.can_text",
+        coalesce(users.user_ids, '{}') as "line.user_ids",
+        s.number as "contact.number", caller.name as "contact.name",
+        exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as "contact.is_own_line",
+        "contact.earlier_messages" + "contact.earlier_calls" = 0 as "contact.is_new", texts.*, calls.*
+      from ${subjects}
+      left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
+      cross join lateral (
+        select count(*) > 0 as "thread.exists", count(*) as "thread.message_count",
+          count(*) filter (where direction = 'in') as "thread.inbound_count",
+          count(*) filter (where direction is distinct from 'in') as "thread.outbound_count",
+          max(sent_at) filter (where direction = 'in') as "thread.last_inbound_at",
+          max(sent_at) filter (where direction = 'out') as "thread.last_outbound_at",
+          max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null
+            and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)
+          ) as "thread.last_human_reply_at",
+          coalesce((array_agg(direction order by sent_at desc, message_id desc))[1], '') as "thread.last_direction",
+          max(sent_at) filter (where direction = 'in' and (not s.is_text or m.message_id <> s.last_message_id)) as "earlierInboundAt"
+        from warehouse.sms_messages m
+        where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.deleted_at is null
+          and (date_trunc('milliseconds', m.sent_at), m.message_id) <= (s.at, s.last_message_id)
+          and ${isNotByRule('m.send_id', 'm.sent_at')}
+      ) thread
+      left join lateral (
+        -- A resolve is compared with texts by the service's clock, which has whole seconds; a text mirrored after the resolve was
+        -- observed is compared by our clock too.
+        select e.is_resolved and not exists (
+          select from warehouse.sms_messages m
+          where m.conversation_id = s.conversation_id and m.direction = 'in' and m.is_scheduled is not true
+            and m.deleted_at is null and m.first_seen_at > e.observed_at
+            and m.sent_at >= date_trunc('second', coalesce(e.resolved_at, '-infinity')) and m.sent_at <= s.at
+            and (not s.is_text or (m.sent_at, m.message_id) < (s.at, s.last_message_id))) as is_resolved
+        from warehouse.sms_conversation_events e
+        where e.conversation_id = s.conversation_id and e.axis = 'resolved'
+          and date_trunc('second', coalesce(e.resolved_at, e.observed_at)) <= s.at
+          and ${isNotByRule('e.run_id', 'e.observed_at')}
+        order by e.observed_at desc limit 1
+      ) state on true
+      left join lateral (
+        select e.user_id from warehouse.sms_conversation_events e
+        where e.conversation_id = s.conversation_id and e.axis = 'assigned' and e.observed_at <= s.at
+          and ${isNotByRule('e.run_id', 'e.observed_at')}
+        order by e.observed_at desc limit 1
+      ) assignment on true
+      cross join lateral (
+        select array_agg(u.user_id order by u.user_id) as user_ids from warehouse.sms_line_users u
+        where u.line = s.line and u.valid_to = 'infinity'
+      ) users
+      left join lateral (
+        select k.caller_name as name from warehouse.calls k
+        where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and ${wasKnown}
+          and k.caller_name <> ''
+        order by k.started_at desc limit 1
+      ) caller on true
+      cross join lateral (
+        select count(*) as "contact.earlier_messages", max(m.sent_at) as "contact.last_message_at" from warehouse.sms_messages m
+        where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
+          and m.sent_at < s.at + interval '1 ms'
+          and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.at, s.last_message_id)
+          and ${isNotByRule('m.send_id', 'm.sent_at')}
+      ) texts
+      cross join lateral (
+        select count(*) as "contact.earlier_calls", max(k.started_at) as "contact.last_call_at",
+          count(*) filter (where k.direction = 'inbound' and k.status = 'missed'
+            and k.started_at > s.at - interval '24 hours') as "contact.missed_calls_24h"
+        from warehouse.calls k
+        where k.external_number = s.number and k.started_at < s.at and ${wasKnown}
+          and k.call_id is distinct from s.call_id and k.deleted_at is null
+      ) calls
+      order by s.ordinal`,
+  );
 }

@@ -1,132 +1,124 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
-import type { z } from 'zod';
-import { type Condition, compileCondition, type Fault } from '../conditions/condition.ts';
+import type { TextProblem } from '../conditions/analysis.ts';
+import { type Condition, compileCondition } from '../conditions/condition.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
-import { type BusinessHours, type Opening, type Weekday, weekdays } from '../facts/hours.ts';
-import type { Assignee, NamedUser, Rule, RuleSet, Scope, Step } from '../rule.ts';
-import { usualMaxAgeSeconds } from '../triggers.ts';
-import { accountLimitsOf } from './budgets.ts';
-import { doubtsAbout } from './doubts.ts';
-import { allowanceOf, clockSpan, durationSeconds } from './durations.ts';
-import { problemsOf } from './issues.ts';
-import { type Places, placesOf } from './places.ts';
-import { RulesError, type RulesProblem } from './problem.ts';
-import { type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
-import { tagProblems, yamlProblems } from './yaml.ts';
+import { type Weekday, weekdays } from '../facts/declared.ts';
+import type { BusinessHours, Opening } from '../facts/hours.ts';
+import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
+import { defaultMaxAgeSeconds } from '../triggers.ts';
+import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
+import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
+import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
-  /** As it stands in messages. */
+  /** The path as messages show it. */
   readonly file: string;
-  /** IANA zone of the business hours and of times in templates. */
+  /** IANA time zone of the business hours and of times in templates. */
   readonly timeZone: string;
 }
 
 type Path = readonly PropertyKey[];
 
 /**
- * Reads the text of a rules file, and tries every rule of it on samples. Throws one `RulesError` with all problems, in the
- * order of the file.
+ * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems, in the order of the
+ * file.
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const places = placesOf(text, document, lines);
-  const tags = tagProblems(text, document, places);
-  const isElsewhere = ({ line }: RulesProblem) => tags.every((tag) => tag.line !== line);
-  if (document.errors.length > 0) {
-    const found = yamlProblems(document, places).filter(isElsewhere);
-    throw new RulesError(file, text, [...tags, ...found].sort(byPlace));
-  }
+  const positions = positionsIn(text, document, lines);
+  const tags = tagProblems(text, document, positions);
+  // A tag makes its line mean something else: other problems of that line would mislead.
+  const fail = (problems: readonly RulesProblem[]) => {
+    const others = problems.filter(({ line }) => tags.every((tag) => tag.line !== line));
+    return new RulesError(file, text, [...tags, ...others].sort(byPosition));
+  };
+  if (document.errors.length > 0) throw fail(yamlProblems(document, positions));
   const written: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   const parsed = rulesSchema.safeParse(written);
-  const problems: RulesProblem[] = parsed.success ? [] : problemsOf(parsed.error as z.ZodError, document, places);
+  const problems = [
+    ...(parsed.success ? [] : schemaProblems(parsed.error, document, positions)),
+    ...duplicateNames(written, positions),
+  ];
   const warnings: RulesProblem[] = [];
-  problems.push(...sameNames(written, places));
-  const rules = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : wellFormed(written);
-  const built = buildRules(rules, timeZone, places, { problems, warnings });
-  if (!parsed.success || problems.length > 0 || tags.length > 0) {
-    throw new RulesError(file, text, [...tags, ...problems.filter(isElsewhere)].sort(byPlace));
-  }
-  warnings.push(...doubtsAbout(built, places));
+  const valid = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : validRules(written);
+  const rules = buildRules(valid, timeZone, positions, { problems, warnings });
+  if (!parsed.success || problems.length > 0 || tags.length > 0) throw fail(problems);
+  warnings.push(...conflictsBetween(rules, positions));
   return {
     version: hash('sha256', text).slice(0, 12),
-    rules: built,
+    rules,
     hours: businessHours(parsed.data.business_hours, timeZone),
-    accountLimits: accountLimitsOf(parsed.data.budgets, parsed.data.countries),
-    users: namedUsers(parsed.data.rules, places),
-    warnings: warnings.sort(byPlace),
+    accountLimits: accountLimitsOf(parsed.data),
+    users: namedUsers(parsed.data.rules, positions),
+    warnings: warnings.sort(byPosition),
   };
 }
 
-function namedUsers(rules: readonly WrittenRule[], places: Places): NamedUser[] {
+function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedUser[] {
   return rules.flatMap((rule, at) =>
     rule.do.flatMap(({ assign, resolve }, index): NamedUser[] => {
       const path = ['rules', at, 'do', index];
       const to = assign === undefined ? undefined : assigneeOf(assign);
-      if (to?.kind === 'user') return [{ ...places.ofValue([...path, 'assign']), user: to.userId }];
-      if (to?.kind === 'named') return [{ ...places.ofValue([...path, 'assign']), user: to.name }];
+      if (to?.kind === 'user') return [{ ...positions.ofValue([...path, 'assign']), user: to.userId }];
+      if (to?.kind === 'named') return [{ ...positions.ofValue([...path, 'assign']), user: to.name }];
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
-      return credited === undefined ? [] : [{ ...places.ofValue([...path, 'resolve', 'user']), user: credited }];
+      return credited === undefined ? [] : [{ ...positions.ofValue([...path, 'resolve', 'user']), user: credited }];
     }),
   );
 }
 
-function byPlace(a: RulesProblem, b: RulesProblem): number {
+function byPosition(a: RulesProblem, b: RulesProblem): number {
   return a.line - b.line || a.column - b.column;
 }
 
-/** What was found while the rules were built. */
-interface Findings {
-  readonly problems: RulesProblem[];
-  readonly warnings: RulesProblem[];
-}
-
-/** A rule that the schema takes, and its place among all of the file. */
-interface Placed {
+/** A rule that the schema accepts, and its index among all rules of the file. */
+interface ValidRule {
   readonly rule: WrittenRule;
   readonly at: number;
 }
 
-/** The rules that can be built and so be tried, even when something else in the file is wrong. */
-function wellFormed(written: unknown): Placed[] {
-  return rulesIn(written).flatMap((each, at) => {
+/** The rules that can be compiled even though something else in the file is wrong. */
+function validRules(written: unknown): ValidRule[] {
+  return writtenRules(written).flatMap((each, at) => {
     const { success, data } = ruleSchema.safeParse(each);
     return success ? [{ rule: data, at }] : [];
   });
 }
 
-function rulesIn(written: unknown): readonly unknown[] {
+function writtenRules(written: unknown): readonly unknown[] {
   const { rules } = written as { rules?: unknown };
   return Array.isArray(rules) ? rules : [];
 }
 
-function sameNames(written: unknown, places: Places): RulesProblem[] {
-  const seen = new Map<string, number>();
-  return rulesIn(written).flatMap((rule, at) => {
+function duplicateNames(written: unknown, positions: Positions): RulesProblem[] {
+  const lines = new Map<string, number>();
+  return writtenRules(written).flatMap((rule, at) => {
     const name = (rule as { name?: unknown } | null)?.name;
     if (typeof name !== 'string') return [];
-    const place = places.ofValue(['rules', at, 'name']);
-    const before = seen.get(name);
-    seen.set(name, place.line);
+    const position = positions.ofValue(['rules', at, 'name']);
+    const before = lines.get(name);
+    lines.set(name, position.line);
     if (before === undefined) return [];
     const message = `There are two rules called ${name}.`;
-    return [{ ...place, message, cure: `The other is in line ${before}: names are for one.` }];
+    return [{ ...position, message, remedy: `The other is in line ${before}. Give each rule its own name.` }];
   });
 }
 
 function buildRules(
-  written: readonly Placed[],
+  valid: readonly ValidRule[],
   timeZone: string,
-  places: Places,
-  { problems, warnings }: Findings,
+  positions: Positions,
+  { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
   const compileTemplate = createTemplates(timeZone);
 
-  function compiled<T extends object>(path: Path, result: T | Fault): T {
-    if ('offset' in result && 'cure' in result) {
-      for (const { offset, message, cure } of [result, ...(result.others ?? [])]) {
-        problems.push({ ...places.within(path, offset), message, cure });
+  /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
+  function compiled<T extends object>(path: Path, result: T | TextProblem): T {
+    if ('offset' in result) {
+      for (const { offset, message, remedy } of [result, ...(result.others ?? [])]) {
+        problems.push({ ...positions.within(path, offset), message, remedy });
       }
     }
     return result as T;
@@ -135,25 +127,24 @@ function buildRules(
   function conditionOf(rule: WrittenRule, path: Path): Condition | undefined {
     if (rule.if === undefined) return undefined;
     const condition = compiled(path, compileCondition(rule.on, rule.if, timeZone));
-    for (const { offset, message, cure } of condition.warnings ?? []) {
-      warnings.push({ ...places.within(path, offset), message, cure });
+    for (const { offset, message, remedy } of condition.warnings ?? []) {
+      warnings.push({ ...positions.within(path, offset), message, remedy });
     }
     return condition;
   }
 
-  return written.map(({ rule, at }) => {
+  return valid.map(({ rule, at }) => {
     const path = ['rules', at];
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     return {
       name: rule.name,
       description: rule.description,
       on: rule.on,
-      idleSeconds: rule.for === undefined ? undefined : durationSeconds(rule.for),
+      idleSeconds: rule.for,
       condition: conditionOf(rule, [...path, 'if']),
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
       limits: limitsOf(rule),
-      maxAgeSeconds:
-        rule.limits?.max_age === undefined ? usualMaxAgeSeconds[rule.on] : durationSeconds(rule.limits.max_age),
+      maxAgeSeconds: rule.limits?.max_age ?? defaultMaxAgeSeconds[rule.on],
       replyLimits: replyLimitsOf(rule),
       stops: rule.stop,
       mode: rule.mode,
@@ -186,36 +177,91 @@ function assigneeOf(written: number | string): Assignee {
 }
 
 function limitsOf({ limits = {} }: WrittenRule): Rule['limits'] {
-  const given: [Scope, string | undefined][] = [
-    ['thread', limits.per_thread],
-    ['line', limits.per_line],
-    ['account', limits.per_account],
-  ];
-  return Object.fromEntries(given.flatMap(([scope, text]) => (text === undefined ? [] : [[scope, allowanceOf(text)]])));
+  return {
+    ...(limits.per_thread && { thread: limits.per_thread }),
+    ...(limits.per_line && { line: limits.per_line }),
+    ...(limits.per_account && { account: limits.per_account }),
+  };
 }
 
 function replyLimitsOf({ limits = {} }: WrittenRule): Rule['replyLimits'] {
-  const { human_pause: pause, quiet_hours: quiet, same_texts: sameTexts, quick_answers: quickAnswers } = limits;
-  const [from = '', to = ''] = quiet?.split('-') ?? [];
+  const { human_pause: pause, quiet_hours: quietHours, same_texts: sameTexts, quick_answers: quickAnswers } = limits;
   return {
-    ...(pause !== undefined && { humanMinutes: Math.ceil(durationSeconds(pause) / 60) }),
+    ...(pause !== undefined && { humanMinutes: Math.ceil(pause / 60) }),
     ...(sameTexts !== undefined && { sameTexts }),
     ...(quickAnswers !== undefined && { quickAnswers }),
-    ...(quiet !== undefined && { quietHours: quiet === 'none' ? quiet : { from, to: to === '24:00' ? '00:00' : to } }),
+    ...(quietHours !== undefined && { quietHours }),
   };
 }
 
-const usualDay: readonly Opening[] = [clockSpan('09:00-17:00')];
+const defaultDay: readonly Opening[] = [{ from: 9 * 60, to: 17 * 60 }];
 
 function businessHours(written: RulesFile['business_hours'], timeZone: string): BusinessHours {
-  const spans = (name: Weekday): readonly Opening[] => {
-    if (written === undefined) return name === 'saturday' || name === 'sunday' ? [] : usualDay;
-    const given = written[name] ?? [];
-    return (typeof given === 'string' ? [given] : given).map(clockSpan).sort((a, b) => a.from - b.from);
+  const openings = (name: Weekday): readonly Opening[] => {
+    if (written !== undefined) return written[name] ?? [];
+    return name === 'saturday' || name === 'sunday' ? [] : defaultDay;
   };
   return {
     timeZone,
-    week: Object.fromEntries(weekdays.map((name) => [name, spans(name)])) as unknown as BusinessHours['week'],
+    week: Object.fromEntries(weekdays.map((name) => [name, openings(name)])) as unknown as BusinessHours['week'],
     holidays: new Set(written?.holidays ?? []),
   };
+}
+
+/**
+ * Rules that certainly conflict, whatever happens: one that an earlier `stop` always keeps from being evaluated, and two
+ * replies to one trigger. `rules` are in the order of the file.
+ */
+function conflictsBetween(rules: readonly Rule[], positions: Positions): RulesProblem[] {
+  return rules.flatMap((rule, at) => {
+    if (rule.mode === 'off') return [];
+    const before = rules
+      .slice(0, at)
+      .filter(({ mode, on, idleSeconds }) => mode !== 'off' && on === rule.on && idleSeconds === rule.idleSeconds);
+    const stopping = before.find(
+      (each) =>
+        each.stops &&
+        !isLimited(each, rule) &&
+        isImpliedBy(each, rule) &&
+        (each.mode === 'live' || rule.mode === 'dry-run'),
+    );
+    if (stopping) {
+      return [
+        {
+          ...positions.ofValue(['rules', at, 'name']),
+          message: `${rule.name} is never evaluated: whenever it would match, ${stopping.name} above matches first and stops.`,
+          remedy: `Move it above ${stopping.name}, narrow the condition of ${stopping.name}, or write mode: off.`,
+        },
+      ];
+    }
+    const step = replyOf(rule);
+    const other = before.find((each) => replyOf(each) >= 0 && !each.stops && isImpliedBy(each, rule));
+    if (step < 0 || !other) return [];
+    return [
+      {
+        ...positions.ofKey(['rules', at, 'do', step, 'reply']),
+        message: `Two replies to one trigger: when ${rule.name} matches, ${other.name} above matches and replies as well.`,
+        remedy: `Add stop: true to ${other.name}, or conditions of which only one can hold.`,
+      },
+    ];
+  });
+}
+
+function replyOf({ steps }: Rule): number {
+  return steps.findIndex(({ kind }) => kind === 'reply');
+}
+
+/** Whether the first rule can leave a trigger to the second because of its limits. */
+function isLimited(first: Rule, second: Rule): boolean {
+  return Object.keys(first.limits).length > 0 || first.maxAgeSeconds < second.maxAgeSeconds;
+}
+
+/** Whether the first condition holds whenever the second does: each of its clauses is one of the second. */
+function isImpliedBy(first: Rule, second: Rule): boolean {
+  const clauses = new Set(clausesOf(second));
+  return clausesOf(first).every((each) => clauses.has(each));
+}
+
+function clausesOf({ condition }: Rule): string[] {
+  return (condition?.clauses ?? []).map(({ text }) => text.replace(/\s+/g, ' '));
 }

@@ -1,51 +1,139 @@
 import { z } from 'zod';
-import { weekdays } from '../facts/hours.ts';
+import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
+import { weekdays } from '../facts/declared.ts';
+import type { Opening } from '../facts/hours.ts';
 import { triggerKinds } from '../triggers.ts';
-import { budgets, countries } from './budgets.ts';
-import {
-  allowanceOf,
-  allowancePattern,
-  clockSpan,
-  clockSpanPattern,
-  durationPattern,
-  durationSeconds,
-} from './durations.ts';
 
-/** The first line of an `error` says what is wrong, the second what to do about it. */
-const duration = z.string().regex(durationPattern, {
-  error: 'This is no duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
-});
-/** What rules have done is remembered for longer than any allowance looks back. */
-const longestAllowanceSeconds = 366 * 86_400;
+/* The schema of the rules file. The first line of an `error` is the problem, the second the remedy. */
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Seconds of a duration such as `90s`, `10m`, `48h` or `7d`. */
+function secondsOf(text: string): number {
+  return Number(text.slice(0, -1)) * (unitSeconds[text.slice(-1)] ?? Number.NaN);
+}
+
+const duration = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[smhd]$/, {
+    error: 'This is not a duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
+  })
+  .transform(secondsOf);
+
+/** So many times within so many seconds. */
+export interface Allowance {
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** Runs that matched are kept for longer than this. */
+const maxAllowanceSeconds = 366 * 86_400;
+
 const allowance = z
   .string()
-  .regex(allowancePattern, {
-    error: 'This is no allowance.\nWrite how often and in what time, such as "1 per 12h".',
+  .regex(/^([1-9]\d{0,5}) per ([1-9]\d{0,4}[smhd])$/, {
+    error: 'This is not a limit.\nWrite how often and in what time, such as "1 per 12h".',
   })
-  .refine((text) => !allowancePattern.test(text) || allowanceOf(text).seconds <= longestAllowanceSeconds, {
+  .transform((text): Allowance => {
+    const [count = '', time = ''] = text.split(' per ');
+    return { count: Number(count), seconds: secondsOf(time) };
+  })
+  .refine(({ seconds }) => seconds <= maxAllowanceSeconds, {
     error: 'This looks back further than a year.\nWrite 366d or less.',
   });
-const clock = z
+
+const clockSpan = /^([01]\d|2[0-3]):([0-5]\d)-(([01]\d|2[0-3]):([0-5]\d)|24:00)$/;
+
+/** Minutes since midnight of a span such as `09:00-17:30`. */
+function openingOf(text: string): Opening {
+  const [from = 0, to = 0] = text.split('-').map((time) => {
+    const [hours = 0, minutes = 0] = time.split(':').map(Number);
+    return hours * 60 + minutes;
+  });
+  return { from, to };
+}
+
+const opening = z
   .string()
-  .regex(clockSpanPattern, { error: 'This is no span of a day.\nWrite two times of 24 hours, such as "09:00-17:30".' })
-  .refine((text) => !clockSpanPattern.test(text) || clockSpan(text).to > clockSpan(text).from, {
+  .regex(clockSpan, { error: 'This is not a time span.\nWrite two times of 24 hours, such as "09:00-17:30".' })
+  .transform(openingOf)
+  .refine(({ from, to }) => to > from, {
     error:
       'It ends before it begins.\nSplit a span over midnight in two: one until 24:00, one from 00:00 the next day.',
   });
-const quietPattern = new RegExp(`^none$|${clockSpanPattern.source}`);
+const openings = z
+  .union([opening, z.array(opening)])
+  .transform((given) => (Array.isArray(given) ? given : [given]).sort((a, b) => a.from - b.from));
 
-/** A span that ends where it begins would hold nothing back, where all was meant. */
-function isWholeDay(text: string): boolean {
-  if (!clockSpanPattern.test(text)) return false;
-  const { from, to } = clockSpan(text);
-  return from === to % 1_440;
-}
+const quietHours = z
+  .string()
+  .regex(new RegExp(`^none$|${clockSpan.source}`), {
+    error: 'These are not quiet hours.\nWrite a span such as "21:00-08:00", or none for rules that answer at once.',
+  })
+  .transform((text) => {
+    const [from = '', to = ''] = text.split('-');
+    return text === 'none' ? text : { from, to: to === '24:00' ? '00:00' : to };
+  })
+  // A span that ends where it begins would be empty, where a whole day was meant.
+  .refine((given) => given === 'none' || given.from !== given.to, {
+    error: 'These quiet hours start and end at the same time.\nWrite a span of less than a day, or mode: off.',
+  });
 
 const day = z
   .string()
   .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.slice(0, 10) === text, {
-    error: 'This is no day.\nWrite year, month and day, such as 2026-12-25.',
+    error: 'This is not a date.\nWrite year, month and day, such as 2026-12-25.',
   });
+
+const microsPerDollar = 1_000_000;
+
+const budget = (type: z.ZodInt | z.ZodNumber, max: number) =>
+  type
+    .min(0, { error: 'This is below 0.\nWrite 0 to send none, or more.' })
+    .max(max, { error: `This is more than a day may use.\nWrite ${max} or less: every budget has a limit.` });
+const replies = (max: number) => budget(z.int(), max);
+const dollars = (maxMicros: number) => budget(z.number(), maxMicros / microsPerDollar);
+
+const budgets = z
+  .strictObject({
+    daily_dollars: dollars(ceilings.dailyMicros).describe(
+      `What replies may cost a day, in US dollars. Default: ${defaults.dailyMicros / microsPerDollar}.`,
+    ),
+    per_thread: replies(ceilings.perThread).describe(`Replies into one thread a day. Default: ${defaults.perThread}.`),
+    per_line: replies(ceilings.perLine).describe(`Replies from one line a day. Default: ${defaults.perLine}.`),
+    per_account: replies(ceilings.perAccount).describe(`Replies a day. Default: ${defaults.perAccount}.`),
+    segment_dollars: dollars(ceilings.unitMicros).describe(
+      `What a segment costs at least; the service's own prices can only raise it. Default: ${defaults.unitMicros / microsPerDollar}.`,
+    ),
+  })
+  .partial();
+
+// YAML reads an unquoted +44 as a number.
+const countries = z
+  .array(
+    z.union([z.string(), z.number()]).refine((given) => /^\+?(?:[2-9]\d{0,2}|1(?:\d{3})?)$/.test(String(given)), {
+      error:
+        'This is not a calling code.\nWrite the digits that the country\u2019s numbers begin with, such as "+1" or "+44"; "+1876" for a country with an area code of +1.',
+    }),
+  )
+  .min(1, {
+    error: 'The list is empty.\nName a country, or remove the key to allow those of the account\u2019s own lines.',
+  });
+
+/** The account's budgets as the ledger takes them, without those that the file leaves out. */
+export function accountLimitsOf({ budgets: written = {}, countries: allowed }: RulesFile): Partial<AccountLimits> {
+  const microsOf = (amount: number | undefined) =>
+    amount === undefined ? undefined : Math.round(amount * microsPerDollar);
+  const limits = {
+    perThread: written.per_thread,
+    perLine: written.per_line,
+    perAccount: written.per_account,
+    dailyMicros: microsOf(written.daily_dollars),
+    unitMicros: microsOf(written.segment_dollars),
+    countries: allowed?.map((code) => String(code).replace('+', '')),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
 
 const template = z.string().min(1, { error: 'The text is empty.\nWrite what is to be said.' });
 
@@ -63,10 +151,10 @@ const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
-/** What tells a machine from a person can be eased, not switched off. */
+/** Detection of machines can be eased, not switched off. */
 const machineCount = z
   .int()
-  .min(2, { error: 'Once is no sign of a machine.\nWrite 2 or more.' })
+  .min(2, { error: 'Once is not a sign of a machine.\nWrite 2 or more.' })
   .max(20, { error: 'A machine would be answered too often.\nWrite 20 or less.' });
 
 /** One step of `do`: an object with a single key. */
@@ -94,10 +182,10 @@ export const ruleSchema = z
     name: z
       .string()
       .regex(/^[a-z][a-z0-9-]{0,62}$/, {
-        error: 'This is no name of a rule.\nUse lower-case letters, digits and dashes, beginning with a letter.',
+        error: 'This is not a rule name.\nUse lower-case letters, digits and dashes, beginning with a letter.',
       })
-      .describe('Names the rule for good: what it did is remembered by it.'),
-    description: z.string().optional().describe('For people.'),
+      .describe('Identifies the rule: what it did is recorded under this name.'),
+    description: z.string().optional().describe('For readers.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
     for: duration.optional().describe('How long the thread was silent; with `on: thread_idle`, and only there.'),
     if: z
@@ -115,21 +203,14 @@ export const ruleSchema = z
         per_line: allowance.describe('How often it acts on one line.'),
         per_account: allowance.describe('How often it acts at all.'),
         max_age: duration
-          .refine((text) => !durationPattern.test(text) || durationSeconds(text) <= 86_400, {
+          .refine((seconds) => seconds <= 86_400, {
             error: 'This is longer than a day.\nWrite 24h or less: what is older makes no rule act.',
           })
           .describe('An older trigger is left alone. Default: 10m; 24h for thread_idle.'),
         human_pause: duration.describe('No reply within this time of a person’s own text. Default: 30m.'),
-        quiet_hours: z
-          .string()
-          .regex(quietPattern, {
-            error:
-              'These are no quiet hours.\nWrite a span such as "21:00-08:00", or none for rules that answer at once.',
-          })
-          .refine((text) => !isWholeDay(text), {
-            error: 'These hours have no begin and no end.\nWrite a span of less than a day, or mode: off.',
-          })
-          .describe('Local times of the recipient between which a reply waits. Default: those of the ledger.'),
+        quiet_hours: quietHours.describe(
+          'Local times of the recipient between which a reply waits. Default: those of the ledger.',
+        ),
         same_texts: machineCount.describe(
           'The same text so often within a day, while rules answer, is taken for a machine’s and not answered (loop_identical). Default: 3.',
         ),
@@ -139,55 +220,39 @@ export const ruleSchema = z
       })
       .partial()
       .optional(),
-    stop: z.boolean().default(false).describe('When it matches, later rules are not tried on the same trigger.'),
+    stop: z.boolean().default(false).describe('When it matches, later rules are not evaluated on the same trigger.'),
     mode: z
       .enum(['off', 'dry-run', 'live'])
       .default('live')
-      .describe('Holds the rule back; it never does more than RULES_MODE allows.'),
+      .describe('Limits the rule; it never does more than RULES_MODE allows.'),
   })
   .superRefine((given, context) => {
+    const problem = (path: PropertyKey[], message: string) =>
+      context.addIssue({ code: 'custom', path, message, input: given });
     if (given.on === 'thread_idle' && given.for === undefined) {
-      context.addIssue({
-        code: 'custom',
-        path: ['on'],
-        message: 'thread_idle needs `for`.\nSay how long, such as for: 48h.',
-      });
+      problem(['on'], 'thread_idle needs `for`.\nSay how long, such as for: 48h.');
     }
     if (given.on !== 'thread_idle' && given.for !== undefined) {
-      context.addIssue({
-        code: 'custom',
-        path: ['for'],
-        message: '`for` belongs to thread_idle.\nRemove it, or use on: thread_idle.',
-      });
+      problem(['for'], '`for` belongs to thread_idle.\nRemove it, or use on: thread_idle.');
     }
-    given.do.forEach((each, at) => {
-      if (each.assign === 'agent' && (given.on === 'message_received' || given.on === 'thread_idle')) {
-        context.addIssue({
-          code: 'custom',
-          path: ['do', at, 'assign'],
-          message: `${given.on} has no call, and so no agent.\nWrite line, nobody, or a user’s id, username or e-mail.`,
-        });
-      }
-    });
-    const replies = given.do.flatMap((each, at) => (each.reply === undefined ? [] : [at]));
-    if (replies[1] !== undefined) {
-      context.addIssue({
-        code: 'custom',
-        path: ['do', replies[1]],
-        message: 'A rule sends one reply at most.\nWrite one text, or a second rule.',
-      });
+    for (const [at, { assign }] of given.do.entries()) {
+      if (assign !== 'agent' || (given.on !== 'message_received' && given.on !== 'thread_idle')) continue;
+      const remedy = 'Write line, nobody, or a user’s id, username or e-mail.';
+      problem(['do', at, 'assign'], `${given.on} has no call, and so no agent.\n${remedy}`);
+    }
+    const [, second] = given.do.flatMap(({ reply }, at) => (reply === undefined ? [] : [at]));
+    if (second !== undefined) {
+      problem(['do', second], 'A rule sends one reply at most.\nWrite one text, or a second rule.');
     }
   });
 
-const spans = z.union([clock, z.array(clock)]);
-
-/** The whole file. The JSON Schema that editors complete with is generated from it. */
+/** The whole file. `config/rules.schema.json` is generated from it. */
 export const rulesSchema = z.strictObject({
   business_hours: z
     .strictObject({
-      ...(Object.fromEntries(weekdays.map((name) => [name, spans.optional()])) as Record<
+      ...(Object.fromEntries(weekdays.map((name) => [name, openings.optional()])) as Record<
         (typeof weekdays)[number],
-        z.ZodOptional<typeof spans>
+        z.ZodOptional<typeof openings>
       >),
       holidays: z.array(day).optional().describe('Local days on which it is closed.'),
     })
@@ -197,19 +262,19 @@ export const rulesSchema = z.strictObject({
     ),
   budgets: budgets
     .optional()
-    .describe('What automatic texts may use up in a day (UTC), whatever rules say. They hold with a default, too.'),
+    .describe('What automatic texts may use in a day (UTC), whatever rules say. Each has a default.'),
   countries: countries
     .optional()
     .describe(
       'Calling codes of the countries that replies may go to, such as "+44"; "+1" is the United States and Canada. Default: the countries of the account\u2019s own lines. Premium-rate and satellite numbers are never texted.',
     ),
-  rules: z.array(ruleSchema).max(500).describe('Tried in this order.'),
+  rules: z.array(ruleSchema).max(500).describe('Evaluated in this order.'),
 });
 
 export type RulesFile = z.output<typeof rulesSchema>;
 export type WrittenRule = RulesFile['rules'][number];
 
-/** The schema for editors, as `config/rules.schema.json` has it. */
+/** The JSON Schema for editors. */
 export function rulesJsonSchema(): object {
   return z.toJSONSchema(rulesSchema, { target: 'draft-7', io: 'input' });
 }

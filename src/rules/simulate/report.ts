@@ -1,11 +1,10 @@
-import { maskNumbers } from '../../masking.ts';
-import type { Decision } from '../decide.ts';
-import type { Evaluation } from '../evaluate.ts';
+import { maskNumbers } from '../../shared/masking.ts';
+import type { Span } from '../../shared/span.ts';
+import type { Decision, Evaluation } from '../evaluate.ts';
 import type { RuleSet } from '../rule.ts';
-import type { Fate } from './gates.ts';
-import type { Span } from './past.ts';
+import type { ReplyOutcome } from './judge.ts';
 
-/** What a rule would have done, in whole or on a day. */
+/** What a rule would have done, in total or on a day. */
 export interface Tally {
   matched: number;
   messages: number;
@@ -17,15 +16,15 @@ export interface Tally {
 export interface RuleReport extends Tally {
   readonly rule: string;
   readonly on: string;
-  /** Triggers that it was tried on. */
+  /** Triggers that it was evaluated on. */
   tried: number;
-  /** Why it did not match: how often. */
+  /** How often it did not match, by reason. */
   readonly unmatched: Record<string, number>;
   /** Replies that the ledger would have refused, by gate. */
   readonly blocked: Record<string, number>;
   /** Replies whose quiet hours end after the span. */
   held: number;
-  /** Steps besides replies. */
+  /** Steps other than replies. */
   readonly actions: Record<string, number>;
   /** By local day of TIME_ZONE. */
   readonly days: Record<string, Tally>;
@@ -34,7 +33,7 @@ export interface RuleReport extends Tally {
 
 export interface Example {
   readonly at: Date;
-  /** The last four digits are left. */
+  /** Line and number, masked to their last four digits. */
   readonly thread: string;
   readonly text: string | undefined;
   readonly outcome: string;
@@ -47,63 +46,54 @@ export interface Report extends Tally {
   readonly rules: readonly RuleReport[];
 }
 
-const usualExamples = 3;
-
 export interface ReportBuilder {
-  add(decision: Decision, evaluation: Evaluation, fate: Fate | undefined): void;
+  /** Counts one evaluation, and what became of its reply if it has one. */
+  add(decision: Decision, evaluation: Evaluation, reply: ReplyOutcome | undefined): void;
   finish(): Report;
 }
 
-export function createReport(set: RuleSet, options: Span & { readonly examples?: number }): ReportBuilder {
-  const { from, to, examples = usualExamples } = options;
+const none: Readonly<Tally> = { matched: 0, messages: 0, segments: 0, micros: 0 };
+
+export function createReport(set: RuleSet, options: Span<Date> & { readonly examples?: number }): ReportBuilder {
+  const { from, to, examples = 3 } = options;
   const rules = new Map(
     set.rules.map(({ name, on }): [string, RuleReport] => [
       name,
-      {
-        rule: name,
-        on,
-        tried: 0,
-        ...emptyTally(),
-        unmatched: {},
-        blocked: {},
-        held: 0,
-        actions: {},
-        days: {},
-        examples: [],
-      },
+      { rule: name, on, tried: 0, ...none, unmatched: {}, blocked: {}, held: 0, actions: {}, days: {}, examples: [] },
     ]),
   );
 
   return {
-    add({ case: { facts, trigger, subject } }, { rule, isMatched, reason, actions }, fate) {
+    add({ case: { facts, trigger, subject } }, { rule, isMatched, reason, actions }, reply) {
       const report = rules.get(rule.name);
       if (!report) return;
       report.tried += 1;
       if (!isMatched) return count(report.unmatched, reason);
       const date = typeof facts === 'string' ? '' : (facts.hours?.date ?? '');
-      report.days[date] ??= emptyTally();
+      report.days[date] ??= { ...none };
       for (const tally of [report, report.days[date]]) {
         tally.matched += 1;
-        if (fate?.kind !== 'sent') continue;
+        if (reply?.kind !== 'sent') continue;
         tally.messages += 1;
-        tally.segments += fate.segments;
-        tally.micros += fate.micros;
+        tally.segments += reply.segments;
+        tally.micros += reply.micros;
       }
-      if (fate?.kind === 'held') report.held += 1;
-      if (fate?.kind === 'denied') count(report.blocked, fate.reason);
+      if (reply?.kind === 'held') report.held += 1;
+      if (reply?.kind === 'denied') count(report.blocked, reply.reason);
       for (const { kind } of actions) {
-        if (kind !== 'reply' && !(kind === 'resolve' && fate && fate.kind !== 'sent')) count(report.actions, kind);
+        if (kind !== 'reply' && !(kind === 'resolve' && reply && reply.kind !== 'sent')) count(report.actions, kind);
       }
       if (report.examples.length >= examples) return;
-      const reply = actions.find(({ kind }) => kind === 'reply');
       report.examples.push({
         at: trigger.at,
         thread: subject ? maskNumbers(`${subject.line}/${subject.number}`) : '',
-        text: reply?.kind === 'reply' ? reply.text : undefined,
-        outcome: outcomeOf(
-          actions.map(({ kind }) => kind),
-          fate,
-        ),
+        text: actions.find((action) => action.kind === 'reply')?.text,
+        outcome:
+          reply?.kind === 'denied'
+            ? `reply blocked: ${reply.reason}`
+            : reply?.kind === 'held'
+              ? 'reply held by quiet hours'
+              : actions.map(({ kind }) => kind).join(', '),
       });
     },
     finish() {
@@ -121,16 +111,6 @@ export function createReport(set: RuleSet, options: Span & { readonly examples?:
       };
     },
   };
-}
-
-function outcomeOf(kinds: readonly string[], fate: Fate | undefined): string {
-  if (fate?.kind === 'denied') return `reply blocked: ${fate.reason}`;
-  if (fate?.kind === 'held') return 'reply held by quiet hours';
-  return kinds.join(', ');
-}
-
-function emptyTally(): Tally {
-  return { matched: 0, messages: 0, segments: 0, micros: 0 };
 }
 
 function count(counts: Record<string, number>, key: string): void {

@@ -1,147 +1,264 @@
-import { z } from 'zod';
-import { lotFields, milliseconds } from './lots.ts';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { threadParties } from '../api/messages.ts';
+import type { Context } from '../context.ts';
+import { errorEnvelope, invalidRequest, typeOfStatus } from '../http/errors.ts';
+import { type CallDeps, callEvent, simulateCall, simulateSms, smsEvent } from '../traffic/events.ts';
+import { changeBody } from './bodies.ts';
+import type { InjectedFault } from './faults.ts';
+import type { AnswerFault, AnswerFaultOf } from './spec.ts';
 
-const operations = z
-  .array(
-    z
-      .string()
-      .regex(
-        /^(?:[a-z][A-Za-z]*|(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/\S*)$/,
-        'must be an operationId, or a path prefix',
-      )
-      .describe(
-        'An operationId, or the beginning of a path, with or without a method before it: `GET /calls`. Paths are those of section 4; the ones of OAuth begin with `/api/v1/oauth`.',
-      ),
-  )
-  .min(1)
-  .max(50);
-
-const common = { operations: operations.optional(), ...lotFields };
-const ofThreads = { ...common, operations: operations.default(['readThread']) };
-const ofPages = { ...common, operations: operations.default(['readThread', 'searchCalls']) };
-
-/** Before: nothing is carried out. After: the request is carried out, and its own answer is lost. */
-const when = z.enum(['before', 'after']).default('before');
-
-/** What can go wrong with an answer, by its kind. A new kind is a line here and one place in `strikes/`. */
-export const answerFault = z.discriminatedUnion('kind', [
-  z
-    .strictObject({
-      kind: z.literal('error'),
-      ...common,
-      when,
-      status: z.int().min(400).max(599).default(500),
-      retryAfterSeconds: z.int().min(0).nullable().default(null),
-      retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
-    })
-    .describe('A status with the error envelope of section 7.'),
-  z
-    .strictObject({ kind: z.literal('html'), ...common, when, status: z.int().min(200).max(599).default(502) })
-    .describe('The page of a proxy; with status 200 it poses as a success.'),
-  z
-    .strictObject({ kind: z.literal('bare'), ...common, when, status: z.int().min(400).max(599).default(403) })
-    .describe('JSON of something in between: a status without the error envelope.'),
-  z
-    .strictObject({ kind: z.literal('empty'), ...common, when, status: z.int().min(200).max(599).default(200) })
-    .describe('No body at all.'),
-  z
-    .strictObject({
-      kind: z.literal('redirect'),
-      ...common,
-      when,
-      status: z.union([301, 302, 303, 307, 308].map((status) => z.literal(status))).default(302),
-      location: z.string().max(1024).default('/elsewhere'),
-    })
-    .describe('Points elsewhere.'),
-  z
-    .strictObject({
-      kind: z.literal('reset'),
-      ...common,
-      when: z.enum(['before', 'midway', 'after']).default('before'),
-    })
-    .describe(
-      'The connection is reset: before anything is carried out; after it was, in place of the answer; or midway through its body.',
-    ),
-
-  z
-    .strictObject({ kind: z.literal('slow'), ...common, ms: milliseconds.default(5_000), when: when.default('after') })
-    .describe('The first byte is late: the request waits before it is carried out, or its answer afterwards.'),
-  z
-    .strictObject({
-      kind: z.literal('drip'),
-      ...common,
-      everyMs: milliseconds.default(100),
-      bytes: z.int().min(1).max(65_536).default(1),
-    })
-    .describe('The body comes a few bytes at a time.'),
-  z.strictObject({ kind: z.literal('truncated'), ...common }).describe('Half of the body, framed as if it were all.'),
-  z
-    .strictObject({ kind: z.literal('cutOff'), ...common })
-    .describe('Half of the body; Content-Length promises the whole, and the connection ends.'),
-  z
-    .strictObject({
-      kind: z.literal('bomb'),
-      ...common,
-      bytes: z
-        .int()
-        .min(1_048_576)
-        .max(4 * 1024 ** 3)
-        .default(256 * 1024 ** 2),
-    })
-    .describe('A small gzip body that decodes to so many bytes of JSON.'),
-  z
-    .strictObject({ kind: z.literal('contentType'), ...common, value: z.string().max(100).default('text/html') })
-    .describe('The right body under a wrong name.'),
-
-  z.strictObject({ kind: z.literal('noData'), ...common }).describe('JSON without its `data`.'),
-  z
-    .strictObject({ kind: z.literal('noRows'), ...common })
-    .describe('Every list in the answer is empty: recordings vanish, pages lie about their total.'),
-  z.strictObject({ kind: z.literal('siblings'), ...common }).describe('Paging state beside `data` (section 8).'),
-  z
-    .strictObject({
-      kind: z.literal('fields'),
-      ...common,
-      change: z.enum(['drop', 'null', 'retype']),
-      field: z.string().min(1).optional(),
-    })
-    .describe('A field is gone, null or of another type: the named one wherever it stands, or one at random per row.'),
-  z.strictObject({ kind: z.literal('newKeys'), ...common }).describe('Every row has keys that nobody knows.'),
-  z
-    .strictObject({ kind: z.literal('newValues'), ...common })
-    .describe('Fields that enumerate hold a value that nobody knows.'),
-  z.strictObject({ kind: z.literal('unquotedCallIds'), ...common }).describe('Call ids are bare numbers.'),
-
-  z
-    .strictObject({ kind: z.literal('shift'), ...ofPages, announce: z.boolean().default(false) })
-    .describe(
-      'After each answer another call or message appears where the pages were read; by default no webhook tells.',
-    ),
-  z.strictObject({ kind: z.literal('oldestFirst'), ...ofThreads }).describe('Threads are paged from their beginning.'),
-  z
-    .strictObject({ kind: z.literal('limit'), ...ofThreads, max: z.int().min(1).default(20) })
-    .describe('Threads refuse a larger limit.'),
-]);
-
-export type AnswerFault = z.output<typeof answerFault>;
-type AnswerKind = AnswerFault['kind'];
-export type AnswerFaultOf<Kind extends AnswerKind> = Extract<AnswerFault, { kind: Kind }>;
-
-/** A request as the faults see it. */
-export interface Asked {
-  operationId: string | undefined;
-  method: string;
-  /** Without the prefix of the API, and without the query. */
-  path: string;
-  /** False for what lies outside the prefix: it is struck only where it is named. */
-  isApi: boolean;
+declare module 'fastify' {
+  interface FastifyRequest {
+    faults: InjectedFault<AnswerFault>[] | undefined;
+  }
 }
 
-export function concerns({ operations: named }: AnswerFault, asked: Asked): boolean {
-  if (named === undefined) return asked.isApi;
-  return named.some((name) => {
-    if (!name.includes('/')) return name === asked.operationId;
-    const [path = '', method = asked.method] = name.split(' ').reverse();
-    return method === asked.method && asked.path.startsWith(path);
+const jsonType = 'application/json; charset=utf-8';
+
+/**
+ * Applies the faults to the routes registered after it. In the API they apply after authentication, so that no fault
+ * hides a wrong credential; OAuth endpoints get only the faults that name them.
+ */
+export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pick<Context, 'faults'>): void {
+  const { faults, now } = context;
+  const isApi = app.prefix !== '';
+  const closing = new AbortController();
+  const wait = (ms: number) => sleep(ms, undefined, { signal: closing.signal }).catch(() => undefined);
+
+  app.decorateRequest('faults');
+  app.addHook('preClose', async () => closing.abort());
+  app.addHook('onRoute', ({ schema }) => {
+    if (schema?.operationId !== undefined) faults.registerOperation(schema.operationId);
   });
+
+  app.addHook('onRequest', async (request, reply) => {
+    const path = request.url.slice(app.prefix.length).split('?')[0] ?? '';
+    const operationId = request.routeOptions.schema?.operationId;
+    const drawn = faults.drawAnswerFaults({ operationId, method: request.method, path, isApi });
+    if (drawn.length === 0) return;
+    request.faults = drawn;
+    for (const { fault } of drawn) if (fault.kind === 'slow' && fault.when === 'before') await wait(fault.ms);
+    if (drawn.some(({ fault }) => fault.kind === 'reset' && fault.when === 'before')) {
+      // No status is sent; the history shows 503.
+      reply.code(503).hijack();
+      return reset(reply.raw);
+    }
+    const replacement = replacementOf(drawn, 'before', now());
+    if (replacement !== undefined) return setHead(reply, replacement).send(replacement.body);
+    refuseLimit(request, drawn);
+  });
+
+  app.addHook('preHandler', async (request) => {
+    if (request.faults !== undefined) changePage(context, request, request.faults);
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.faults === undefined) return done(null, payload);
+    answer(request, reply, payload, request.faults).then(
+      (sent) => sent !== 'hijacked' && done(null, sent),
+      (error: Error) => done(error),
+    );
+  });
+
+  /** Applies the faults that act after the request was processed or refused. */
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    drawn: InjectedFault<AnswerFault>[],
+  ): Promise<Buffer | 'hijacked'> {
+    for (const { fault } of drawn) {
+      if (fault.kind === 'shift' && reply.statusCode === 200) shiftPages(context, request, fault);
+    }
+    const body = bodyOf(reply, payload, drawn, now());
+    for (const { fault } of drawn) if (fault.kind === 'slow' && fault.when === 'after') await wait(fault.ms);
+    const transport = drawn.map(({ fault }) => fault).find(isTransportFault);
+    if (transport === undefined) return body;
+    const { 'content-length': _, ...headers } = reply.getHeaders();
+    const present = Object.entries(headers).filter(([, value]) => value !== undefined);
+    reply.hijack();
+    const outgoing = { status: reply.statusCode, headers: Object.fromEntries(present) as Headers, body };
+    await sendWithFault(transport, reply.raw, outgoing, closing.signal);
+    return 'hijacked';
+  }
+}
+
+/** The body to send; sets the status and headers that belong to it. */
+function bodyOf(reply: FastifyReply, payload: unknown, drawn: InjectedFault<AnswerFault>[], now: Date): Buffer {
+  const replacement = replacementOf(drawn, 'after', now);
+  if (replacement !== undefined) {
+    setHead(reply, replacement);
+    return Buffer.from(replacement.body);
+  }
+  const original = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '');
+  let body = changeBody(original, drawn);
+  for (const { fault } of drawn) {
+    if (fault.kind === 'contentType') reply.header('content-type', fault.value);
+    if (fault.kind === 'truncated') body = body.subarray(0, Math.ceil(body.length / 2));
+    if (fault.kind !== 'bomb') continue;
+    reply.header('content-encoding', 'gzip').header('content-type', jsonType);
+    body = gzipBomb(fault.bytes);
+  }
+  return body;
+}
+
+/** An answer that replaces the route's own. */
+interface Replacement {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+function setHead(reply: FastifyReply, { status, headers = {} }: Replacement): FastifyReply {
+  reply.removeHeader('content-type').removeHeader('content-length');
+  return reply.code(status).headers(headers);
+}
+
+function replacementOf(
+  drawn: readonly InjectedFault<AnswerFault>[],
+  moment: 'before' | 'after',
+  now: Date,
+): Replacement | undefined {
+  for (const { fault } of drawn) {
+    const replacement = 'when' in fault && fault.when === moment ? replacementFor(fault, now) : undefined;
+    if (replacement !== undefined) return replacement;
+  }
+  return undefined;
+}
+
+function replacementFor(fault: AnswerFault, now: Date): Replacement | undefined {
+  switch (fault.kind) {
+    case 'error': {
+      const { status, retryAfterSeconds: seconds, retryAfterAs: form } = fault;
+      const body = JSON.stringify(errorEnvelope(typeOfStatus(status), 'injected by the sandbox'));
+      if (seconds === null) return { status, headers: { 'content-type': jsonType }, body };
+      const retryAfter = form === 'seconds' ? String(seconds) : new Date(now.getTime() + seconds * 1000).toUTCString();
+      return { status, headers: { 'content-type': jsonType, 'retry-after': retryAfter }, body };
+    }
+    case 'html':
+      return { status: fault.status, headers: { 'content-type': 'text/html' }, body: proxyPage(fault.status) };
+    case 'bare': {
+      const body = JSON.stringify({ message: 'Forbidden by policy', requestId: 'd41d8cd98f00' });
+      return { status: fault.status, headers: { 'content-type': jsonType }, body };
+    }
+    case 'empty':
+      return { status: fault.status, body: '' };
+    case 'redirect':
+      return { status: fault.status, headers: { location: fault.location }, body: '' };
+    default:
+      return undefined;
+  }
+}
+
+function proxyPage(status: number): string {
+  return `<html>\r\n<head><title>${status}</title></head>\r\n<body>\r\n<center><h1>${status}</h1></center>\r\n</body>\r\n</html>\r\n`;
+}
+
+/** 400 for a limit that the smaller range does not allow (4.2: not clamped). */
+function refuseLimit(request: FastifyRequest, drawn: readonly InjectedFault<AnswerFault>[]): void {
+  const query = new URLSearchParams(request.url.split('?')[1]);
+  for (const { fault } of drawn) {
+    if (fault.kind === 'limit' && Number(query.get('limit') ?? 0) > fault.max) {
+      throw invalidRequest(`limit must be from 1 to ${fault.max}`);
+    }
+  }
+}
+
+interface ThreadRead {
+  params: { line: string; number: string };
+  query: { groupParticipants?: string; limit: number; offset: number };
+}
+
+/** Changes the page that a validated thread read asks for: a smaller limit, or an offset from the oldest message. */
+function changePage(
+  { store }: Pick<CallDeps, 'store'>,
+  request: FastifyRequest,
+  drawn: readonly InjectedFault<AnswerFault>[],
+): void {
+  if (request.routeOptions.schema?.operationId !== 'readThread') return;
+  const { params, query } = request as unknown as ThreadRead;
+  for (const { fault } of drawn) {
+    if (fault.kind === 'limit') query.limit = Math.min(query.limit, fault.max);
+    if (fault.kind !== 'oldestFirst') continue;
+    const { length } = store.messages.thread(params.line, threadParties(params, query.groupParticipants));
+    const end = Math.min(length, query.offset + query.limit);
+    query.limit = Math.max(0, end - query.offset);
+    query.offset = length - end;
+  }
+}
+
+/** Adds a call to the window that was searched, or a message to the thread that was read. */
+function shiftPages(context: CallDeps, request: FastifyRequest, { announce }: AnswerFaultOf<'shift'>): void {
+  if (request.routeOptions.schema?.operationId === 'searchCalls') {
+    const { start, end } = request.body as { start: number; end: number };
+    const latest = Math.min(end, Math.floor(context.now().getTime() / 1000));
+    if (latest < start) return;
+    const startTime = new Date(latest * 1000).toISOString();
+    simulateCall(context, callEvent.parse({ startTime, durationSeconds: 0, status: 'missed', announce }));
+    return;
+  }
+  const read = request as unknown as ThreadRead;
+  const parties = threadParties(read.params, read.query.groupParticipants);
+  const group = parties.length > 1 ? { participants: parties } : {};
+  simulateSms(context, smsEvent.parse({ ...read.params, ...group, announce }));
+}
+
+/** Faults of the transport; at most one applies to an answer. */
+type TransportFault = AnswerFaultOf<'reset' | 'drip' | 'cutOff'>;
+
+function isTransportFault(fault: AnswerFault): fault is TransportFault {
+  return fault.kind === 'drip' || fault.kind === 'cutOff' || (fault.kind === 'reset' && fault.when !== 'before');
+}
+
+type Headers = Record<string, string | number | readonly string[]>;
+
+/** Long enough for the written bytes to arrive before the connection ends. */
+const arrivalMs = 50;
+
+/** Sends an answer with the fault; resolves when no more bytes follow. */
+async function sendWithFault(
+  fault: TransportFault,
+  response: ServerResponse,
+  { status, headers, body }: { status: number; headers: Headers; body: Buffer },
+  signal: AbortSignal,
+): Promise<void> {
+  if (fault.kind === 'reset' && fault.when === 'after') return reset(response);
+  response.writeHead(status, { ...headers, 'content-length': body.length });
+  if (fault.kind === 'drip') return drip(fault, response, body, signal);
+  response.write(body.subarray(0, Math.ceil(body.length / 2)));
+  await sleep(arrivalMs, undefined, { signal }).catch(() => undefined);
+  if (fault.kind === 'reset') reset(response);
+  else response.socket?.end();
+}
+
+/** The client reads ECONNRESET. */
+function reset(response: ServerResponse): void {
+  response.socket?.resetAndDestroy();
+}
+
+async function drip(
+  { everyMs, bytes }: AnswerFaultOf<'drip'>,
+  response: ServerResponse,
+  body: Buffer,
+  signal: AbortSignal,
+): Promise<void> {
+  response.flushHeaders();
+  for (let at = 0; at < body.length; at += bytes) {
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    if (response.destroyed || signal.aborted) return;
+    response.write(body.subarray(at, at + bytes));
+  }
+  response.end();
+}
+
+const blockBytes = 1024 ** 2;
+
+/** A gzip body that decodes to about this many bytes of JSON: one block of spaces, repeated as separate gzip members. */
+function gzipBomb(bytes: number): Buffer {
+  const block = gzipSync(Buffer.alloc(blockBytes, ' '), { level: 9 });
+  const blocks = Array<Buffer>(Math.ceil(bytes / blockBytes)).fill(block);
+  return Buffer.concat([gzipSync('{"data":['), ...blocks, gzipSync(']}')]);
 }

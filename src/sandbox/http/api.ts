@@ -8,15 +8,83 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import { z } from 'zod';
+import type { Scope } from '../account.ts';
 import type { Context } from '../context.ts';
-import type { Scope } from '../entities/access.ts';
-import { type Permission, requirePermission, requireUser } from './access.ts';
-import { authenticate, requireScope } from './credentials.ts';
-import { errorBody } from './errors.ts';
-import { validate } from './validation.ts';
+import { normalizeNumber } from '../phone-number.ts';
+import { authenticate, type Permission, requirePermission, requireScope, requireUser } from './auth.ts';
+import { errorBody, invalidRequest } from './errors.ts';
 
-/** Routes whose zod schemas validate requests, type the handlers, and describe the API in its OpenAPI document. */
+/** Parses a body or query. Throws a 400 that names the first wrong field (section 7). */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw invalidRequest(issue === undefined ? `${where} is malformed` : describeIssue(issue, where));
+}
+
+function describeIssue(issue: z.core.$ZodIssue, where: string): string {
+  const field = fieldName(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const owner = field === '' ? `the ${where}` : field;
+    return `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')} in ${owner}`;
+  }
+  const subject = field === '' ? `the ${where}` : field;
+  if (issue.code === 'invalid_value') {
+    return `${subject} must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+  }
+  if (issue.message.endsWith('received undefined')) return `${subject} is required`;
+  return `${subject}: ${issue.message}`;
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, step) => {
+    if (typeof step === 'number') return `${name}[${step}]`;
+    return name === '' ? String(step) : `${name}.${String(step)}`;
+  }, '');
+}
+
+/** Section 4: formatted input is accepted and normalized. */
+export const phoneNumber = z
+  .string()
+  .transform((text, context) => {
+    const number = normalizeNumber(text);
+    if (number !== null) return number;
+    context.addIssue({ code: 'custom', message: `must be a phone number, got ${JSON.stringify(text)}` });
+    return z.NEVER;
+  })
+  .describe('A phone number; formatting is stripped, and ten digits get the country code 1.');
+
+export const linePath = z.object({ line: phoneNumber });
+
+/** A conversation has no id: it is the pair of the account's line and the other party's number (2.5). */
+export const pairPath = z.object({ line: phoneNumber, number: phoneNumber });
+
+/** An id in a path. */
+export const idField = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be an integer')
+  .transform(Number);
+
+export const idPath = z.object({ id: idField });
+
+/** A count in a query. */
+export const countField = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be an integer, 0 or more')
+  .transform(Number);
+
+export const instant = z.iso.datetime({ offset: true }).describe('RFC 3339');
+
+/** The envelope of successful answers (section 4). */
+export function dataOf<Schema extends z.ZodType>(schema: Schema): z.ZodObject<{ data: Schema }> {
+  return z.object({ data: schema });
+}
+
+/** The body of status 204. */
+export const noContent = z.void().describe('Success; the body is empty.');
+
+/** Zod schemas validate the requests of these routes, type their handlers, and generate the OpenAPI document. */
 export type Api = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -27,22 +95,22 @@ export type Api = FastifyInstance<
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that the endpoint wants; routes without one are open. */
+    /** The required scope; routes without one need no credential. */
     scope?: Scope;
-    /** The portal permission that it asks of an OAuth user (5.2). */
+    /** The portal permission that OAuth users need (5.2). */
     permission?: Permission;
-    /** Answers 400 to an API key (5.3). */
+    /** Refuses API keys with 400 (5.3). */
     needsUser?: boolean;
   }
 }
 
 const parts: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'headers' };
 
-/** Makes routes of this instance validate with their schemas; answers are described, not checked, by theirs. */
-export function speakZod(app: FastifyInstance): Api {
+/** Makes the routes of this instance validate requests with zod. Response schemas only document. */
+export function useZod(app: FastifyInstance): Api {
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart = '' }) => (value: unknown) => {
     try {
-      // Where every field is optional, no body says as much as an empty one.
+      // A missing body is valid where every field is optional.
       const given = httpPart === 'body' ? (value ?? {}) : value;
       return { value: validate(schema, given, parts[httpPart]) };
     } catch (error) {
@@ -53,8 +121,8 @@ export function speakZod(app: FastifyInstance): Api {
   return app.withTypeProvider<ZodTypeProvider>();
 }
 
-/** Credential, scope and role first, so that nothing else is told to whoever may not ask. */
-export function guard(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
+/** Checks credential, scope and role before validation, so that others learn nothing more. */
+export function authorizeRequests(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
   app.addHook('onRequest', async (request: FastifyRequest) => {
     const { scope, permission, needsUser } = request.routeOptions.config;
     if (scope === undefined) return;
@@ -66,8 +134,8 @@ export function guard(app: FastifyInstance, { store, now }: Pick<Context, 'store
   });
 }
 
-/** Adds to each route's description what all have in common: the security it asks for and the errors of section 7. */
-export function describeCommon(app: FastifyInstance): void {
+/** Adds the required scope and the errors of section 7 to the documentation of each route. */
+export function documentCommon(app: FastifyInstance): void {
   app.addHook('onRoute', (route: RouteOptions) => {
     const { scope, permission } = route.config ?? {};
     if (scope === undefined) return;

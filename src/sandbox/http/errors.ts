@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Scope, scopes } from '../entities/access.ts';
+import { type Scope, scopes } from '../account.ts';
 
 const errorTypes = [
   'invalid_request',
@@ -11,7 +11,7 @@ const errorTypes = [
   'rate_limited',
   'internal_error',
 ] as const;
-export type ErrorType = (typeof errorTypes)[number];
+type ErrorType = (typeof errorTypes)[number];
 
 /** The envelope of section 7. */
 export const errorBody = z
@@ -24,7 +24,7 @@ export const errorBody = z
   })
   .meta({ id: 'Error' });
 
-/** An answer of section 7: its status, and what goes into the envelope. */
+/** An error that is answered with this status and the envelope of section 7. */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: ErrorType;
@@ -51,7 +51,7 @@ export function permissionDenied(message: string): ApiError {
   return new ApiError(403, 'permission_denied', message);
 }
 
-/** The type that section 7 gives to a status, for failures that do not come from a route. */
+/** The error type of a status (section 7), for errors that no route throws. */
 export function typeOfStatus(status: number): ErrorType {
   switch (status) {
     case 401:

@@ -1,35 +1,25 @@
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
+import { callRoutes, callSearchRoutes } from '../api/calls.ts';
+import { blockingRoutes, conversationRoutes } from '../api/conversations.ts';
+import { fileRoutes } from '../api/files.ts';
+import { threadRoutes, unreadRoutes } from '../api/messages.ts';
+import { draftRoutes, templateRoutes } from '../api/saved-texts.ts';
+import { lineRoutes, sendRoutes } from '../api/sending.ts';
+import { userRoutes } from '../api/users.ts';
+import { webhookRoutes } from '../api/webhooks.ts';
 import type { Context } from '../context.ts';
-import { callRoutes } from '../routes/calls/calls.ts';
-import { callSearchRoutes } from '../routes/calls/search.ts';
-import { accountRoutes } from '../routes/control/account.ts';
-import { credentialRoutes } from '../routes/control/credentials.ts';
-import { customerRoutes } from '../routes/control/customers.ts';
-import { eventRoutes } from '../routes/control/events.ts';
-import { faultRoutes } from '../routes/control/faults.ts';
-import { historyRoutes } from '../routes/control/history.ts';
-import { settingRoutes } from '../routes/control/settings.ts';
-import { fileRoutes } from '../routes/files.ts';
-import { landingRoutes } from '../routes/landing.ts';
-import { oauthRoutes } from '../routes/oauth/oauth.ts';
-import { blockingRoutes } from '../routes/sms/blocking.ts';
-import { conversationRoutes } from '../routes/sms/conversations.ts';
-import { draftRoutes } from '../routes/sms/drafts.ts';
-import { lineRoutes } from '../routes/sms/lines.ts';
-import { sendRoutes } from '../routes/sms/send.ts';
-import { templateRoutes } from '../routes/sms/templates.ts';
-import { threadRoutes } from '../routes/sms/threads.ts';
-import { unreadRoutes } from '../routes/sms/unread.ts';
-import { userRoutes } from '../routes/users.ts';
-import { webhookRoutes } from '../routes/webhooks.ts';
-import { describeCommon, guard, speakZod } from './api.ts';
-import { Unauthenticated } from './credentials.ts';
+import { accountRoutes, credentialRoutes, customerRoutes } from '../control/account.ts';
+import { eventRoutes, faultRoutes, historyRoutes } from '../control/simulation.ts';
+import { injectAnswerFaults } from '../faults/answers.ts';
+import { faultNames } from '../faults/faults.ts';
+import { oauthRoutes } from '../oauth/routes.ts';
+import { authorizeRequests, documentCommon, useZod } from './api.ts';
+import { Unauthenticated } from './auth.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
 import { serveOpenApi } from './openapi.ts';
-import { recordRequests } from './recording.ts';
-import { strike } from './strikes/strikes.ts';
+import { landingRoutes } from './pages.ts';
 
-/** The routes under the prefix of the API, in the order of section 4. */
+/** In the order of section 4. */
 const apiRoutes = [
   lineRoutes,
   sendRoutes,
@@ -45,59 +35,55 @@ const apiRoutes = [
   webhookRoutes,
 ];
 
-/** The HTTP side of the sandbox: the API and its document, the files behind signed links, and the control routes. */
+const controlRoutes = [eventRoutes, historyRoutes, accountRoutes, credentialRoutes, faultRoutes, customerRoutes];
+
+/** The HTTP server: the API and its OpenAPI document, OAuth, files behind signed links, and the control routes. */
 export async function createServer(context: Context): Promise<FastifyInstance> {
   const server = Fastify({
     forceCloseConnections: true,
-    // The largest send carries ten attachments of 5 MB in base64.
+    // The largest send has ten attachments of 5 MB in base64.
     bodyLimit: 80 * 1024 * 1024,
-    // What is longer answers before anybody asks for a credential.
+    // Longer parameters are refused before authentication.
     routerOptions: { maxParamLength: 8_000 },
     frameworkErrors: (error, _request, reply) => answerError(error, reply),
   });
   server.decorateRequest('credential', null);
   server.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply));
   server.setNotFoundHandler((request, reply) =>
-    answerError(new ApiError(404, 'not_found', `there is no ${request.method} ${pathOf(request)}`), reply),
+    answerError(new ApiError(404, 'not_found', `there is no ${request.method} ${request.url.split('?')[0]}`), reply),
   );
   acceptJson(server);
   await serveOpenApi(server);
 
   server.register(
     async (app) => {
-      recordRequests(app, context);
-      guard(app, context);
-      strike(app, context);
-      describeCommon(app);
-      const api = speakZod(app);
+      recordRequests(app, context, { withQuery: true });
+      authorizeRequests(app, context);
+      injectAnswerFaults(app, context);
+      documentCommon(app);
+      const api = useZod(app);
       for (const routes of apiRoutes) routes(api, context);
     },
     { prefix: '/api/public/v1' },
   );
   server.register(async (app) => {
-    recordRequests(app, context, { query: false });
-    strike(app, context);
-    oauthRoutes(speakZod(app), context);
+    recordRequests(app, context, { withQuery: false });
+    injectAnswerFaults(app, context);
+    oauthRoutes(useZod(app), context);
   });
-  server.register(async (files) => fileRoutes(files, context));
-  server.register(async (pages) => landingRoutes(pages, context));
+  server.register(async (app) => fileRoutes(app, context));
+  server.register(async (app) => landingRoutes(app, context));
   server.register(
-    async (control) => {
-      eventRoutes(control, context);
-      historyRoutes(control, context);
-      settingRoutes(control, context);
-      const api = speakZod(control);
-      accountRoutes(api, context);
-      credentialRoutes(api, context);
-      faultRoutes(api, context);
-      customerRoutes(api, context);
+    async (app) => {
+      const api = useZod(app);
+      for (const routes of controlRoutes) routes(api, context);
     },
     { prefix: '/_sandbox' },
   );
   return server;
 }
 
-/** Clients may name any content type where no body is needed and they send none. */
+/** A request without a body may carry any content type. */
 function acceptJson(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
@@ -120,11 +106,34 @@ function answerError(error: FastifyError | Error, reply: FastifyReply): FastifyR
   if (error instanceof ApiError) {
     return reply.code(error.status).send(errorEnvelope(error.type, error.message, error.scope));
   }
-  const isOurs = 'statusCode' in error && error.statusCode !== undefined && error.statusCode < 500;
-  if (isOurs) return reply.code(400).send(errorEnvelope('invalid_request', error.message));
+  const isClientError = 'statusCode' in error && error.statusCode !== undefined && error.statusCode < 500;
+  if (isClientError) return reply.code(400).send(errorEnvelope('invalid_request', error.message));
   return reply.code(500).send(errorEnvelope('internal_error', 'the sandbox failed to answer'));
 }
 
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?')[0] ?? '';
+/**
+ * Records each request of the routes registered after it, also when a fault loses the answer: the status is the one that
+ * would have arrived. OAuth queries hold secrets, so they are left out.
+ */
+function recordRequests(
+  app: FastifyInstance,
+  { history, now }: Pick<Context, 'history' | 'now'>,
+  { withQuery }: { withQuery: boolean },
+): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const startedAt = performance.now();
+    // Unlike onResponse, 'close' also fires when the connection is cut.
+    reply.raw.once('close', () => {
+      const fault = faultNames(request.faults ?? []);
+      history.requests.add({
+        at: now().toISOString(),
+        method: request.method,
+        path: withQuery ? request.url : (request.url.split('?')[0] ?? ''),
+        status: reply.statusCode,
+        key: request.credential?.name ?? null,
+        durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
+        ...(fault !== undefined && { fault }),
+      });
+    });
+  });
 }

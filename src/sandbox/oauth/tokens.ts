@@ -1,34 +1,72 @@
-import { randomBytes } from 'node:crypto';
-import type { Grant } from '../entities/access.ts';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { AuthorizationCode, Grant } from '../account.ts';
 import type { Store } from '../store/store.ts';
 
-/** What the token endpoint answers (5.3). */
-export interface TokenAnswer {
-  access_token: string;
-  token_type: 'Bearer';
-  /** Seconds. */
-  expires_in: number;
-  refresh_token: string;
-  /** The granted scopes, divided by spaces. */
-  scope: string;
+/** Codes of RFC 6749 and RFC 7591. */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'access_denied'
+  | 'invalid_redirect_uri'
+  | 'invalid_client_metadata';
+
+/** Answered with 400 by the token and registration endpoints. */
+export class OAuthError extends Error {
+  readonly code: OAuthErrorCode;
+
+  constructor(code: OAuthErrorCode, message: string) {
+    super(message);
+    this.name = 'OAuthError';
+    this.code = code;
+  }
 }
+
+/** Whether the text has the form of an S256 challenge: base64url of a SHA-256 (5.3). */
+export function isChallenge(text: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(text);
+}
+
+/** Whether the challenge was derived from the verifier: 43 to 128 unreserved characters (RFC 7636). */
+function verifierMatches(verifier: string, challenge: string): boolean {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false;
+  const derived = Buffer.from(createHash('sha256').update(verifier).digest('base64url'));
+  const expected = Buffer.from(challenge);
+  return derived.length === expected.length && timingSafeEqual(derived, expected);
+}
+
+/** The answer of the token endpoint (5.3). */
+export const tokenAnswer = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().describe('Seconds.'),
+    refresh_token: z.string(),
+    scope: z.string().describe('The granted scopes, possibly fewer than requested.'),
+  })
+  .meta({ id: 'Tokens' });
+export type TokenAnswer = z.output<typeof tokenAnswer>;
 
 type TokenTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens'>;
 
-const forgetAfterMs = 3_600_000;
+const deleteAfterMs = 3_600_000;
 
-/** A value that nobody guesses: 256 bits that fit a URL and a header. */
-export function drawSecret(): string {
+/** 256 random bits that fit into a URL and a header. */
+export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Gives out a new pair of tokens for a grant; `seconds` is the lifetime of the access token. */
+/** Issues a pair of tokens for a grant; `seconds` is the lifetime of the access token. */
 export function issueTokens(store: TokenTables, grant: Grant, seconds: number, now: number): TokenAnswer {
-  forgetExpired(store, now);
+  deleteExpired(store, now);
   const { grantId, clientId, userId, scopes } = grant;
   const granted = { grantId, clientId, userId, scopes };
-  const access = store.accessTokens.put({ ...granted, token: drawSecret(), expiresAt: now + seconds * 1000 });
-  const refresh = store.refreshTokens.put({ ...granted, token: drawSecret() });
+  const access = store.accessTokens.put({ ...granted, token: randomSecret(), expiresAt: now + seconds * 1000 });
+  const refresh = store.refreshTokens.put({ ...granted, token: randomSecret() });
   return {
     access_token: access.token,
     token_type: 'Bearer',
@@ -38,22 +76,90 @@ export function issueTokens(store: TokenTables, grant: Grant, seconds: number, n
   };
 }
 
-/** Takes back every token that followed from a grant. */
+/** Revokes every token of a grant. */
 export function revokeGrant(store: TokenTables, grantId: string): void {
   for (const table of [store.accessTokens, store.refreshTokens]) {
     for (const issued of table.values()) if (issued.grantId === grantId) table.delete(issued.token);
   }
 }
 
-/** Makes every access token fail from now on; what they were granted stays, so they can be refreshed. */
+/** Revokes every access token. Refresh tokens stay valid. */
 export function expireAccessTokens({ accessTokens }: TokenTables): void {
   for (const { token } of accessTokens.values()) accessTokens.delete(token);
 }
 
-/** Keeps the state small: a token or code that expired an hour ago answers no otherwise once it is unknown. */
-function forgetExpired({ accessTokens, codes }: TokenTables, now: number): void {
+/** Bounds the state. A token or code that expired an hour ago gets the same error when it is unknown. */
+function deleteExpired({ accessTokens, codes }: TokenTables, now: number): void {
   for (const { token, expiresAt } of accessTokens.values()) {
-    if (expiresAt + forgetAfterMs < now) accessTokens.delete(token);
+    if (expiresAt + deleteAfterMs < now) accessTokens.delete(token);
   }
-  for (const { code, expiresAt } of codes.values()) if (expiresAt + forgetAfterMs < now) codes.delete(code);
+  for (const { code, expiresAt } of codes.values()) if (expiresAt + deleteAfterMs < now) codes.delete(code);
+}
+
+/**
+ * Exchange of codes and refresh tokens for access tokens (5.3).
+ *
+ *   approval → code ──(once, within 60 s)──→ access + refresh ──(each refresh once)──→ access + refresh → …
+ *                ├──(with a wrong verifier or redirect_uri)──→ ended
+ *                └──(a second time)──→ every token of the grant is revoked
+ */
+type GrantTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens' | 'users' | 'roles' | 'settings'>;
+
+interface CodeExchange {
+  clientId: string;
+  code: string;
+  verifier: string;
+  redirectUri: string;
+}
+
+/** Throws `OAuthError` when the code is unknown, used, expired, or does not belong to the client, address or verifier. */
+export function redeemCode(store: GrantTables, exchange: CodeExchange, now: number): TokenAnswer {
+  const code = store.codes.get(exchange.code);
+  if (code === undefined || code.clientId !== exchange.clientId) throw invalidGrant('the code is unknown');
+  if (code.isUsed) {
+    // One of the two who presented the code stole it.
+    revokeGrant(store, code.grantId);
+    throw invalidGrant('the code was used before; its tokens are revoked');
+  }
+  store.codes.put({ ...code, isUsed: true });
+  requireMatch(code, exchange, now);
+  requirePortalAccess(store, code);
+  return issueTokens(store, code, lifetime(store), now);
+}
+
+/** Throws `OAuthError` when the token is unknown, used, or another client's. */
+export function redeemRefreshToken(
+  store: GrantTables,
+  { clientId, token }: { clientId: string; token: string },
+  now: number,
+): TokenAnswer {
+  const held = store.refreshTokens.get(token);
+  if (held === undefined || held.clientId !== clientId) {
+    throw invalidGrant('the refresh token is unknown, revoked, or was used before');
+  }
+  requirePortalAccess(store, held);
+  store.refreshTokens.delete(held.token);
+  return issueTokens(store, held, lifetime(store), now);
+}
+
+function requireMatch(code: AuthorizationCode, exchange: CodeExchange, now: number): void {
+  if (code.expiresAt <= now) throw invalidGrant('the code is expired');
+  if (code.redirectUri !== exchange.redirectUri)
+    throw invalidGrant('the redirect_uri is not that of the authorization');
+  if (!verifierMatches(exchange.verifier, code.challenge))
+    throw invalidGrant('the code_verifier does not match the challenge');
+}
+
+function requirePortalAccess({ users, roles }: GrantTables, { userId }: Grant): void {
+  if (users.get(userId) === undefined || roles.get(userId) === undefined) {
+    throw invalidGrant('the user has no portal access any more');
+  }
+}
+
+function lifetime({ settings }: GrantTables): number {
+  return settings.get('account')?.accessTokenSeconds ?? 3600;
+}
+
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError('invalid_grant', description);
 }

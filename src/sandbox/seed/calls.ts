@@ -1,11 +1,134 @@
 import type { Call, Endpoint, Leg } from '../account.ts';
 import type { Random } from '../random.ts';
-import type { Customer } from './customers.ts';
-import { type Directory, userEndpoint } from './directory.ts';
-import { directPath, durationOf, fitDuration, inboundPath, type Path } from './paths.ts';
+import { type Customer, type Directory, type Group, userEndpoint } from './directory.ts';
 
-/** What is wished of a call; everything else is invented. */
-export interface CallWish {
+/** The legs of a call in order; `finalizeCall` sets their sequence numbers. */
+interface CallLegs {
+  legs: Leg[];
+  /** Who took the call: a person, a mailbox, nobody, or nobody before the caller hung up. */
+  ending: 'answered' | 'voicemail' | 'missed' | 'abandoned';
+}
+
+type Step = Partial<Pick<Leg, 'ringSeconds' | 'talkSeconds' | 'outcome' | 'transferred'>>;
+
+function addLeg(legs: Leg[], from: Endpoint, to: Endpoint, step: Step): void {
+  const before = legs.at(-1);
+  legs.push({
+    from,
+    to,
+    sequence: 0,
+    offset: before === undefined ? 0 : before.offset + before.ringSeconds + before.talkSeconds,
+    ringSeconds: step.ringSeconds ?? 0,
+    talkSeconds: step.talkSeconds ?? 0,
+    outcome: step.outcome ?? 'answer',
+    recorded: false,
+    transferred: step.transferred ?? false,
+  });
+}
+
+/** Customer → menu → queue or huntgroup → agents, or a hang-up in the menu. */
+function inboundLegs(
+  random: Random,
+  directory: Directory,
+  caller: Endpoint,
+  ending: CallLegs['ending'],
+  transfers: number,
+  group: Group = random.pick(directory.groups),
+): CallLegs {
+  const legs: Leg[] = [];
+  addLeg(legs, caller, directory.ivr, { talkSeconds: random.int(6, 28) });
+  if (ending === 'abandoned' && random.chance(0.25)) return { legs, ending };
+
+  const waiting = { ringSeconds: random.int(4, ending === 'abandoned' ? 140 : 60) };
+  if (ending === 'abandoned') {
+    addLeg(legs, directory.ivr, group.endpoint, { ...waiting, outcome: 'cancel' });
+    return { legs, ending };
+  }
+  addLeg(legs, directory.ivr, group.endpoint, { ...waiting, outcome: ending === 'answered' ? 'answer' : 'noanswer' });
+
+  const agents = group.members.map(userEndpoint);
+  const agent = random.pick(agents);
+  for (const other of agents) {
+    const rang = ending !== 'answered' || random.chance(0.2);
+    if (other === agent || !rang) continue;
+    addLeg(legs, group.endpoint, other, { ringSeconds: random.int(8, 20), outcome: 'noanswer' });
+  }
+  if (ending === 'missed') return { legs, ending };
+  if (ending === 'voicemail') {
+    const mailbox: Endpoint = { type: 'mailbox', name: group.endpoint.name, number: group.endpoint.number };
+    addLeg(legs, group.endpoint, mailbox, { talkSeconds: random.int(8, 70) });
+    return { legs, ending };
+  }
+  addLeg(legs, group.endpoint, agent, { ringSeconds: random.int(2, 12), talkSeconds: talkLength(random) });
+  addTransfers(random, directory, legs, transfers);
+  return { legs, ending };
+}
+
+/** A call without menu and group: outbound, internal, or to an agent's own number. */
+function directLegs(
+  random: Random,
+  directory: Directory,
+  from: Endpoint,
+  to: Endpoint,
+  ending: CallLegs['ending'],
+  transfers: number,
+): CallLegs {
+  const legs: Leg[] = [];
+  const ringSeconds = random.int(3, ending === 'answered' ? 18 : 32);
+  if (ending === 'answered') {
+    addLeg(legs, from, to, { ringSeconds, talkSeconds: talkLength(random) });
+    addTransfers(random, directory, legs, transfers);
+    return { legs, ending };
+  }
+  const outcome = ending === 'abandoned' ? 'cancel' : random.chance(0.15) ? 'busy' : 'noanswer';
+  addLeg(legs, from, to, { ringSeconds, outcome });
+  if (ending === 'voicemail') {
+    addLeg(legs, from, { ...to, type: 'mailbox' }, { talkSeconds: random.int(8, 70) });
+  }
+  return { legs, ending };
+}
+
+function addTransfers(random: Random, directory: Directory, legs: Leg[], transfers: number): void {
+  for (let count = 0; count < transfers; count++) {
+    const from = legs.at(-1)?.to;
+    if (from === undefined) return;
+    const to = random.pick(directory.users.filter((user) => user.id !== from.userId));
+    const step = { ringSeconds: random.int(2, 10), talkSeconds: talkLength(random), transferred: true };
+    addLeg(legs, from, userEndpoint(to), step);
+  }
+}
+
+/** Seconds, exponentially distributed. */
+function talkLength(random: Random): number {
+  return 8 + Math.floor(-Math.log(1 - random.next()) * 170);
+}
+
+/** Scales the legs so that the call lasts exactly `seconds`. */
+function fitDuration(legs: Leg[], seconds: number): void {
+  const total = durationOf(legs);
+  let left = seconds;
+  let offset = 0;
+  for (const [index, leg] of legs.entries()) {
+    const isLast = index === legs.length - 1;
+    leg.offset = offset;
+    leg.ringSeconds = isLast && leg.talkSeconds === 0 ? left : scale(leg.ringSeconds, seconds, total, left);
+    left -= leg.ringSeconds;
+    leg.talkSeconds = isLast && leg.talkSeconds > 0 ? left : scale(leg.talkSeconds, seconds, total, left);
+    left -= leg.talkSeconds;
+    offset += leg.ringSeconds + leg.talkSeconds;
+  }
+}
+
+function scale(part: number, seconds: number, total: number, left: number): number {
+  return total === 0 ? 0 : Math.min(left, Math.floor((part * seconds) / total));
+}
+
+function durationOf(legs: readonly Leg[]): number {
+  return legs.reduce((sum, leg) => sum + leg.ringSeconds + leg.talkSeconds, 0);
+}
+
+/** Required properties of a call. The others are generated. */
+export interface CallOptions {
   kind?: 'inbound' | 'outbound' | 'internal' | undefined;
   status?: Call['status'] | undefined;
   abandoned?: boolean | undefined;
@@ -18,27 +141,28 @@ export interface CallWish {
   recorded?: boolean | undefined;
 }
 
-/** A call without its place in time: `placeCall` gives it an id. */
-export type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordingsAt' | 'transcriptsAt'>;
+/** A call without start, id and artefact times. */
+type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordingsAt' | 'transcriptsAt'>;
 
 const kinds = ['inbound', 'outbound', 'internal'] as const;
 
-export function inventCall(random: Random, directory: Directory, wish: CallWish = {}): CallDraft {
-  const kind = wish.kind ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
-  const ending = endingOf(random, kind, wish);
-  const transfers = ending === 'answered' ? (wish.transfers ?? random.weighted([90, 8, 2])) : 0;
-  const { caller, path, dialled } = route(random, directory, kind, ending, transfers, wish);
-  const { legs } = path;
-  if (wish.durationSeconds !== undefined) fitDuration(legs, wish.durationSeconds);
+export function generateCall(random: Random, directory: Directory, options: CallOptions = {}): CallDraft {
+  const kind = options.kind ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
+  const ending = endingOf(random, kind, options);
+  const transfers = ending === 'answered' ? (options.transfers ?? random.weighted([90, 8, 2])) : 0;
+  const { caller, route, dialled } = routeCall(random, directory, kind, ending, transfers, options);
+  const { legs } = route;
+  if (options.durationSeconds !== undefined) fitDuration(legs, options.durationSeconds);
 
   const people = legs.filter((leg) => isConversation(leg) && leg.talkSeconds > 0);
   const isAnswered = ending === 'answered';
-  const recorded = isAnswered && people.length > 0 && (wish.recorded ?? (kind !== 'internal' && random.chance(0.85)));
+  const recorded =
+    isAnswered && people.length > 0 && (options.recorded ?? (kind !== 'internal' && random.chance(0.85)));
   if (recorded) for (const leg of people) leg.recorded = true;
 
   const called = (people.at(0) ?? legs.at(-1))?.to ?? directory.ivr;
   const agent = [caller, called].find((party) => party.userId !== undefined);
-  const status = wish.status === 'unknown' ? 'unknown' : statusOf(ending);
+  const status = options.status === 'unknown' ? 'unknown' : statusOf(ending);
   return {
     direction: kind === 'inbound' ? 'inbound' : 'outbound',
     internal: kind === 'internal',
@@ -56,12 +180,12 @@ export function inventCall(random: Random, directory: Directory, wish: CallWish 
     abandoned: ending === 'abandoned',
     recorded,
     legs,
-    script: random.int(1, 2 ** 31),
+    transcriptSeed: random.int(1, 2 ** 31),
   };
 }
 
-/** Gives a draft its start (unix seconds) and the sequence numbers from `sequence` on, one for each leg. */
-export function placeCall(draft: CallDraft, start: number, sequence: number, repeated: number): Call {
+/** Sets the start (unix seconds) of a call, and the sequence numbers of its legs from `sequence` on. */
+export function finalizeCall(draft: CallDraft, start: number, sequence: number, repeated: number): Call {
   for (const [index, leg] of draft.legs.entries()) leg.sequence = sequence + index;
   return {
     id: `${start}.${sequence}`,
@@ -80,17 +204,18 @@ export function outsideNumber(call: Pick<Call, 'internal' | 'direction' | 'calle
   return call.direction === 'inbound' ? call.caller.number : call.called.number;
 }
 
-function endingOf(random: Random, kind: string, wish: CallWish): Path['ending'] {
-  if (wish.status === 'answered' || wish.status === 'unknown') return 'answered';
-  if (wish.status === 'voicemail') return 'voicemail';
+function endingOf(random: Random, kind: string, options: CallOptions): CallLegs['ending'] {
+  if (options.status === 'answered' || options.status === 'unknown') return 'answered';
+  if (options.status === 'voicemail') return 'voicemail';
   const isInbound = kind === 'inbound';
-  if (wish.status === 'missed') return (wish.abandoned ?? (isInbound && random.chance(0.8))) ? 'abandoned' : 'missed';
-  if (wish.abandoned === true) return 'abandoned';
+  if (options.status === 'missed')
+    return (options.abandoned ?? (isInbound && random.chance(0.8))) ? 'abandoned' : 'missed';
+  if (options.abandoned === true) return 'abandoned';
   const endings = ['answered', 'voicemail', 'abandoned', 'missed'] as const;
   return endings[random.weighted(isInbound ? [72, 10, 14, 4] : [76, 4, 2, 18])] ?? 'answered';
 }
 
-function statusOf(ending: Path['ending']): Call['status'] {
+function statusOf(ending: CallLegs['ending']): Call['status'] {
   return ending === 'abandoned' ? 'missed' : ending;
 }
 
@@ -98,30 +223,32 @@ function isConversation(leg: Leg): boolean {
   return leg.outcome === 'answer' && (leg.to.type === 'user' || leg.to.type === 'external');
 }
 
-function route(
+function routeCall(
   random: Random,
   directory: Directory,
-  kind: NonNullable<CallWish['kind']>,
-  ending: Path['ending'],
+  kind: NonNullable<CallOptions['kind']>,
+  ending: CallLegs['ending'],
   transfers: number,
-  wish: CallWish,
-): { caller: Endpoint; path: Path; dialled: string } {
+  options: CallOptions,
+): { caller: Endpoint; route: CallLegs; dialled: string } {
   const agent = random.pick(directory.users);
   const desk = userEndpoint(agent);
-  const customer = wish.customer ?? random.pick(directory.customers);
+  const customer = options.customer ?? random.pick(directory.customers);
   const outside: Endpoint = { type: 'external', name: customer.name, number: customer.number };
-  const direct = (from: Endpoint, to: Endpoint) => directPath(random, directory, from, to, ending, transfers);
+  const direct = (from: Endpoint, to: Endpoint) => directLegs(random, directory, from, to, ending, transfers);
 
-  if (kind === 'outbound') return { caller: desk, path: direct(desk, outside), dialled: customer.number };
+  if (kind === 'outbound') return { caller: desk, route: direct(desk, outside), dialled: customer.number };
   if (kind === 'internal') {
     const colleague = userEndpoint(random.pick(directory.users.filter((user) => user.id !== agent.id)));
-    return { caller: desk, path: direct(desk, colleague), dialled: colleague.number };
+    return { caller: desk, route: direct(desk, colleague), dialled: colleague.number };
   }
   const own = agent.numbers[0];
-  if (own !== undefined && wish.group === undefined && random.chance(0.22)) {
-    return { caller: outside, path: direct(outside, desk), dialled: own };
+  if (own !== undefined && options.group === undefined && random.chance(0.22)) {
+    return { caller: outside, route: direct(outside, desk), dialled: own };
   }
-  const group = directory.groups.find(({ endpoint }) => endpoint.name === wish.group || endpoint.number === wish.group);
-  const path = inboundPath(random, directory, outside, ending, transfers, group);
-  return { caller: outside, path, dialled: directory.mainNumber };
+  const group = directory.groups.find(
+    ({ endpoint }) => endpoint.name === options.group || endpoint.number === options.group,
+  );
+  const route = inboundLegs(random, directory, outside, ending, transfers, group);
+  return { caller: outside, route, dialled: directory.mainNumber };
 }

@@ -1,7 +1,73 @@
-import type { Endpoint, Line, User } from '../account.ts';
+import type { Endpoint, Line, Role, User } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import type { Random } from '../random.ts';
-import { type Customer, inventCustomers } from './customers.ts';
+
+export interface Customer {
+  number: string;
+  /** Caller-ID name, often a generic one of the carrier. */
+  name: string;
+  language: 'en' | 'es' | 'he' | 'ar';
+}
+
+const firstNames = [
+  'ANA',
+  'BORIS',
+  'CHAYA',
+  'DAVID',
+  'ELENA',
+  'FATIMA',
+  'GEORGE',
+  'HUGO',
+  'IMANI',
+  'JOEL',
+  'KEIKO',
+  'LUIS',
+];
+const lastNames = [
+  'ROSEN',
+  'GARCIA',
+  'KHALIL',
+  'SMITH',
+  'PEREZ',
+  'COHEN',
+  'NGUYEN',
+  'OBRIEN',
+  'PATEL',
+  'ROSSI',
+  'WEISS',
+];
+const namelessCallers = ['WIRELESS CALLER', 'UNKNOWN', 'NEW YORK NY', ''];
+const languages = ['en', 'es', 'he', 'ar'] as const;
+
+/** All area codes except service codes and those of the account's own numbers. */
+const areaCodes = Array.from({ length: 800 }, (_, index) => 200 + index).filter(
+  (code) => code % 100 !== 11 && code !== 646 && code !== 917 && code !== 555,
+);
+
+/** Customers with fictional numbers: North American 555-01xx, and a few of the British range reserved for fiction. */
+export function generateCustomers(random: Random, count: number): Customer[] {
+  const shift = random.int(0, areaCodes.length - 1);
+  return Array.from({ length: count }, (_, index) => {
+    const name = random.chance(0.6)
+      ? `${random.pick(lastNames)} ${random.pick(firstNames)}`
+      : random.pick(namelessCallers);
+    return {
+      number: index % 29 === 28 ? britishNumber(index) : americanNumber(index, shift),
+      name,
+      language: languages[random.weighted([70, 14, 9, 7])] ?? 'en',
+    };
+  });
+}
+
+function americanNumber(index: number, shift: number): string {
+  const area = areaCodes[(index * 37 + shift) % areaCodes.length];
+  const ending = 100 + (Math.floor(index / areaCodes.length) % 100);
+  return `1${area}5550${ending}`;
+}
+
+function britishNumber(index: number): string {
+  return `447700900${String(Math.floor(index / 29) % 1000).padStart(3, '0')}`;
+}
 
 /** A queue rings one agent after another, a huntgroup all at once. */
 export interface Group {
@@ -9,7 +75,7 @@ export interface Group {
   members: User[];
 }
 
-/** The company as it stands: who works there, what rings, who calls. It follows from the seed and does not change. */
+/** The company: users, lines, groups and customers. It follows from the seed and does not change. */
 export interface Directory {
   users: User[];
   lines: Line[];
@@ -43,11 +109,11 @@ const groups = [
   { name: 'Front desk', number: '54344', type: 'huntgroup' },
 ] as const;
 
-/** The account's own numbers: the fictional 555-01xx block of one area code that no customer has. */
+/** The account's own numbers: 555-01xx in an area code that no customer has. */
 const ownNumber = (ending: number) => `1646555${String(100 + ending).padStart(4, '0')}`;
 
-export function inventDirectory(random: Random, customerCount: number): Directory {
-  const users = people.map(([firstName, lastName, title], index) => inventUser(firstName, lastName, title, index));
+export function generateDirectory(random: Random, customerCount: number): Directory {
+  const users = people.map(([firstName, lastName, title], index) => generateUser(firstName, lastName, title, index));
   const idsOf = (group: string) => users.filter((_, index) => people[index]?.[3] === group).map((user) => user.id);
   const lines: Line[] = [
     { number: ownNumber(0), name: 'Brightwater', userIds: [], bulkEnabled: true },
@@ -64,11 +130,11 @@ export function inventDirectory(random: Random, customerCount: number): Director
     })),
     ivr: { type: 'ivr', name: 'Main menu', number: '73626' },
     mainNumber: ownNumber(0),
-    customers: inventCustomers(random, customerCount),
+    customers: generateCustomers(random, customerCount),
   };
 }
 
-function inventUser(firstName: string, lastName: string, title: string, index: number): User {
+function generateUser(firstName: string, lastName: string, title: string, index: number): User {
   const extension = String(201 + index);
   const handle = `${firstName}.${lastName}`.toLowerCase();
   const isTechnician = title === 'Technician';
@@ -96,7 +162,7 @@ export function fullName(user: User): string {
 
 const endpoints = new WeakMap<User, Endpoint>();
 
-/** The legs of all calls share a user's endpoint: there are many of them. */
+/** The endpoint of a user, shared by all legs to save memory. */
 export function userEndpoint(user: User): Endpoint {
   let endpoint = endpoints.get(user);
   if (endpoint === undefined) {
@@ -105,4 +171,21 @@ export function userEndpoint(user: User): Endpoint {
     endpoints.set(user, endpoint);
   }
   return endpoint;
+}
+
+/** The roles of users with portal access. */
+export function rolesOf(users: readonly User[]): Role[] {
+  return users
+    .filter((user) => user.username !== '')
+    .map(({ id, title }) => {
+      const leads = title.endsWith('manager');
+      const isFrontDesk = title === 'Front desk';
+      return {
+        userId: id,
+        users: isFrontDesk ? null : leads ? 'all' : [],
+        phoneNumbers: true,
+        callReports: !isFrontDesk,
+        allowRecordings: leads,
+      };
+    });
 }

@@ -1,25 +1,162 @@
 import type { Call, Leg, Segment, Transcript } from '../account.ts';
 import { createRandom, deriveSeed, type Random } from '../random.ts';
-import { fillers, type Plot, plots } from './plots.ts';
 
-/** What a call was about, before anyone reads its transcripts. */
-export function plotOf(call: Call): Plot {
-  return plots[call.script % plots.length] as Plot;
+/** The content of a call. The agent speaks first, then both alternate. */
+interface CallTemplate {
+  purpose: string;
+  sentiment: 'positive' | 'neutral' | 'negative';
+  summary: string;
+  points: readonly string[];
+  action?: string;
+  isUrgent: boolean;
+  turns: readonly string[];
 }
 
-/** Whether a leg's summary was made. It has a seed of its own, so that a search can ask it of many calls at little cost. */
+export const callTemplates: readonly CallTemplate[] = [
+  {
+    purpose: 'New appointment',
+    sentiment: 'positive',
+    summary: 'The customer booked a boiler inspection for Thursday morning.',
+    points: ['Annual boiler inspection', 'Thursday between 8 and 10', 'Access through the side door'],
+    isUrgent: false,
+    turns: [
+      'Brightwater, this is the front desk, how can I help?',
+      'Hi, I would like to get my boiler inspected before the winter.',
+      'Sure. We have Thursday morning, or Friday after two.',
+      'Thursday works, the earlier the better.',
+      'Then I put you down for eight to ten. Is there parking?',
+      'Yes, and please come through the side door.',
+    ],
+  },
+  {
+    purpose: 'Billing question',
+    sentiment: 'neutral',
+    summary: 'The customer asked about a line on the invoice; the agent explained the weekend surcharge.',
+    points: ['Invoice of last month', 'Weekend surcharge explained', 'Copy sent by e-mail'],
+    action: 'Send a copy of the invoice by e-mail.',
+    isUrgent: false,
+    turns: [
+      'Brightwater billing, good afternoon.',
+      'I have an invoice here and there is a line that I do not understand.',
+      'Let me open it. Is it the one about the weekend visit?',
+      'Yes, there is a surcharge of forty-five dollars.',
+      'That applies to visits on Sunday. I can send you the price list.',
+      'Please do, and a copy of the invoice as well.',
+    ],
+  },
+  {
+    purpose: 'Emergency repair',
+    sentiment: 'negative',
+    summary: 'A pipe burst in the basement; a technician was sent at once.',
+    points: ['Burst pipe, water on the floor', 'Main valve closed by the caller', 'Technician on the way'],
+    action: 'Confirm that the technician arrived.',
+    isUrgent: true,
+    turns: [
+      'Brightwater service, what is happening?',
+      'There is water all over my basement, a pipe must have burst.',
+      'Do you know where the main valve is? Please close it first.',
+      'Wait. It is closed now, but there is so much water.',
+      'Someone is twelve minutes away from you. Stay out of the basement until then.',
+      'Please hurry.',
+    ],
+  },
+  {
+    purpose: 'Complaint',
+    sentiment: 'negative',
+    summary: 'The technician did not come in the agreed window; the customer wants a discount.',
+    points: ['Missed appointment', 'Second time this year', 'Discount requested'],
+    action: 'Service manager to call back about the discount.',
+    isUrgent: true,
+    turns: [
+      'Brightwater service, good morning.',
+      'I waited the whole day yesterday and nobody came.',
+      'I am sorry. I see that the visit was moved; were you not told?',
+      'No, and it is the second time. I want something off the bill.',
+      'I will have the service manager call you today.',
+      'I hope so, or I will look for another company.',
+    ],
+  },
+  {
+    purpose: 'Price inquiry',
+    sentiment: 'positive',
+    summary: 'The caller asked for an offer on a heat pump; a site visit was agreed.',
+    points: ['Heat pump for a two-family house', 'Site visit next week', 'Tax credit mentioned'],
+    action: 'Prepare the offer before the site visit.',
+    isUrgent: false,
+    turns: [
+      'Brightwater sales, how can I help you?',
+      'We are thinking about a heat pump and wonder what it would cost.',
+      'For a house of that kind it starts at fourteen thousand, before the tax credit.',
+      'That is less than I feared. Could someone look at the place?',
+      'Gladly. Tuesday or Wednesday next week?',
+      'Wednesday, in the afternoon.',
+    ],
+  },
+  {
+    purpose: 'Order status',
+    sentiment: 'neutral',
+    summary: 'The customer asked when the ordered radiator valve arrives.',
+    points: ['Valve ordered two weeks ago', 'Delivery expected on Monday'],
+    isUrgent: false,
+    turns: [
+      'Brightwater, good afternoon.',
+      'I am calling about the radiator valve that you ordered for me.',
+      'One moment. It is due on Monday.',
+      'Good. Will someone call me when it is there?',
+      'We will text you, and then agree on a time.',
+      'Perfect, thank you.',
+    ],
+  },
+  {
+    purpose: 'Cancellation',
+    sentiment: 'neutral',
+    summary: 'The customer cancelled the maintenance contract because of a move.',
+    points: ['Moving out of state', 'Contract ends with the month'],
+    action: 'Confirm the cancellation in writing.',
+    isUrgent: false,
+    turns: [
+      'Brightwater, this is the front desk.',
+      'We are moving to Ohio, so I have to cancel our contract.',
+      'I am sorry to hear it. It then ends with this month.',
+      'Could you put that in writing?',
+      'You will have it today.',
+      'Thank you for everything.',
+    ],
+  },
+];
+
+/** Phrases for the rest of a call that is longer than its template. */
+const fillers: readonly string[] = [
+  'Right.',
+  'Okay, let me write that down.',
+  'One moment please, the system is slow today.',
+  'Yes, exactly.',
+  'And the address is still the same?',
+  'It is, on the corner, the house with the green door.',
+  'Is there anything else?',
+  'No, I think that is all.',
+  'How is the new water heater doing?',
+  'Very well, no complaints so far.',
+];
+
+/** The template of a call's transcripts. */
+export function callTemplateOf(call: Call): CallTemplate {
+  return callTemplates[call.transcriptSeed % callTemplates.length] as CallTemplate;
+}
+
+/** Whether a leg has a summary. It has a separate seed, so that a search need not generate the transcripts. */
 export function isSummarized(call: Call, leg: Leg): boolean {
-  return createRandom(deriveSeed(call.script, `summary ${leg.sequence}`)).chance(0.92);
+  return createRandom(deriveSeed(call.transcriptSeed, `summary ${leg.sequence}`)).chance(0.92);
 }
 
-/** What was said on one recorded leg; always the same for the same call. */
-export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transcript {
-  const plot = plotOf(call);
-  const random = createRandom(deriveSeed(call.script, String(leg.sequence)));
+/** The transcript of one recorded leg, always the same for the same call. */
+export function generateTranscript(call: Call, leg: Leg, uniqueId: string): Transcript {
+  const template = callTemplateOf(call);
+  const random = createRandom(deriveSeed(call.transcriptSeed, String(leg.sequence)));
   const agent = leg.to.type === 'user' ? leg.to : leg.from;
-  // Diarization numbers speakers in the order it hears them, which tells nothing about who they are.
+  // Speaker numbers do not show who the agent is.
   const agentSpeaker = random.int(0, 1);
-  const segments = random.chance(0.03) ? [] : conversation(random, plot, leg.talkSeconds, agentSpeaker);
+  const segments = random.chance(0.03) ? [] : conversation(random, template, leg.talkSeconds, agentSpeaker);
   const hasSummary = isSummarized(call, leg);
   const isScored = random.chance(0.8);
   const isKnownAgent = random.chance(0.9);
@@ -28,14 +165,14 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
     callId: call.id,
     recording: recordingFile(leg, uniqueId),
     segments,
-    ...(hasSummary ? { shortSummary: plot.summary } : {}),
-    bulletPoints: hasSummary ? [...plot.points] : [],
-    ...(hasSummary ? { callPurpose: plot.purpose, callSentiment: plot.sentiment } : {}),
-    ...(isScored ? scores(random, plot) : {}),
-    actionRequired: plot.action !== undefined,
-    ...(plot.action === undefined ? {} : { actionRequiredNote: plot.action }),
-    urgentActionRequired: plot.isUrgent,
-    ...(plot.isUrgent ? { urgentActionRequiredNote: 'Call back today.' } : {}),
+    ...(hasSummary ? { shortSummary: template.summary } : {}),
+    bulletPoints: hasSummary ? [...template.points] : [],
+    ...(hasSummary ? { callPurpose: template.purpose, callSentiment: template.sentiment } : {}),
+    ...(isScored ? scores(random, template) : {}),
+    actionRequired: template.action !== undefined,
+    ...(template.action === undefined ? {} : { actionRequiredNote: template.action }),
+    urgentActionRequired: template.isUrgent,
+    ...(template.isUrgent ? { urgentActionRequiredNote: 'Call back today.' } : {}),
     ...(isKnownAgent ? { agentName: agent.name, ...(segments.length > 0 && { agentSpeaker }) } : {}),
     customKpis: [
       { name: 'Greeting used', value: random.int(0, 1), note: 'Company name and own name within the first sentence.' },
@@ -44,31 +181,31 @@ export function inventTranscript(call: Call, leg: Leg, uniqueId: string): Transc
   };
 }
 
-/** The file name holds the leg's unique id without its dot (2.11). */
+/** The file name contains the leg's unique id without its dot (2.11). */
 function recordingFile(leg: Leg, uniqueId: string): string {
   return `rec-${leg.from.number}-${leg.to.number}-${uniqueId.replace('.', '')}.wav`;
 }
 
-function scores(random: Random, plot: Plot): Partial<Transcript> {
-  const base = { positive: 8, neutral: 6, negative: 3 }[plot.sentiment];
+function scores(random: Random, template: CallTemplate): Partial<Transcript> {
+  const base = { positive: 8, neutral: 6, negative: 3 }[template.sentiment];
   return {
     customerSatisfactionScore: base + random.int(0, 2),
-    customerSatisfactionScoreNote: `The caller sounded ${plot.sentiment} at the end of the call.`,
+    customerSatisfactionScoreNote: `The caller sounded ${template.sentiment} at the end of the call.`,
     agentPerformanceScore: random.int(5, 10),
     agentPerformanceScoreNote: 'Stayed on the subject and confirmed the next step.',
   };
 }
 
-function conversation(random: Random, plot: Plot, seconds: number, agentSpeaker: number): Segment[] {
+function conversation(random: Random, template: CallTemplate, seconds: number, agentSpeaker: number): Segment[] {
   const segments: Segment[] = [];
   let clock = random.next();
   for (let turn = 0; clock < seconds - 1; turn++) {
-    const line = plot.turns[turn] ?? random.pick(fillers);
+    const line = template.turns[turn] ?? random.pick(fillers);
     const start = round(clock);
     clock += 1 + line.length / 14 + random.next();
     const speaker = turn % 2 === 0 ? agentSpeaker : 1 - agentSpeaker;
     segments.push({ start, end: round(Math.min(clock, seconds)), speaker, text: line });
-    clock += turn < plot.turns.length ? random.next() * 1.5 : random.next() * 12;
+    clock += turn < template.turns.length ? random.next() * 1.5 : random.next() * 12;
   }
   return segments;
 }

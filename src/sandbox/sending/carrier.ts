@@ -1,70 +1,108 @@
-import type { Message } from '../account.ts';
+import type { Message, OptOut } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
-import { recipientsOf } from '../resources/messages.ts';
+import { recipientsOf } from '../store/messages.ts';
 import { pairKey, type Store } from '../store/store.ts';
 import { receiptPayload, smsPayload } from '../webhooks/payloads.ts';
-import { heedOptOut } from './opt-outs.ts';
+
+/** The specification names only STOP (2.3). These are the keywords that carriers in the account's country honour. */
+const changes: ReadonlyMap<string, 'out' | 'in'> = new Map([
+  ...(['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit'] as const).map((word) => [word, 'out'] as const),
+  ...(['start', 'unstop', 'yes'] as const).map((word) => [word, 'in'] as const),
+]);
 
 /**
- * The way of a text. Out: it enters the thread, the subscribers hear of it, and unless it is blocked the carrier's receipt
- * follows, and the answer of whoever answers by itself. In: it enters the thread, and STOP is heeded.
+ * Whether an inbound text opts its sender out of the line, or in again. The keyword must be the whole message, in any
+ * case, with optional spaces and punctuation around it: " Stop. " opts out, "stop by at 5" does not.
  */
-export type CarrierWorld = Pick<Context, 'store' | 'random' | 'now' | 'announce' | 'timers' | 'links'>;
+export function optOutChange(text: string): 'out' | 'in' | null {
+  const word = /^[\p{P}\s]*([a-z]+)[\p{P}\s]*$/iv.exec(text)?.[1];
+  return changes.get(word?.toLowerCase() ?? '') ?? null;
+}
 
-interface Manner {
-  /** The carrier's word in the receipt; null when none ever comes. By default one that means delivered. */
+/** Records the opt-out or opt-in of an inbound text. Deleting the message does not undo it. */
+function applyOptOut({ optOuts }: Pick<Store, 'optOuts'>, message: Message): void {
+  const change = message.direction === 'in' ? optOutChange(message.text) : null;
+  if (change === 'out') optOuts.put(optOutBy(message));
+  if (change === 'in') optOuts.delete(pairKey(optOutBy(message)));
+}
+
+/** Loads the opt-outs of the messages, given in order of sending, without recording them in the journal. */
+export function loadOptOuts({ optOuts }: Pick<Store, 'optOuts'>, messages: readonly Message[]): void {
+  for (const message of messages) {
+    const change = message.direction === 'in' ? optOutChange(message.text) : null;
+    if (change === 'out') optOuts.load(optOutBy(message));
+    if (change === 'in') optOuts.unload(pairKey(optOutBy(message)));
+  }
+}
+
+export function hasOptedOut({ optOuts }: Pick<Store, 'optOuts'>, pair: { line: string; number: string }): boolean {
+  return optOuts.get(pairKey(pair)) !== undefined;
+}
+
+/** In a group, the author of the text opts out. */
+function optOutBy({ line, from, sentAt }: Message): OptOut {
+  return { line, number: from, at: sentAt };
+}
+
+export type CarrierDeps = Pick<Context, 'store' | 'random' | 'now' | 'announce' | 'timers' | 'links'>;
+
+interface TextOptions {
+  /** The status in the carrier's receipt; null for no receipt. By default one that means delivered. */
   receipt?: string | null | undefined;
-  /** False: no webhook tells of it. */
+  /** False: no webhook. */
   announced?: boolean;
 }
 
-/** Lets a text of a line go out. Returns it as it stands in the thread. */
-export function sendOut(world: CarrierWorld, draft: Message, { receipt, announced = true }: Manner = {}): Message {
-  const blockReason = blockReasonOf(world.store, draft);
-  const message = world.store.messages.put(blockReason === undefined ? draft : { ...draft, blockReason });
-  if (announced) world.announce('AccountSMS', smsPayload(message, world.links));
+/**
+ * Sends a text: stores it, announces it, and unless it is blocked, schedules the carrier's receipt and automatic answers.
+ * Returns the stored message.
+ */
+export function sendText(deps: CarrierDeps, draft: Message, { receipt, announced = true }: TextOptions = {}): Message {
+  const blockReason = blockReasonOf(deps.store, draft);
+  const message = deps.store.messages.put(blockReason === undefined ? draft : { ...draft, blockReason });
+  if (announced) deps.announce('AccountSMS', smsPayload(message, deps.links));
   if (blockReason !== undefined) return message;
   if (receipt !== null)
-    awaitReceipt(world, message.id, receipt ?? world.random.pick(assumptions.deliveredWords), announced);
-  for (const number of recipientsOf(message)) awaitReply(world, message, number);
+    scheduleReceipt(deps, message.id, receipt ?? deps.random.pick(assumptions.deliveredWords), announced);
+  for (const number of recipientsOf(message)) scheduleAutoReply(deps, message, number);
   return message;
 }
 
-/** Lets a text of another party come in. */
-export function takeIn(world: CarrierWorld, message: Message, { announced = true }: Manner = {}): Message {
-  world.store.messages.put(message);
-  heedOptOut(world.store, message);
-  if (announced) world.announce('AccountSMS', smsPayload(message, world.links));
+/** Stores and announces a text of another party, and applies STOP and START. */
+export function receiveText(deps: CarrierDeps, message: Message, { announced = true }: TextOptions = {}): Message {
+  deps.store.messages.put(message);
+  applyOptOut(deps.store, message);
+  if (announced) deps.announce('AccountSMS', smsPayload(message, deps.links));
   return message;
 }
 
-/** Why nothing of a text is delivered (2.6). Assumption: a group is reached as long as one of its parties is. */
+/** Why a text is not delivered (2.6). Assumed: a group is blocked only when every recipient is. */
 function blockReasonOf({ blocked }: Pick<Store, 'blocked'>, message: Message): string | undefined {
   const blocks = recipientsOf(message).map((number) => blocked.get(pairKey({ line: message.line, number })));
   return blocks.every((block) => block !== undefined) ? blocks[0]?.reason : undefined;
 }
 
-/** The carrier's receipt comes some time after the text (2.6). */
-function awaitReceipt(world: CarrierWorld, id: number, status: string, announced: boolean): void {
+/** The carrier's receipt follows the text (2.6). */
+function scheduleReceipt(deps: CarrierDeps, id: number, status: string, announced: boolean): void {
   const { min, max } = assumptions.receiptAfterMs;
-  world.timers.after(world.random.int(min, max), () => {
-    const message = world.store.messages.get(id);
+  deps.timers.after(deps.random.int(min, max), () => {
+    const message = deps.store.messages.get(id);
     if (message === undefined) return;
     const failure = assumptions.failedReceipts.find((receipt) => receipt.status === status);
-    const delivery = { status, error: failure?.error ?? '', at: world.now().getTime() };
-    const receipted = world.store.messages.put({ ...message, delivery });
-    if (announced) world.announce('AccountSMS', receiptPayload(receipted, world.links));
+    const delivery = { status, error: failure?.error ?? '', at: deps.now().getTime() };
+    const receipted = deps.store.messages.put({ ...message, delivery });
+    if (announced) deps.announce('AccountSMS', receiptPayload(receipted, deps.links));
   });
 }
 
-/** A customer with an automatic answer gives it to each text, into the thread that the text came in. */
-function awaitReply(world: CarrierWorld, { line, number, participants }: Message, customer: string): void {
-  const { autoReply: text = null, afterMs = 0 } = world.store.habits.get(customer) ?? {};
+/** The customer's automatic answer, in the thread of the text. */
+function scheduleAutoReply(deps: CarrierDeps, { line, number, participants }: Message, customer: string): void {
+  const { autoReply: text = null, afterMs = 0 } = deps.store.behaviours.get(customer) ?? {};
   if (text === null) return;
-  world.timers.after(afterMs, () => {
-    takeIn(world, {
-      id: world.store.messages.nextId(),
+  deps.timers.after(afterMs, () => {
+    receiveText(deps, {
+      id: deps.store.messages.nextId(),
       line,
       number,
       participants,
@@ -72,7 +110,7 @@ function awaitReply(world: CarrierWorld, { line, number, participants }: Message
       from: customer,
       text,
       media: [],
-      sentAt: world.now().getTime(),
+      sentAt: deps.now().getTime(),
       readBy: [],
       readByAccount: false,
     });

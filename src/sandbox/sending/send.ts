@@ -1,13 +1,9 @@
-import type { Message } from '../account.ts';
-import { type Bill, priceOf } from '../billing/bill.ts';
-import { type Skipped, sortRecipients } from '../billing/recipients.ts';
+import type { Charge, Message } from '../account.ts';
 import type { Context } from '../context.ts';
-import type { Charge } from '../entities/texting.ts';
-import type { Credential } from '../http/credentials.ts';
-import { type Attachment, contentTypeOf, extensionOf } from './attachments.ts';
-import { type CarrierWorld, sendOut } from './carrier.ts';
-import { hasOptedOut } from './opt-outs.ts';
-import type { SendOrder } from './request.ts';
+import type { Credential } from '../http/auth.ts';
+import { type Bill, priceSend, type Skipped, selectRecipients } from './billing.ts';
+import { type CarrierDeps, hasOptedOut, sendText } from './carrier.ts';
+import { type Attachment, contentTypeOf, extensionOf, type SendOrder } from './request.ts';
 
 export type SendOutcome =
   | (Extract<Bill, { outcome: 'charged' }> & {
@@ -21,17 +17,17 @@ export type SendOutcome =
   | (Extract<Bill, { outcome: 'nothing' }> & { skipped: Skipped[] })
   | Extract<Bill, { outcome: 'unrated' }>;
 
-/** Prices a send, and unless there is nothing to send or no rate for it, dispatches one message and charges it once. */
-export function send(world: CarrierWorld & Pick<Context, 'faults'>, order: SendOrder, sender: Credential): SendOutcome {
-  const { store, now, faults } = world;
+/** Prices a send. Sends one message and charges it once, unless all recipients are skipped or one has no rate. */
+export function send(deps: CarrierDeps & Pick<Context, 'faults'>, order: SendOrder, sender: Credential): SendOutcome {
+  const { store, now, faults } = deps;
   const { from: line, to, message: text, attachments } = order;
-  const recipients = sortRecipients(to, (number) => hasOptedOut(store, { line, number }));
+  const recipients = selectRecipients(to, (number) => hasOptedOut(store, { line, number }));
   const rates = store.settings.get('account')?.rates ?? [];
-  const bill = priceOf({ recipients, text, attachmentCount: attachments.length, rates });
+  const bill = priceSend({ recipients, text, attachmentCount: attachments.length, rates });
   if (bill.outcome === 'unrated') return bill;
   if (bill.outcome === 'nothing') return { ...bill, skipped: recipients.skipped };
 
-  const message = sendOut(world, composed(world, order, recipients.reached, sender));
+  const message = sendText(deps, buildMessage(deps, order, recipients.reached, sender));
   const charge = store.charges.put({
     id: store.charges.highestKey() + 1,
     at: now().toISOString(),
@@ -43,13 +39,13 @@ export function send(world: CarrierWorld & Pick<Context, 'faults'>, order: SendO
     totalMicros: bill.totalMicros,
     messageIds: [message.id],
   });
-  const isNameless = faults.random.chance(faults.current().noMessageId);
-  const hasId = !isNameless && recipients.reached.every((number) => store.habits.get(number)?.returnsId !== false);
+  const isIdMissing = faults.random.chance(faults.current().noMessageId);
+  const hasId = !isIdMissing && recipients.reached.every((number) => store.behaviours.get(number)?.returnsId !== false);
   return { ...bill, ...recipients, message, charge, hasId };
 }
 
-/** Two or more reached recipients share one thread, which all of them see and reply into (2.4). */
-function composed(
+/** Two or more recipients share one group thread (2.4). */
+function buildMessage(
   { store, now }: Pick<Context, 'store' | 'now'>,
   { from: line, message: text, attachments }: SendOrder,
   reached: readonly string[],
@@ -65,7 +61,7 @@ function composed(
     direction: 'out',
     from: line,
     text,
-    media: attachments.map((attachment, index) => host(store, attachment, `${id}-${index + 1}`)),
+    media: attachments.map((attachment, index) => storeFile(store, attachment, `${id}-${index + 1}`)),
     sentAt: now().getTime(),
     readBy: sender.kind === 'user' ? [sender.user.id] : [],
     readByAccount: false,
@@ -73,8 +69,12 @@ function composed(
   };
 }
 
-/** Keeps a file where its link leads, and returns the name that the link is made of. */
-function host({ files }: Pick<Context['store'], 'files'>, { filename, content }: Attachment, name: string): string {
+/** Stores an attachment and returns its file name. */
+function storeFile(
+  { files }: Pick<Context['store'], 'files'>,
+  { filename, content }: Attachment,
+  name: string,
+): string {
   const file = `${name}.${extensionOf(filename)}`;
   return files.put({ file, contentType: contentTypeOf(filename), content }).file;
 }

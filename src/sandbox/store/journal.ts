@@ -2,29 +2,29 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync
 import { dirname } from 'node:path';
 import type { Change } from './table.ts';
 
-/** What the seeded part of the state follows from; it is told again at each start instead of being stored. */
+/** Inputs of the seeded state, which is generated at each start instead of being stored. */
 export interface Origin {
   seed: number;
   calls: number;
   threads: number;
-  /** Milliseconds; the history ends here. */
+  /** Milliseconds; the end of the seeded history. */
   startedAt: number;
 }
 
 /**
- * An append-only file: the origin, then each change as one line of JSON. Each line is handed to the operating system at
- * once, so it outlives a SIGKILL of the process, though not a power cut.
+ * An append-only file: the origin, then each change as one line of JSON. Lines are written but not synced, so they
+ * survive a SIGKILL of the process, but not a power failure.
  */
 export interface Journal {
   readonly origin: Origin;
   readonly changes: Change[];
   append(change: Change): void;
-  /** Forgets every change. */
+  /** Removes every change. */
   restart(): void;
   close(): void;
 }
 
-/** Opens or creates a journal; an existing one keeps its origin, and only the last change of each entity. */
+/** Opens or creates a journal. An existing one keeps its origin and is compacted to the last change of each entity. */
 export function openJournal(file: string, fresh: Origin): Journal {
   mkdirSync(dirname(file), { recursive: true });
   const { origin, changes } = readJournal(file) ?? { origin: fresh, changes: [] };
@@ -57,7 +57,7 @@ function readJournal(file: string): { origin: Origin; changes: Change[] } | null
     throw error;
   }
   const lines = text.split('\n');
-  // A kill in the middle of a write leaves half a line at the end: that change never happened.
+  // The last line is empty, or incomplete after a kill in the middle of a write: that change is lost.
   lines.pop();
   const [first, ...rest] = lines;
   if (first === undefined) return null;
@@ -75,9 +75,12 @@ function parseLine(line: string, number: number, file: string): unknown {
   try {
     return JSON.parse(line);
   } catch (cause) {
-    throw new Error(`${file}, line ${number} is not JSON: mend the line, or move the file away to begin anew`, {
-      cause,
-    });
+    throw new Error(
+      `${file}, line ${number} is not JSON: fix the line, or move the file away to start from the seeded state`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,24 +1,157 @@
 import type { Message } from '../account.ts';
-import { isUnread, type Reader } from '../entities/reading.ts';
-import { createTable, type RecordChange, type Table } from './table.ts';
-import { createTimelines } from './timelines.ts';
-import { createUnreadTally } from './unread.ts';
+import { createTable, lowerBound, type RecordChange, type Table } from './table.ts';
+
+/** The recipients of a message; those of a group text are all parties but its sender. */
+export function recipientsOf(message: Message): string[] {
+  if (message.direction === 'out') {
+    return message.participants.length > 0 ? message.participants : [message.number];
+  }
+  return [message.line, ...message.participants.filter((party) => party !== message.from)];
+}
+
+/** Whether a message is in a conversation between the line and the number, alone or in a group. */
+export function isInConversation(message: Message, { line, number }: { line: string; number: string }): boolean {
+  return message.line === line && (message.number === number || message.participants.includes(number));
+}
+
+/** Whose read state: a user's by id, or the account's, which API keys have (4.2, 4.3). */
+export type Reader = number | 'account';
+
+/** For the account, a message that anyone has read is read. */
+export function isReadBy(message: Message, reader: Reader): boolean {
+  if (reader !== 'account') return message.readBy.includes(reader);
+  return message.readByAccount || message.readBy.length > 0;
+}
+
+/** Only inbound messages can be unread. */
+export function isUnread(message: Message, reader: Reader): boolean {
+  return message.direction === 'in' && !isReadBy(message, reader);
+}
+
+/** The message with the reader's mark; the same object when nothing changes. The marks of others stay. */
+export function withReadMark(message: Message, reader: Reader, read: boolean): Message {
+  if (reader === 'account') {
+    const changes = read ? !isReadBy(message, reader) : message.readByAccount;
+    return changes ? { ...message, readByAccount: read } : message;
+  }
+  if (isReadBy(message, reader) === read) return message;
+  const others = message.readBy.filter((id) => id !== reader);
+  return { ...message, readBy: read ? [...others, reader] : others };
+}
+
+/** The reader of a credential. */
+export function readerOf(credential: { kind: 'key' } | { kind: 'user'; user: { id: number } }): Reader {
+  return credential.kind === 'key' ? 'account' : credential.user.id;
+}
+
+/** Messages grouped by a key, such as their line; each timeline is sorted from the oldest to the newest. */
+interface Timelines {
+  of(key: string): readonly Message[];
+  /** Index of the first message after a time (milliseconds), or the length. */
+  firstAfter(key: string, moment: number): number;
+  size(): number;
+  /** Adds a message, or replaces `before`. */
+  put(message: Message, before: Message | undefined): void;
+  remove(message: Message): void;
+  clear(): void;
+}
+
+function createTimelines(keyOf: (message: Message) => string): Timelines {
+  const timelines = new Map<string, Message[]>();
+
+  function put(message: Message, before: Message | undefined): void {
+    if (before !== undefined && keyOf(before) === keyOf(message) && before.sentAt === message.sentAt) {
+      const timeline = timelines.get(keyOf(message)) ?? [];
+      timeline[position(timeline, message.sentAt, message.id)] = message;
+      return;
+    }
+    if (before !== undefined) remove(before);
+    const timeline = timelines.get(keyOf(message)) ?? [];
+    timelines.set(keyOf(message), timeline);
+    timeline.splice(position(timeline, message.sentAt, message.id), 0, message);
+  }
+
+  function remove(message: Message): void {
+    const key = keyOf(message);
+    const timeline = timelines.get(key) ?? [];
+    timeline.splice(position(timeline, message.sentAt, message.id), 1);
+    if (timeline.length === 0) timelines.delete(key);
+  }
+
+  return {
+    of: (key) => timelines.get(key) ?? [],
+    firstAfter: (key, moment) => position(timelines.get(key) ?? [], moment, Number.POSITIVE_INFINITY),
+    size: () => timelines.size,
+    put,
+    remove,
+    clear: () => timelines.clear(),
+  };
+}
+
+/** First position whose message is not before (sentAt, id). */
+function position(timeline: readonly Message[], sentAt: number, id: number): number {
+  return lowerBound(timeline, (message) => message.sentAt < sentAt || (message.sentAt === sentAt && message.id < id));
+}
+
+/** Unread counts by line, updated with each change, so that a read takes constant time. */
+interface UnreadTally {
+  of(line: string, reader: Reader): number;
+  put(message: Message, before: Message | undefined): void;
+  remove(message: Message): void;
+  clear(): void;
+}
+
+interface LineTally {
+  /** Inbound messages. */
+  received: number;
+  /** Inbound messages that nobody has read. */
+  unread: number;
+  /** Inbound messages that each user has read. */
+  readBy: Map<number, number>;
+}
+
+function createUnreadTally(): UnreadTally {
+  const lines = new Map<string, LineTally>();
+
+  function add(message: Message, sign: 1 | -1): void {
+    if (message.direction === 'out') return;
+    const tally = lines.get(message.line) ?? { received: 0, unread: 0, readBy: new Map() };
+    lines.set(message.line, tally);
+    tally.received += sign;
+    if (isUnread(message, 'account')) tally.unread += sign;
+    for (const user of message.readBy) tally.readBy.set(user, (tally.readBy.get(user) ?? 0) + sign);
+  }
+
+  return {
+    of(line, reader) {
+      const tally = lines.get(line);
+      if (tally === undefined) return 0;
+      return reader === 'account' ? tally.unread : tally.received - (tally.readBy.get(reader) ?? 0);
+    },
+    put(message, before) {
+      if (before !== undefined) add(before, -1);
+      add(message, 1);
+    },
+    remove: (message) => add(message, -1),
+    clear: () => lines.clear(),
+  };
+}
 
 export interface MessageTable extends Table<number, Message> {
-  /** Messages of one thread, oldest first; the other parties may come in any order. */
+  /** Messages of one thread, oldest first; the order of `parties` does not matter. */
   thread(line: string, parties: readonly string[]): readonly Message[];
-  /** Messages of all threads of a line that were sent after a moment (ms), oldest first. */
+  /** Messages of a line after a time (ms), oldest first. */
   ofLine(line: string, after?: number): readonly Message[];
-  /** How many messages came in to a line, after a moment (ms) where one is given, that the reader has not read. */
+  /** Number of messages of a line, optionally after a time (ms), that the reader has not read. */
   unread(line: string, reader: Reader, after?: number): number;
   threadCount(): number;
-  /** The id that the next message gets. */
+  /** The id of the next message. */
   nextId(): number;
 }
 
 const firstId = 110_160_001;
 
-/** Messages by id, by line and by thread, which is a line and the set of its other parties. */
+/** Messages by id, by line and by thread: a line and the set of its other parties. */
 export function createMessageTable(record: RecordChange): MessageTable {
   const threads = createTimelines(keyOfMessage);
   const lines = createTimelines(({ line }) => line);
@@ -45,7 +178,7 @@ export function createMessageTable(record: RecordChange): MessageTable {
       if (after === undefined) return unread.of(line, reader);
       const timeline = lines.of(line);
       const first = lines.firstAfter(line, after);
-      // Only the shorter side is walked: the tally tells the whole.
+      // Counts only the shorter side; the tally has the total.
       if (first > timeline.length / 2) return countUnread(timeline, first, timeline.length, reader);
       return unread.of(line, reader) - countUnread(timeline, 0, first, reader);
     },

@@ -1,21 +1,28 @@
-import type { Line, Subscription, User } from '../account.ts';
-import type { AccessToken, ApiKey, AuthorizationCode, OAuthClient, RefreshToken, Role } from '../entities/access.ts';
-import type { AccountSettings } from '../entities/settings.ts';
 import type {
+  AccessToken,
+  AccountSettings,
+  ApiKey,
+  AuthorizationCode,
   BlockedSender,
   Charge,
   ConversationState,
-  CustomerHabit,
+  CustomerBehaviour,
   Draft,
   HostedFile,
+  Line,
+  OAuthClient,
   OptOut,
+  RefreshToken,
+  Role,
+  Subscription,
   Template,
-} from '../entities/texting.ts';
+  User,
+} from '../account.ts';
 import { type CallTable, createCallTable } from './calls.ts';
 import { createMessageTable, type MessageTable } from './messages.ts';
 import { type Change, createTable, type RecordChange, type Table } from './table.ts';
 
-/** The state of the account, in memory. One table per entity; a new entity is a new table here. */
+/** The state of the account, in memory: one table per entity. */
 export interface Store {
   settings: Table<'account', AccountSettings>;
   keys: Table<string, ApiKey>;
@@ -23,7 +30,7 @@ export interface Store {
   roles: Table<number, Role>;
   lines: Table<string, Line>;
   messages: MessageTable;
-  /** By `pairKey`, as the two after it. */
+  /** This and the next two tables are keyed by `pairKey`. */
   conversations: Table<string, ConversationState>;
   blocked: Table<string, BlockedSender>;
   optOuts: Table<string, OptOut>;
@@ -31,7 +38,7 @@ export interface Store {
   templates: Table<number, Template>;
   files: Table<string, HostedFile>;
   charges: Table<number, Charge>;
-  habits: Table<string, CustomerHabit>;
+  behaviours: Table<string, CustomerBehaviour>;
   calls: CallTable;
   subscriptions: Table<number, Subscription>;
   clients: Table<string, OAuthClient>;
@@ -43,7 +50,7 @@ export interface Store {
   clear(): void;
 }
 
-/** The key of what belongs to a line and another party's number, both normalized. */
+/** The key of entities of a line and another party's number, both normalized. */
 export function pairKey(pair: { line: string; number: string }): string {
   return `${pair.line}/${pair.number}`;
 }
@@ -63,7 +70,7 @@ export function createStore(record: RecordChange): Store {
     templates: createTable<number, Template>('template', ({ id }) => id, record),
     files: createTable<string, HostedFile>('file', ({ file }) => file, record),
     charges: createTable<number, Charge>('charge', ({ id }) => id, record),
-    habits: createTable<string, CustomerHabit>('habit', ({ number }) => number, record),
+    behaviours: createTable<string, CustomerBehaviour>('habit', ({ number }) => number, record),
     calls: createCallTable(record),
     subscriptions: createTable<number, Subscription>('subscription', ({ id }) => id, record),
     clients: createTable<string, OAuthClient>('client', ({ clientId }) => clientId, record),
@@ -71,7 +78,7 @@ export function createStore(record: RecordChange): Store {
     accessTokens: createTable<string, AccessToken>('access-token', ({ token }) => token, record),
     refreshTokens: createTable<string, RefreshToken>('refresh-token', ({ token }) => token, record),
   };
-  // The journal knows keys and entities only as JSON, so this map gives up their types.
+  // Keys and entities from the journal are untyped JSON.
   const byKind = new Map(Object.values(tables).map((table) => [table.kind, table as unknown as Table<never, never>]));
 
   return {

@@ -1,9 +1,9 @@
-/** One entity written or removed; the journal is a list of these. */
+/** A journal entry: an entity was written or deleted. */
 export type Change = { kind: string; key: string | number } & ({ put: object } | { gone: true });
 
 export type RecordChange = (change: Change) => void;
 
-/** Entities of one kind by their key. `put` and `delete` are recorded; `load`, `unload` and `clear` are not. */
+/** Entities of one kind by key. `put` and `delete` are recorded in the journal; `load`, `unload` and `clear` are not. */
 export interface Table<Key extends string | number, Entity extends object> {
   readonly kind: string;
   size(): number;
@@ -14,11 +14,11 @@ export interface Table<Key extends string | number, Entity extends object> {
   load(entity: Entity): void;
   unload(key: Key): void;
   clear(): void;
-  /** The highest number that ever was a key here: ids are not given twice, not even after a delete. */
+  /** The highest key so far, deleted ones included, so that ids are never reused. */
   highestKey(): number;
 }
 
-/** What an entity family keeps beside the table: told of each change, and of what stood there before. */
+/** Callbacks that keep an additional index of a table. */
 export interface Index<Entity> {
   added?(entity: Entity, before: Entity | undefined): void;
   removed?(entity: Entity): void;
@@ -75,4 +75,16 @@ export function createTable<Key extends string | number, Entity extends object>(
       index.cleared?.();
     },
   };
+}
+
+/** The first index of a sorted list whose item is not before the wanted position. */
+export function lowerBound<Item>(sorted: readonly Item[], isBefore: (item: Item) => boolean): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(sorted[middle] as Item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,28 +1,27 @@
 import { fullName } from '../seed/directory.ts';
 import { liveCallPayload } from '../webhooks/payloads.ts';
-import { type CallWorld, callEvent, conceiveCall, endCall } from './calls.ts';
-import { provokeSms, smsEvent } from './texts.ts';
+import { type CallDeps, callEvent, draftCall, endCall, simulateSms, smsEvent } from './events.ts';
 
-/** Milliseconds of a live call as its watchers see it; the call itself counts as long as such calls are. */
+/** Real durations of a live call, in milliseconds. The history shows the call with its generated duration. */
 const ringingMs = { min: 700, max: 2_500 };
 const talkingMs = { min: 1_500, max: 6_000 };
 const replyAfterMs = { min: 2_000, max: 9_000 };
 
-/** Lets texts and calls happen at random, one about every `everyMs`, until the timers are cleared. */
-export function startTraffic(world: CallWorld, everyMs: number): void {
-  const { random, timers } = world;
+/** Generates random texts and calls, about one every `everyMs`, until the timers are cleared. */
+export function startTraffic(deps: CallDeps, everyMs: number): void {
+  const { random, timers } = deps;
   timers.after(Math.round(everyMs * (0.4 + random.next() * 1.2)), () => {
-    if (random.chance(0.55)) exchangeTexts(world);
-    else placeLiveCall(world);
-    startTraffic(world, everyMs);
+    if (random.chance(0.55)) exchangeTexts(deps);
+    else startLiveCall(deps);
+    startTraffic(deps, everyMs);
   });
 }
 
-function exchangeTexts(world: CallWorld): void {
-  const { random, directory, timers, store } = world;
+function exchangeTexts(deps: CallDeps): void {
+  const { random, directory, timers, store } = deps;
   const media = random.chance(0.08) ? [`photo-${random.int(1, 9_999)}.jpg`] : [];
-  const { line, number } = provokeSms(
-    world,
+  const { line, number } = simulateSms(
+    deps,
     smsEvent.parse({ number: random.pick(directory.customers).number, media }),
   );
   if (!random.chance(0.45)) return;
@@ -30,18 +29,18 @@ function exchangeTexts(world: CallWorld): void {
   timers.after(random.int(replyAfterMs.min, replyAfterMs.max), () => {
     const signed = random.chance(0.1) ? { text: `This is ${fullName(author)}, I will call you shortly.` } : {};
     const sentBy = store.users.get(author.id)?.id;
-    provokeSms(world, smsEvent.parse({ line, number, direction: 'out', sentBy, ...signed }));
+    simulateSms(deps, smsEvent.parse({ line, number, direction: 'out', sentBy, ...signed }));
   });
 }
 
-/** ringing → answered → ended; the call enters the history only when it ends. */
-function placeLiveCall(world: CallWorld): void {
-  const { random, timers, announce, now } = world;
+/** ringing → answered → ended. The call is added to the history when it ends. */
+function startLiveCall(deps: CallDeps): void {
+  const { random, timers, announce, now } = deps;
   const ringing = random.int(ringingMs.min, ringingMs.max);
   const talking = random.int(talkingMs.min, talkingMs.max);
-  // The start lies back by the time that was left out, so that the call ends at its true end.
+  // The start is moved back so that the recorded end is the moment of the hang-up.
   const hangUp = Math.ceil((now().getTime() + ringing + talking) / 1000);
-  const draft = conceiveCall(world, callEvent.parse({}));
+  const draft = draftCall(deps, callEvent.parse({}));
   const call = { ...draft, start: hangUp - draft.duration, id: `${hangUp - draft.duration}.${draft.sequence}` };
 
   announce('AccountRealTimeCalls', liveCallPayload(call, 'ringing'));
@@ -50,6 +49,6 @@ function placeLiveCall(world: CallWorld): void {
   });
   timers.after(ringing + talking, () => {
     announce('AccountRealTimeCalls', liveCallPayload(call, 'ended'));
-    endCall(world, call, { announce: true });
+    endCall(deps, call, { announce: true });
   });
 }

@@ -1,43 +1,51 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { EventType, Subscription } from '../account.ts';
-import type { Context } from '../context.ts';
-import { namesOf } from '../faults/lots.ts';
-import type { DeliveryRecord } from '../history.ts';
-import { type Departure, departureOf, outgoingBody } from './departure.ts';
-import { hideFor } from './early.ts';
-import { encodeBody } from './encoding.ts';
-import type { Payload } from './payloads.ts';
+import { type Faults, faultNames, type InjectedFault } from '../faults/faults.ts';
+import type { DeliveryFault } from '../faults/spec.ts';
+import type { DeliveryRecord, History } from '../history.ts';
+import type { Store } from '../store/store.ts';
+import type { Table } from '../store/table.ts';
+import type { Timers } from '../timers.ts';
+import { encodeBody, formFields, type Payload } from './payloads.ts';
 
-/** Delivers an event to every enabled subscription of its type, some time from now. */
+/** Queues deliveries of an event to every enabled subscription of its type. */
 export type Announce = (type: EventType, payload: Payload) => void;
 
 export interface Dispatcher {
   announce: Announce;
   pending(): number;
-  /** Cuts what is under way and forgets what waits. */
+  /** Aborts running deliveries and discards waiting ones. */
   cut(): Promise<void>;
-  /** Cuts, and closes the connections; nothing is delivered afterwards. */
+  /** Aborts all deliveries and closes the connections. */
   close(): Promise<void>;
 }
 
 interface DeliveryTiming {
   timeoutMs: number;
-  /** Waiting time before each further try. */
+  /** Delay before each retry. */
   retriesMs: readonly number[];
 }
 
-type DispatcherParts = Pick<Context, 'store' | 'faults' | 'history' | 'timers' | 'now'> & { timing: DeliveryTiming };
+interface DispatcherDeps {
+  store: Store;
+  faults: Faults;
+  history: History;
+  timers: Timers;
+  now: () => Date;
+  timing: DeliveryTiming;
+}
 
 const batchWindowMs = 200;
-/** A body that comes by the byte has more time, so that it is the receiver who gives up. */
+/** Long enough for the receiver of a trickled body to give up first. */
 const trickledTimeoutMs = 60_000;
 
 /**
- * A delivery's life: pending → delivered (2xx) | failed (no try left, or the subscription is gone) | dropped (a fault) |
- * cut (the sandbox closed or was reset). Nothing of it survives a restart.
+ * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted) |
+ * dropped (a fault) | cut (the sandbox was closed or reset). Deliveries do not survive a restart.
  */
-export function createDispatcher({ store, faults, history, timers, now, timing }: DispatcherParts): Dispatcher {
+export function createDispatcher({ store, faults, history, timers, now, timing }: DispatcherDeps): Dispatcher {
   const agent = new Agent({ connections: 64, headersTimeout: timing.timeoutMs, bodyTimeout: timing.timeoutMs });
   const batches = new Map<number, Payload[]>();
   let round = new AbortController();
@@ -45,13 +53,13 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
   let nextId = 1;
 
   function announce(type: EventType, payload: Payload): void {
-    const hiddenMs = faults.strikeEvent(type);
-    if (hiddenMs > 0) hideFor(hiddenMs, type, payload, { store, timers });
+    const hiddenMs = faults.drawHiddenMs(type);
+    if (hiddenMs > 0) hideTemporarily(hiddenMs, type, payload, { store, timers });
     for (const subscription of store.subscriptions.values()) {
       if (!subscription.enabled || subscription.type !== type) continue;
-      const echoed = { ...payload, ...Object.fromEntries(new URL(subscription.url).searchParams) };
-      if (faults.current().batch > 1) collect(subscription, echoed);
-      else ship(subscription, [echoed]);
+      const withQueryValues = { ...payload, ...Object.fromEntries(new URL(subscription.url).searchParams) };
+      if (faults.current().batch > 1) collect(subscription, withQueryValues);
+      else ship(subscription, [withQueryValues]);
     }
   }
 
@@ -76,35 +84,35 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
 
   function ship(subscription: Subscription, payloads: readonly Payload[]): void {
     const { id, type } = subscription;
-    const struck = faults.strikeDelivery(type);
-    const departure = departureOf(type, payloads, struck);
+    const drawn = faults.drawDeliveryFaults(type);
+    const plan = planDelivery(type, payloads, drawn);
     const encoded = encodeBody(
       payloads,
-      struck.map(({ fault }) => fault),
+      drawn.map(({ fault }) => fault),
     );
-    const fault = namesOf(struck);
-    const isDropped = departure.waitsMs.length === 0;
-    for (const waitMs of isDropped ? [0] : departure.waitsMs) {
+    const fault = faultNames(drawn);
+    const isDropped = plan.delaysMs.length === 0;
+    for (const waitMs of isDropped ? [0] : plan.delaysMs) {
       const delivery: DeliveryRecord = {
         id: nextId++,
         at: now().toISOString(),
         subscriptionId: id,
         type,
-        method: departure.method,
+        method: plan.method,
         ...encoded,
         outcome: isDropped ? 'dropped' : 'pending',
         attempts: [],
         ...(fault !== undefined && { fault }),
       };
       history.deliveries.add(delivery);
-      if (!isDropped) track(deliver(delivery, departure, waitMs, round.signal));
+      if (!isDropped) track(deliver(delivery, plan, waitMs, round.signal));
     }
   }
 
-  /** Tries until it is settled; rejects only when the round is cut. */
+  /** Attempts until the delivery has an outcome. Rejects only when it is cut. */
   async function deliver(
     delivery: DeliveryRecord,
-    departure: Departure,
+    plan: DeliveryPlan,
     waitMs: number,
     signal: AbortSignal,
   ): Promise<void> {
@@ -113,7 +121,7 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal });
         const subscription = store.subscriptions.get(delivery.subscriptionId);
         if (!subscription?.enabled) break;
-        if (await attempt(delivery, departure, subscription.url, signal)) {
+        if (await attempt(delivery, plan, subscription.url, signal)) {
           delivery.outcome = 'delivered';
           return;
         }
@@ -126,17 +134,17 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
 
   async function attempt(
     delivery: DeliveryRecord,
-    departure: Departure,
+    plan: DeliveryPlan,
     url: string,
     signal: AbortSignal,
   ): Promise<boolean> {
     const at = now().toISOString();
-    const isTrickled = departure.trickleMs !== null;
+    const isTrickled = plan.trickleMs !== null;
     const timeout = AbortSignal.timeout(isTrickled ? trickledTimeoutMs : timing.timeoutMs);
     const limit = AbortSignal.any([signal, timeout]);
     try {
-      const { body: content, length } = outgoingBody(delivery.body, departure, limit);
-      const { statusCode, body } = await request(departure.addressOf(url), {
+      const { body: content, length } = requestBody(delivery.body, plan, limit);
+      const { statusCode, body } = await request(plan.addressOf(url), {
         method: delivery.method,
         headers: content === null ? {} : { 'content-type': delivery.contentType, 'content-length': String(length) },
         body: content,
@@ -182,4 +190,106 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
 
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Hides the text or call of an event, as if the delivery were ahead of the API. The journal keeps it. */
+function hideTemporarily(
+  ms: number,
+  type: EventType,
+  payload: Payload,
+  { store, timers }: Pick<DispatcherDeps, 'store' | 'timers'>,
+): void {
+  if (type === 'AccountSMS') hide(store.messages, Number(payload.id));
+  else hide(store.calls, String(payload.callId));
+
+  function hide<Key extends string | number, Entity extends object>(table: Table<Key, Entity>, key: Key): void {
+    const entity = table.get(key);
+    if (entity === undefined) return;
+    table.unload(key);
+    timers.after(ms, () => table.load(entity));
+  }
+}
+
+/** How a delivery is sent: without faults once, immediately, by POST to the subscription's URL. */
+interface DeliveryPlan {
+  method: 'POST' | 'PUT' | 'GET';
+  /** The delay of each copy; empty for a dropped delivery. */
+  delaysMs: number[];
+  /** Minimum body size in bytes, reached with spaces. */
+  minBytes: number;
+  /** Milliseconds before each byte of the body; null to send it at once. */
+  trickleMs: number | null;
+  addressOf(url: string): string;
+}
+
+/** Long enough for the next deliveries to overtake. */
+const heldBackMs = { min: 300, max: 1_500 };
+
+function planDelivery(
+  type: EventType,
+  payloads: readonly Payload[],
+  drawn: readonly InjectedFault<DeliveryFault>[],
+): DeliveryPlan {
+  const isGet = drawn.some(({ fault }) => fault.kind === 'get');
+  const isSuffixed = drawn.some(({ fault }) => fault.kind === 'suffixed');
+  const plan: DeliveryPlan = {
+    method: isGet ? 'GET' : 'POST',
+    delaysMs: [],
+    minBytes: 0,
+    trickleMs: null,
+    addressOf: (url) => {
+      const suffixed = isSuffixed ? withSuffix(url, type) : url;
+      return isGet ? withQuery(suffixed, payloads) : suffixed;
+    },
+  };
+  let [waitMs, copies, isDropped] = [0, 1, false];
+  const laterMs: number[] = [];
+  for (const { fault, random } of drawn) {
+    if (fault.kind === 'dropped') isDropped = true;
+    if (fault.kind === 'delayed') waitMs += fault.ms;
+    if (fault.kind === 'heldBack') waitMs += random.int(heldBackMs.min, heldBackMs.max);
+    if (fault.kind === 'repeated') copies = Math.max(copies, fault.copies);
+    if (fault.kind === 'redelivered') laterMs.push(fault.afterMs);
+    if (fault.kind === 'put') plan.method = 'PUT';
+    if (fault.kind === 'oversized') plan.minBytes = fault.bytes;
+    if (fault.kind === 'trickled') plan.trickleMs = fault.everyMs;
+  }
+  if (!isDropped) plan.delaysMs = [...Array<number>(copies).fill(waitMs), ...laterMs.map((later) => waitMs + later)];
+  return plan;
+}
+
+/** The body of the HTTP request and its length; null for GET. */
+function requestBody(
+  body: string,
+  { method, minBytes, trickleMs }: DeliveryPlan,
+  signal: AbortSignal,
+): { body: Buffer | Readable | null; length: number } {
+  if (method === 'GET') return { body: null, length: 0 };
+  const bytes = Buffer.from(body);
+  const filled = Buffer.concat([bytes, Buffer.alloc(Math.max(0, minBytes - bytes.length), ' ')]);
+  if (trickleMs === null) return { body: filled, length: filled.length };
+  return { body: Readable.from(trickle(filled, trickleMs, signal)), length: filled.length };
+}
+
+async function* trickle(bytes: Buffer, everyMs: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at++) {
+    await sleep(everyMs, undefined, { signal });
+    yield bytes.subarray(at, at + 1);
+  }
+}
+
+/** As in captured deliveries: the event type with hyphens, `Account-SMS`. */
+function withSuffix(url: string, type: EventType): string {
+  const address = new URL(url);
+  const words = type.match(/[A-Z]+(?![a-z])|[A-Z][a-z]+/g) ?? [type];
+  address.pathname = `${address.pathname.replace(/\/$/, '')}/${words.join('-')}`;
+  return address.href;
+}
+
+function withQuery(url: string, payloads: readonly Payload[]): string {
+  const address = new URL(url);
+  for (const [name, value] of formFields(payloads.length === 1 ? payloads[0] : payloads)) {
+    address.searchParams.set(name, value);
+  }
+  return address.href;
 }

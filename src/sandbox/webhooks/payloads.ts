@@ -1,14 +1,16 @@
-import type { Call, Endpoint, Message } from '../account.ts';
+import { type Call, type Endpoint, eventTypes, type Message } from '../account.ts';
+import { uniqueIdOf } from '../api/call-resource.ts';
+import type { Links } from '../api/files.ts';
 import { assumptions } from '../assumptions.ts';
-import { uniqueIdOf } from '../resources/calls.ts';
-import type { Links } from '../resources/links.ts';
-import { recipientsOf } from '../resources/messages.ts';
-import { localTime } from '../resources/moments.ts';
+import { unquoteCallIds } from '../faults/bodies.ts';
+import type { DeliveryFault } from '../faults/spec.ts';
+import { recipientsOf } from '../store/messages.ts';
+import { localTime } from '../time.ts';
 
 /** The body of a delivery, before the query values of the subscription's URL are added. */
 export type Payload = Record<string, unknown>;
 
-/** A message that came or went, in the captured shape. */
+/** A received or sent message, in the captured format. */
 export function smsPayload(message: Message, links: Links): Payload {
   return {
     id: message.id,
@@ -22,13 +24,13 @@ export function smsPayload(message: Message, links: Links): Payload {
   };
 }
 
-/** A carrier's receipt. Its shape was never seen; assumed to be that of the message with the receipt beside it. */
+/** A carrier's receipt. Its format was never captured; assumed: the message with two more fields. */
 export function receiptPayload(message: Message, links: Links): Payload {
   const { delivery } = message;
   return { ...smsPayload(message, links), deliveryStatus: delivery?.status, deliveryError: delivery?.error };
 }
 
-/** A call that ended, in the captured shape. For a user's subscription only the type differs (assumed). */
+/** An ended call, in the captured format. Assumed: for UserEndedCalls only the type differs. */
 export function endedCallPayload(call: Call, links: Links, type: 'AccountEndedCalls' | 'UserEndedCalls'): Payload {
   const recorded = call.legs.find((leg) => leg.recorded);
   const isIncoming = call.direction === 'inbound';
@@ -54,9 +56,9 @@ export function endedCallPayload(call: Call, links: Links, type: 'AccountEndedCa
   };
 }
 
-export type LiveStatus = 'ringing' | 'answered' | 'ended';
+type LiveStatus = 'ringing' | 'answered' | 'ended';
 
-/** A moment of a call in progress, in the captured shape. */
+/** A status change of a call in progress, in the captured format. */
 export function liveCallPayload(call: Call, status: LiveStatus): Payload {
   const first = call.legs[0];
   const leg = (status === 'answered' ? call.legs.find((one) => one.to === call.called) : undefined) ?? first;
@@ -80,7 +82,7 @@ export function liveCallPayload(call: Call, status: LiveStatus): Payload {
   };
 }
 
-/** Finished transcripts of a call. Never seen in the wild; assumed to carry ids only. */
+/** A finished transcript. Its format was never captured; assumed: ids only. */
 export function transcriptionPayload(callId: string, transcriptId: number): Payload {
   return { callId, transcriptId, webhookType: 'AccountAITranscription' };
 }
@@ -90,7 +92,63 @@ function directionWord(call: Call): string {
   return call.direction === 'inbound' ? 'incoming' : 'outgoing';
 }
 
-/** Deliveries say `phone` where call history says `user`. */
+/** Deliveries use `phone` where the call history uses `user`. */
 function partyWord(endpoint: Endpoint): string {
   return endpoint.type === 'user' ? 'phone' : endpoint.type;
+}
+
+interface EncodedBody {
+  contentType: string;
+  body: string;
+}
+
+/** The body of a delivery: JSON, unless faults change it. */
+export function encodeBody(payloads: readonly Payload[], faults: readonly DeliveryFault[]): EncodedBody {
+  const typed = payloads.map((payload) => faults.reduce(retype, payload));
+  const events = faults.reduce<unknown>(wrapEvents, typed.length === 1 ? typed[0] : typed);
+  if (faults.some(({ kind }) => kind === 'form')) {
+    const body = faults.reduce(corrupt, new URLSearchParams(formFields(events)).toString());
+    return { contentType: 'application/x-www-form-urlencoded', body };
+  }
+  return { contentType: 'application/json', body: faults.reduce(corrupt, JSON.stringify(events)) };
+}
+
+/** Flattens a value to form fields: `cdrs[0][status]`. */
+export function formFields(value: unknown, name = ''): [string, string][] {
+  if (value === null || value === undefined) return name === '' ? [] : [[name, '']];
+  if (typeof value !== 'object') return [[name, String(value)]];
+  return Object.entries(value).flatMap(([key, part]) => formFields(part, name === '' ? key : `${name}[${key}]`));
+}
+
+function retype(payload: Payload, { kind }: DeliveryFault): Payload {
+  if (kind === 'unknownType') return { ...payload, webhookType: 'AccountHolograms' };
+  if (kind !== 'contradictingType') return payload;
+  return { ...payload, webhookType: eventTypes.find((type) => type !== payload.webhookType) };
+}
+
+function wrapEvents(events: unknown, fault: DeliveryFault): unknown {
+  if (fault.kind !== 'wrapped') return events;
+  switch (fault.as) {
+    case 'nested':
+      return { event: 'notification', data: { object: events } };
+    case 'array':
+      return Array.isArray(events) ? events : [events];
+    case 'stringified':
+      return { payload: JSON.stringify(events) };
+  }
+}
+
+function corrupt(body: string, { kind }: DeliveryFault): string {
+  switch (kind) {
+    case 'unquotedCallIds':
+      return unquoteCallIds(body);
+    case 'malformed':
+      return `${body.slice(0, -1)},,'`;
+    case 'truncated':
+      return body.slice(0, Math.ceil(body.length / 2));
+    case 'empty':
+      return '';
+    default:
+      return body;
+  }
 }

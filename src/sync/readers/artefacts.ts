@@ -1,195 +1,178 @@
-import type { Bump } from '../../inbox/bumps.ts';
+import { type Answer, isNotFound, type Transcript } from '../../api-client/client.ts';
 import type { Claim } from '../../inbox/claims.ts';
-import { type Answer, isNotFound } from '../../service/client.ts';
-import type { Transcript } from '../../service/entities/transcript.ts';
-import type { ArtefactState } from '../../warehouse/entities/calls/artefacts.ts';
-import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/entities/calls/held-call.ts';
-import { type CallReading, provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { nextLook, soonest } from '../looks/schedule.ts';
+import type { DirtyTarget } from '../../inbox/targets.ts';
+import type { ArtefactState } from '../../warehouse/artefacts.ts';
+import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/calls.ts';
+import { provenance, type ReadContext, type ResultForCall, type TargetReader } from '../read-result.ts';
+import { nextRecheck } from '../rechecks.ts';
 
-/** Where a call stands after a look, and when the next one is worth while. */
-interface Standing {
+/** The state of a call's artefacts after a read, and when they are read again. */
+interface Progress {
   readonly state: ArtefactState;
-  readonly lookAgainSeconds?: number | undefined;
+  readonly recheckSeconds?: number | undefined;
 }
 
-/** Reads a call's recordings (section 4.6). `[]` is normal: they are looked for while the call should have some. */
-export const readRecordings: TargetReader = async (claim, room, signal) => {
-  const answer = await listed(room.service.calls.recordings(claim.key, { signal }), claim, room);
-  const { data: recordings, isComplete } = answer;
+/** Reads a call's recordings (section 4.6). `[]` is normal: the call is rechecked while it should have some. */
+export const readRecordings: TargetReader = async (claim, context, signal) => {
+  const { data: recordings, isComplete } = await list(
+    context.service.calls.recordings(claim.key, { signal }),
+    claim,
+    context,
+  );
   return (call) => {
-    const standing = recordingsStanding(recordings.length, call, looksAhead(claim, call, room));
-    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.recordingCount, call?.recordingsState);
+    const progress = recordingsProgress(recordings.length, call, rechecksOf(claim, call, context));
+    const { state, recheckSeconds } = unlessPartial(progress, isComplete, call?.recordingCount, call?.recordingsState);
     return {
-      finding: {
+      entity: {
         kind: 'recordings',
         read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
       },
-      followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, recordings.length)],
-      lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+      followUps: [...unknownCall(claim, call), ...transcriptsToRead(claim, call, state, recordings.length)],
+      recheckSeconds,
     };
   };
 };
 
-/** Reads a call's transcripts (section 4.6): one a recorded leg, once the analysis is through. */
-export const readTranscripts: TargetReader = async (claim, room, signal) => {
-  const answer = await listed(room.service.calls.transcripts(claim.key, { signal }), claim, room);
-  const { data: transcripts, isComplete } = answer;
+/** Reads a call's transcripts (section 4.6): one a recorded leg, once the analysis has finished. */
+export const readTranscripts: TargetReader = async (claim, context, signal) => {
+  const { data: transcripts, isComplete } = await list(
+    context.service.calls.transcripts(claim.key, { signal }),
+    claim,
+    context,
+  );
   const analysed = transcripts.filter(isAnalysed).length;
   return (call) => {
-    const standing = transcriptsStanding(transcripts.length, analysed, call, looksAhead(claim, call, room));
-    const { state, lookAgainSeconds } = certain(standing, isComplete, call?.transcriptCount, call?.transcriptsState);
+    const progress = transcriptsProgress(transcripts.length, analysed, call, rechecksOf(claim, call, context));
+    const { state, recheckSeconds } = unlessPartial(
+      progress,
+      isComplete,
+      call?.transcriptCount,
+      call?.transcriptsState,
+    );
     return {
-      finding: {
+      entity: {
         kind: 'transcripts',
         read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
       },
-      followUps: [...unknownCall(claim, call), ...recordingsOwed(claim, call, transcripts.length)],
-      lookAgainSeconds: soonest([lookAgainSeconds, lookForLacking(claim, call, room, answer)]),
+      followUps: [...unknownCall(claim, call), ...recordingsToRead(claim, call, transcripts.length)],
+      recheckSeconds,
     };
   };
 };
 
-/** What an answer lists of a call. */
-type Listed<T> = Pick<Answer<readonly T[]>, 'data' | 'isComplete' | 'lacking'>;
+type Listed<T> = Pick<Answer<readonly T[]>, 'data' | 'isComplete'>;
 
 /**
- * What the service lists. Where it does not know a call that is held, or nothing of this kind on it yet, that is like an
- * empty list that may be partial, and looked for as late: a call that is gone, its own reads find out.
+ * The rows that the service lists. A 404 for a held call counts as a partial, empty list: the reads of the call itself
+ * decide whether it is gone.
  */
-async function listed<T>(answer: Promise<Answer<readonly T[]>>, claim: Claim, room: ReadingRoom): Promise<Listed<T>> {
+async function list<T>(asked: Promise<Answer<readonly T[]>>, claim: Claim, context: ReadContext): Promise<Listed<T>> {
   try {
-    const came = await answer;
-    room.onAnswer(`calls.${claim.kind}`, came);
-    return came;
+    const answer = await asked;
+    context.onAnswer(`calls.${claim.kind}`, answer);
+    return answer;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const call = (await heldCalls(room.db, [claim.key])).get(claim.key);
+    const call = (await heldCalls(context.db, [claim.key])).get(claim.key);
     if (call === undefined || call.isDeleted) throw error;
-    return { data: [], isComplete: false, lacking: [] };
+    return { data: [], isComplete: false };
   }
 }
 
-/** The end of reads of artefacts that the credential may never make (section 5.2), or that found no such call. */
-export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): CallReading {
+/** The result of a read of artefacts that was forbidden (section 5.2), or whose call was not found. */
+export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): ResultForCall {
   const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
   return (call) =>
     claim.kind === 'recordings'
       ? {
-          finding: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
-          followUps: [...unknownCall(claim, call), ...transcriptsOwed(claim, call, state, 0)],
+          entity: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
+          followUps: [...unknownCall(claim, call), ...transcriptsToRead(claim, call, state, 0)],
         }
       : {
-          finding: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
+          entity: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
           followUps: unknownCall(claim, call),
         };
 }
 
-/** The nearest looks that are still ahead, in seconds from now. */
-interface LooksAhead {
-  readonly next: number | undefined;
-  /** For more than there is already. */
+/** Seconds until the next recheck. */
+interface Rechecks {
+  readonly forAny: number | undefined;
+  /** For recordings beyond those listed: every second of the early delays. */
   readonly forMore: number | undefined;
 }
 
-function looksAhead(claim: Claim, call: HeldCall | undefined, { looks, now }: ReadingRoom): LooksAhead {
+function rechecksOf(claim: Claim, call: HeldCall | undefined, { recheckDelays, now }: ReadContext): Rechecks {
   const endedAt = call?.endedAt ?? momentOf(claim.key);
+  const delaysForMore = recheckDelays.slice(0, 5).filter((_, at) => at % 2 === 0);
   return {
-    next: nextLook(looksFor(call, looks), endedAt, now()),
-    forMore: nextLook(looksForMore(looks), endedAt, now()),
+    forAny: nextRecheck(recheckDelays, endedAt, now()),
+    forMore: nextRecheck(delaysForMore, endedAt, now()),
   };
 }
 
-/**
- * Fewer looks than all while nothing is found, and nothing says whether the call was recorded: many services leave that
- * out where it was not. What nobody answered hardly ever was.
- */
-function looksFor(call: HeldCall | undefined, looks: readonly number[]): readonly number[] {
-  if (call === undefined || call.isRecorded !== null || call.recordingCount > 0) return looks;
-  return call.isMissed ? looks.slice(0, 1) : [...new Set([...looksForMore(looks), ...looks.slice(-1)])];
-}
-
-/** Every other look of the schedule's beginning: by default after a minute, five, and an hour. */
-function looksForMore(looks: readonly number[]): number[] {
-  return looks.slice(0, 5).filter((_, at) => at % 2 === 0);
-}
-
-/** An analysis that is not through can list its transcript before there is anything in it. */
+/** The service may list a transcript without content until its analysis has finished. */
 function isAnalysed({ segments, shortSummary }: Transcript): boolean {
   return segments === undefined || segments.length > 0 || shortSummary !== undefined;
 }
 
-function lookForLacking(
-  claim: Claim,
-  call: HeldCall | undefined,
-  { doubts }: ReadingRoom,
-  { lacking }: { readonly lacking: readonly string[] },
-): number | undefined {
-  const since = firstHad(claim, call);
-  return doubts.lookAgainAt({ operation: `calls.${claim.kind}`, key: claim.key, lacking, since });
-}
-
-/** When a call's artefacts could first be had: after its end, and when the call was met, in a back-fill long after. */
-function firstHad(claim: Claim, call: HeldCall | undefined): Date {
-  return call === undefined ? momentOf(claim.key) : new Date(Math.max(Number(call.endedAt), Number(call.firstSeenAt)));
-}
-
-/** An answer that may be partial proves no absence: what was held is still there. */
-function certain(
-  standing: Standing,
+/** A partial list proves no deletion. */
+function unlessPartial(
+  progress: Progress,
   isComplete: boolean,
   heldCount: number | undefined,
   held: ArtefactState | null | undefined,
-): Standing {
-  return standing.state === 'gone' && !isComplete && heldCount ? { state: held ?? 'pending' } : standing;
+): Progress {
+  return progress.state === 'gone' && !isComplete && heldCount ? { state: held ?? 'pending' } : progress;
 }
 
-/** Where recordings stand after a look that listed so many. */
-function recordingsStanding(listed: number, call: HeldCall | undefined, ahead: LooksAhead): Standing {
-  // An early look may come before the last recording.
+function recordingsProgress(listed: number, call: HeldCall | undefined, rechecks: Rechecks): Progress {
   if (listed > 0) {
+    // The last recording may not be listed yet.
     const isShort = call === undefined || listed < recordingsToExpect(call);
-    return { state: 'complete', lookAgainSeconds: isShort ? ahead.forMore : undefined };
+    return { state: 'complete', recheckSeconds: isShort ? rechecks.forMore : undefined };
   }
   if (call && call.recordingCount > 0) return { state: 'gone' };
   if (call?.isRecorded === false) return { state: 'none' };
-  if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };
+  if (rechecks.forAny !== undefined) return { state: 'pending', recheckSeconds: rechecks.forAny };
   return { state: call?.isRecorded ? 'gone' : 'none' };
 }
 
-/** Where transcripts stand after a look that listed so many, so many of them with content; the analysis goes leg by leg. */
-function transcriptsStanding(
+function transcriptsProgress(
   listed: number,
   analysed: number,
   call: HeldCall | undefined,
-  ahead: LooksAhead,
-): Standing {
+  rechecks: Rechecks,
+): Progress {
   const expected = Math.max(1, call?.recordingCount ?? 1);
   if (analysed >= expected) return { state: 'complete' };
   if (listed === 0 && call && call.transcriptCount > 0) return { state: 'gone' };
   if (listed === 0 && call?.isRecorded === false && call.recordingCount === 0) return { state: 'none' };
-  if (ahead.next !== undefined) return { state: 'pending', lookAgainSeconds: ahead.next };
+  if (rechecks.forAny !== undefined) return { state: 'pending', recheckSeconds: rechecks.forAny };
   return { state: listed > 0 ? 'complete' : 'none' };
 }
 
-/** An artefact whose call was never read: the call is worth a read of its own. */
-function unknownCall(claim: Claim, call: HeldCall | undefined): Bump[] {
+function unknownCall(claim: Claim, call: HeldCall | undefined): DirtyTarget[] {
   return call ? [] : [{ kind: 'call', key: claim.key }];
 }
 
 /**
- * Transcripts are made from recordings, so they are read when those are found, or will not be; and again when there are
- * more recordings than transcripts are held.
+ * The service makes transcripts from recordings. They are read once the recordings are found or given up, and again when
+ * there are more recordings than held transcripts.
  */
-function transcriptsOwed(claim: Claim, call: HeldCall | undefined, state: ArtefactState, recordings: number): Bump[] {
+function transcriptsToRead(
+  claim: Claim,
+  call: HeldCall | undefined,
+  state: ArtefactState,
+  recordings: number,
+): DirtyTarget[] {
   const isSettled = call?.transcriptsState != null && call.transcriptsState !== 'pending';
   const isShort = recordings > Math.max(call?.recordingCount ?? 0, call?.transcriptCount ?? 0);
   return state === 'pending' || (isSettled && !isShort) ? [] : [{ kind: 'transcripts', key: claim.key }];
 }
 
-/** Each transcript proves a recording: one that is not held, and not known to be gone, is worth a look now. */
-function recordingsOwed(claim: Claim, call: HeldCall | undefined, listed: number): Bump[] {
+/** Each transcript proves a recording: recordings are read again when fewer are held than are proven. */
+function recordingsToRead(claim: Claim, call: HeldCall | undefined, listed: number): DirtyTarget[] {
   const isHeld =
     call?.recordingsState === 'forbidden' ||
     (call?.recordingsState === 'complete' && (listed <= call.recordingCount || listed <= call.transcriptCount));

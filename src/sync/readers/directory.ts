@@ -1,37 +1,37 @@
+import { type Answer, ServiceError } from '../../api-client/client.ts';
 import type { Claim } from '../../inbox/claims.ts';
-import { type Answer, ServiceError } from '../../service/client.ts';
-import { holdsAny } from '../../warehouse/entities/directory/periods.ts';
-import { provenance, type ReadingRoom, type TargetReader } from '../finding.ts';
-import { isLastMiss } from '../outcome.ts';
+import { holdsAny } from '../../warehouse/periods.ts';
+import { provenance, type ReadContext, type TargetReader } from '../read-result.ts';
+import { isLastMiss } from '../retry-policy.ts';
 
-/** Reads all users (section 4.5), and owes the next read to the directory's schedule. */
-export const readUsers: TargetReader = async (claim, room, signal) => {
-  const answer = await room.service.users.list({ signal });
-  room.onAnswer('users.list', answer);
-  await doubtEmpty(claim, room, answer, 'warehouse.users');
+/** Reads all users (section 4.5). The next read is due after the directory's interval. */
+export const readUsers: TargetReader = async (claim, context, signal) => {
+  const answer = await context.service.users.list({ signal });
+  context.onAnswer('users.list', answer);
+  await refuseEmpty(claim, context, answer, 'warehouse.users');
   const { data: users, isComplete } = answer;
   return {
-    finding: { kind: 'users', read: { users, isComplete, read: provenance(claim, 'users.list') } },
-    lookAgainSeconds: room.directoryEverySeconds,
+    entity: { kind: 'users', read: { users, isComplete, read: provenance(claim, 'users.list') } },
+    recheckSeconds: context.directoryEverySeconds,
   };
 };
 
-/** Reads all SMS lines (section 4.1), and owes the next read to the directory's schedule. */
-export const readLines: TargetReader = async (claim, room, signal) => {
-  const answer = await room.service.lines.list({ signal });
-  room.onAnswer('lines.list', answer);
-  await doubtEmpty(claim, room, answer, 'warehouse.sms_lines');
+/** Reads all SMS lines (section 4.1). The next read is due after the directory's interval. */
+export const readLines: TargetReader = async (claim, context, signal) => {
+  const answer = await context.service.lines.list({ signal });
+  context.onAnswer('lines.list', answer);
+  await refuseEmpty(claim, context, answer, 'warehouse.sms_lines');
   const { data: lines, isComplete } = answer;
   return {
-    finding: { kind: 'lines', read: { lines, isComplete, read: provenance(claim, 'lines.list') } },
-    lookAgainSeconds: room.directoryEverySeconds,
+    entity: { kind: 'lines', read: { lines, isComplete, read: provenance(claim, 'lines.list') } },
+    recheckSeconds: context.directoryEverySeconds,
   };
 };
 
-/** One empty list is no proof that all were deleted: like a thread that is not found, it takes three. */
-async function doubtEmpty(
+/** A failing backend can answer an empty list. Like a 404, it deletes held rows only after the spaced reads. */
+async function refuseEmpty(
   claim: Claim,
-  { db }: Pick<ReadingRoom, 'db'>,
+  { db }: Pick<ReadContext, 'db'>,
   { data, isComplete }: Pick<Answer<readonly unknown[]>, 'data' | 'isComplete'>,
   table: 'warehouse.users' | 'warehouse.sms_lines',
 ): Promise<void> {

@@ -1,118 +1,102 @@
-import type { EventType } from '../../event-types.ts';
-import type { Log } from '../../log.ts';
-import { type Service, ServiceError } from '../../service/client.ts';
-import type { Subscription } from '../../service/entities/subscription.ts';
-import type { SealLink } from '../../warehouse/columns.ts';
-import { type Database, query } from '../../warehouse/database.ts';
-import { writeSubscriptions } from '../../warehouse/entities/directory/subscriptions.ts';
-import { beginRead } from '../../warehouse/reads.ts';
-import { hookUrl, isOurAddress, receiverOf } from './addresses.ts';
-import { listSubscriptions, readSpellings } from './listing.ts';
-import { forgetLook, noteLook, ReceiversDiffer, readHolders } from './receivers.ts';
-import { deliversTo, isElsewhere, noteShown, receiverBehind } from './shown.ts';
-import { knownSubscriptions, markBroken, recordSubscriptions, type WatchedSubscription } from './watched.ts';
-import { change, create, isOfType, nameOf, type ToDo, toChange, toCreate, type Wish } from './writes.ts';
+import { type Service, ServiceError, type Subscription, type SubscriptionChanges } from '../../api-client/client.ts';
+import { type Database, query } from '../../db/database.ts';
+import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
+import type { Log } from '../../shared/log.ts';
+import { beginRead, type SealLink } from '../../warehouse/mirror.ts';
+import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
+import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverOf, sameAddress } from './matching.ts';
+import {
+  type Ensured,
+  type Fault,
+  forgetChecks,
+  markBroken,
+  ReceiversDiffer,
+  readOwners,
+  recordCheck,
+  type StoredSubscription,
+  storedSubscriptions,
+  storeSubscriptions,
+  type ToDo,
+} from './store.ts';
 
-/** The events that the daemon lives on. */
+/** The event types that the daemon needs. */
 export const wantedTypes = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'] as const satisfies EventType[];
 
-/** What was wrong with a subscription that the daemon had; all but `duplicated` lose deliveries. */
-export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplicated';
-
-const notTaken = 'the service did not take the change';
-
-/** What became of one type's subscription. */
-export interface Ensured {
-  readonly type: EventType;
-  readonly url: string;
-  readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
-  readonly faults: readonly Fault[];
-  readonly subscriptionId?: number;
-  /** It was created in this look, whether or not it could be enabled. */
-  readonly isCreated?: boolean;
-  readonly reason?: string;
-  /** What the service leaves to a person. */
-  readonly toDo?: ToDo;
-}
-
-export interface SubscriptionParts {
+export interface SubscriptionDeps {
   readonly service: Service;
   readonly db: Database;
   readonly log: Log;
   readonly publicUrl: string;
   readonly secret: string;
-  /** A secret whose addresses are ours too, though no longer wanted. */
+  /** Subscriptions with this secret in their address are ours too, and are moved to the present secret. */
   readonly previousSecret?: string | undefined;
-  /** A person asks for it: another receiver that has them gives way. */
+  /** The operator asked for it: subscriptions are taken over from another running receiver. */
   readonly isAsked?: boolean;
-  /** Without it no address is kept. */
+  /** Undefined: addresses are not stored. */
   readonly sealLink?: SealLink | undefined;
-  /** The process of the receiver, as ops.processes knows it; left out by commands. */
+  /** The receiver's id in ops.processes; undefined in commands. */
   readonly processId?: string;
 }
 
 /**
- * Sees to it that each wanted event type is delivered to its own address (section 4.7): adopts a subscription by its
- * address, enables and retypes it by PUT, and else creates one; one that was created here and points elsewhere gets its
- * address back; several of ours for one address are reduced to one. One at the address of our previous secret is moved
- * to the present one, and has lost nothing. Other people's subscriptions are never touched. What the service refuses is
- * answered `to_create_by_hand`, and the rest goes on. What may have been lost since the last look is noted as a gap.
- * Rejects when the service cannot be asked at present, after it was asked for each type; and with `ReceiversDiffer` when
- * another receiver has them, unless a person asks for it.
+ * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that address,
+ * repairs its state and type, or creates one; repairs the address of one that was created here; moves one from the previous
+ * secret; disables duplicates. Other people's subscriptions are never changed. What the service refuses results in
+ * `to_create_by_hand`, and the other types continue. Records what may have been lost since the last check as a gap.
+ *
+ * Rejects, after trying each type, when the service is unavailable, and with `ReceiversDiffer` when another receiver owns the
+ * subscriptions, unless `isAsked`.
  */
-export function ensureSubscriptions(parts: SubscriptionParts): Promise<Ensured[]> {
-  // Two receivers that look together must not both find an address missing.
-  return parts.db.connection().execute(async (db) => {
+export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> {
+  // Two receivers that check at the same time must not both create a subscription.
+  return deps.db.connection().execute(async (db) => {
     await query(db, `select pg_advisory_lock(hashtext('ensure subscriptions'))`, []);
     try {
-      return await ensureAll(parts);
+      return await ensureAll(deps);
     } finally {
       await query(db, `select pg_advisory_unlock(hashtext('ensure subscriptions'))`, []);
     }
   });
 }
 
-/** Gives the subscriptions up to whichever receiver looks next, without a change at the service. */
-export function leaveSubscriptions(parts: Pick<SubscriptionParts, 'db' | 'publicUrl' | 'secret'>): Promise<void> {
-  return forgetLook(parts.db, ownUrlOf(parts));
+/** Lets the next receiver that checks own the subscriptions. Changes nothing at the service. */
+export function leaveSubscriptions(deps: Pick<SubscriptionDeps, 'db' | 'publicUrl' | 'secret'>): Promise<void> {
+  return forgetChecks(deps.db, ownUrlOf(deps));
 }
 
-/** One address of a receiver's own, which stands for all of them. */
-function ownUrlOf({ publicUrl, secret }: Pick<SubscriptionParts, 'publicUrl' | 'secret'>): string {
+/** The address of one type identifies a receiver. */
+function ownUrlOf({ publicUrl, secret }: Pick<SubscriptionDeps, 'publicUrl' | 'secret'>): string {
   return hookUrl(publicUrl, secret, wantedTypes[0]);
 }
 
-async function ensureAll(parts: SubscriptionParts): Promise<Ensured[]> {
-  const { service, db, publicUrl, secret } = parts;
-  const known = await knownSubscriptions(db);
-  const knownIds = [...known.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
+async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
+  const { service, db, publicUrl, secret } = deps;
+  const stored = await storedSubscriptions(db);
+  const knownIds = [...stored.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
-  const spelling = await readSpellings(service);
-  const ownUrl = ownUrlOf(parts);
-  const isHeld = parts.isAsked ? () => false : await readHolders(db, ownUrl);
+  const ownUrl = ownUrlOf(deps);
+  const isOwner = deps.isAsked ? () => false : await readOwners(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
     const url = hookUrl(publicUrl, secret, type);
     try {
-      ensured.push(await ensureOne(parts, listed, known.get(type), { type, spelled: spelling(type), url }, isHeld));
+      ensured.push(await ensureOne(deps, listed, stored.get(type), { type, url }, isOwner));
     } catch (error) {
       failures.push(error);
     }
   }
-  // What was repaired lost deliveries, whether or not all could be looked at.
-  for (const each of changedOf(ensured)) tell(parts, each);
-  await recordSubscriptions(db, ensured);
-  const written = ensured.filter(({ outcome, isCreated }) => isCreated || outcome === 'repaired');
-  if (written.length > 0) await noteShown(parts, written);
-  // A look that was cut short leaves a newcomer one: it has yet to take over what it could not.
-  if (failures.every((each) => each instanceof ReceiversDiffer)) await noteLook(db, ownUrl, parts.processId);
+  // Stored before this rejects: each repair leaves a gap to record.
+  for (const each of changedOf(ensured)) logResult(deps, each);
+  await storeSubscriptions(db, ensured);
+  // After a failed check a newcomer stays a newcomer: it has not taken over all types yet.
+  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, deps.processId);
   if (failures.length > 0) throw failures[0];
-  // Looked at each minute, and nearly always as it was: the mirror is written when there is something new.
+  // A check runs every minute and rarely finds a change: the mirror is written only after one.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
-    const isOurs = ({ id, url = '' }: Subscription) => ids.has(id) || isOurAddress(parts, url);
-    await mirrorSubscriptions(parts, isOurs);
+    const isOurs = ({ id, url }: Subscription) => ids.has(id) || isOurAddress(deps, url);
+    await mirrorSubscriptions(deps, isOurs);
   }
   return ensured;
 }
@@ -122,22 +106,22 @@ function changedOf(ensured: readonly Ensured[]): Ensured[] {
 }
 
 async function ensureOne(
-  { service, db, publicUrl, previousSecret }: SubscriptionParts,
+  { service, db, publicUrl, previousSecret }: SubscriptionDeps,
   listed: readonly Subscription[],
-  known: WatchedSubscription | undefined,
+  stored: StoredSubscription | undefined,
   wish: Wish,
-  isHeld: (receiver: string | undefined) => boolean,
+  isOwner: (receiver: string | undefined) => boolean,
 ): Promise<Ensured> {
-  const { type, spelled, url } = wish;
-  const at = listed.filter((each) => deliversTo(each, known, url));
-  const [adopted, ...spare] = at.sort((a, b) => rank(a, type) - rank(b, type));
+  const { type, url } = wish;
+  const atUrl = listed.filter((each) => deliversTo(each, url));
+  const [adopted, ...spare] = atUrl.sort((a, b) => rank(a, type) - rank(b, type));
   const isStrayed = ({ id, name }: Subscription) =>
-    known?.isCreatedHere && known.subscriptionId === id && name === nameOf(type);
+    stored?.isCreatedHere && stored.subscriptionId === id && name === nameOf(type);
   const strayed = adopted ? undefined : listed.find(isStrayed);
-  const strayedTo = strayed && receiverBehind(strayed, known);
-  // Deliveries to the address of the previous secret were accepted all along.
+  const strayedTo = strayed?.url === undefined ? undefined : receiverOf(strayed.url);
+  // The receiver also accepts deliveries under the previous secret: no fault, no gap.
   const isRotated = previousSecret !== undefined && strayedTo === receiverOf(hookUrl(publicUrl, previousSecret, type));
-  if (!isRotated && isHeld(strayedTo)) throw new ReceiversDiffer();
+  if (!isRotated && isOwner(strayedTo)) throw new ReceiversDiffer();
   const faults: Fault[] = [];
   const ours = adopted ?? strayed;
   let created: Subscription | undefined;
@@ -154,13 +138,12 @@ async function ensureOne(
       faults.push('duplicated');
     }
     if (ours === undefined) {
-      if (known?.subscriptionId !== undefined) faults.push('deleted');
+      if (stored?.subscriptionId !== undefined) faults.push('deleted');
       await markBroken(db, type);
       created = await create(service, wish);
       const { id: subscriptionId } = created;
       toDo = toChange(subscriptionId, type, { enabled: true });
-      const left = created.enabled === false ? await change(service, subscriptionId, { enabled: true }) : created;
-      if (left.enabled === false) return refused(notTaken);
+      if (created.enabled === false) await change(service, subscriptionId, { enabled: true });
       return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
     }
     if (strayed && !isRotated) faults.push('redirected');
@@ -170,50 +153,45 @@ async function ensureOne(
     const changes = {
       ...(strayed && { url }),
       ...(ours.enabled === false && { enabled: true }),
-      ...(!isOfType(ours, type) && { type: spelled }),
+      ...(!isOfType(ours, type) && { type }),
     };
     if (Object.keys(changes).length > 0) {
       if (faults.length > 0) await markBroken(db, type);
       toDo = toChange(ours.id, type, changes);
-      const left = await change(service, ours.id, changes);
-      const isTaken =
-        left.enabled !== false &&
-        (left.type === undefined || isOfType(left, type)) &&
-        !(strayed && left.url !== undefined && isElsewhere({ publicUrl, previousSecret }, left.url));
-      if (!isTaken) return refused(notTaken);
+      await change(service, ours.id, changes);
     }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
-    if (!(error instanceof ServiceError) || isPassing(error)) throw error;
+    if (!(error instanceof ServiceError) || isTransient(error)) throw error;
     return refused(error.message);
   }
 }
 
-/** A failure that says nothing about what the service allows. A path or a method that is not there is no passing one. */
-function isPassing({ advice, code, status }: ServiceError): boolean {
+/** Whether a failure is temporary. A missing path or method is not: the service does not offer the operation. */
+function isTransient({ advice, code, status }: ServiceError): boolean {
   return (
     advice === 'credential' ||
     ((advice === 'retry' || advice === 'reconcile') && code !== 'unexpected_status' && status !== 501)
   );
 }
 
-/** The one to keep: of the right type first, enabled before disabled. */
+/** Sort key for duplicates, lowest kept: the right type first, then enabled before disabled. */
 function rank(subscription: Subscription, type: EventType): number {
   return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === false ? 1 : 0);
 }
 
-/** Whether the mirror shows each listed subscription as it is, and none besides. */
+/** Whether the mirror holds exactly the listed subscriptions, as they are. */
 async function isMirrored(db: Database, listed: readonly Subscription[]): Promise<boolean> {
   const held = await query<{ subscription_id: string; updated_at: Date | null; is_enabled: boolean | null }>(
     db,
     'select subscription_id, updated_at, is_enabled from warehouse.webhook_subscriptions where deleted_at is null',
     [],
   );
-  const shown = new Map(held.map((row) => [Number(row.subscription_id), row]));
+  const mirrored = new Map(held.map((row) => [Number(row.subscription_id), row]));
   return (
-    shown.size === listed.length &&
+    mirrored.size === listed.length &&
     listed.every(({ id, updatedAt, enabled }) => {
-      const row = shown.get(id);
+      const row = mirrored.get(id);
       const isAsRecent = (row?.updated_at?.getTime() ?? 0) === (updatedAt === undefined ? 0 : Date.parse(updatedAt));
       return row !== undefined && isAsRecent && row.is_enabled === (enabled ?? null);
     })
@@ -222,7 +200,7 @@ async function isMirrored(db: Database, listed: readonly Subscription[]): Promis
 
 /** Reads all subscriptions into the mirror. */
 async function mirrorSubscriptions(
-  { service, db, sealLink }: SubscriptionParts,
+  { service, db, sealLink }: SubscriptionDeps,
   isOurs: (subscription: Subscription) => boolean,
 ): Promise<void> {
   const read = await beginRead(db, 'webhooks.list');
@@ -238,8 +216,8 @@ async function mirrorSubscriptions(
   );
 }
 
-// The address holds the secret, so the log shows its place only.
-function tell({ log, publicUrl }: SubscriptionParts, ensured: Ensured): void {
+/** Logs the address without its secret. */
+function logResult({ log, publicUrl }: SubscriptionDeps, ensured: Ensured): void {
   const { type, outcome, faults, subscriptionId, reason, toDo = toCreate } = ensured;
   if (outcome === 'to_create_by_hand') {
     const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
@@ -256,4 +234,63 @@ function tell({ log, publicUrl }: SubscriptionParts, ensured: Ensured): void {
       'Webhook subscription moved from the previous WEBHOOK_SECRET to the present one',
     );
   } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome}`);
+}
+
+interface Wish {
+  readonly type: EventType;
+  readonly url: string;
+}
+
+/**
+ * Creates a subscription. Section 4.7 shows neither the body nor the answer: a body that is refused is sent once more in
+ * another form, and after an unreadable answer the subscription is looked up by its address or its name. It may have been
+ * created disabled. Rejects with `ServiceError`.
+ */
+async function create(service: Service, { type, url }: Wish): Promise<Subscription> {
+  const { webhooks } = service;
+  const wanted = { name: nameOf(type), url, type };
+  try {
+    const created = webhooks.create({ ...wanted, enabled: true }).catch((error: unknown) => {
+      // A 400 has created nothing. The service may not accept `enabled` here, or may require a description.
+      if (!(error instanceof ServiceError) || error.status !== 400) throw error;
+      return webhooks.create({ ...wanted, description: `Tells Trunkline of ${type}` });
+    });
+    return (await created).data;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
+    const { data: listed } = await webhooks.list();
+    const isAtUrl = (each: Subscription) => each.url !== undefined && sameAddress(each.url, url);
+    const created =
+      listed.find(isAtUrl) ?? listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
+    if (created === undefined) throw error;
+    return created;
+  }
+}
+
+type Changes = Pick<SubscriptionChanges, 'enabled' | 'type' | 'url'>;
+
+/** Rejects with `ServiceError`. */
+async function change(service: Service, id: number, changes: Changes): Promise<void> {
+  const isEnableAlone = changes.enabled === true && Object.keys(changes).length === 1;
+  await (isEnableAlone ? service.webhooks.enable(id) : service.webhooks.update(id, changes));
+}
+
+const toCreate: ToDo = { says: 'create it with this type and url', needsAddress: true };
+
+function toChange(id: number, type: EventType, changes: Changes): ToDo {
+  const given = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(' and ');
+  const says = [
+    ...(given === '' ? [] : [`give subscription ${id} ${given}`]),
+    ...(changes.enabled ? [given === '' ? `enable subscription ${id}` : 'enable it'] : []),
+  ];
+  return { says: `${says.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
+}
+
+function nameOf(type: EventType): string {
+  return `Trunkline ${type}`;
+}
+
+/** Whether a subscription fires on a type, whatever its spelling. */
+function isOfType(subscription: Subscription, type: EventType): boolean {
+  return subscription.type !== undefined && eventTypeOf(subscription.type) === type;
 }

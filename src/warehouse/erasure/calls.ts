@@ -1,33 +1,37 @@
-import { query, type Transaction } from '../database.ts';
-import type { CallRead } from '../entities/calls/calls.ts';
+import { type Call, type CallSummary, type Leg, withFields } from '../../api-client/client.ts';
+import { query, type Transaction } from '../../db/database.ts';
 import { erasedAmong, hasErasures } from './erased.ts';
-import { type PartyColumn, partiesOf, partyColumns, withoutParties } from './parties.ts';
+import { numbersMentioned } from './mentions.ts';
 
-/** Reads of calls as they may be mirrored, and which of the calls are to be marked as erased. */
-export interface Cleared {
-  readonly reads: readonly CallRead[];
-  readonly erased: ReadonlySet<string>;
-}
-
-/** Takes erased parties out of reads of calls. The row of such a call stays, so that counts stay right. */
-export async function clearCalls(tx: Transaction, reads: readonly CallRead[]): Promise<Cleared> {
+/**
+ * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased; their
+ * rows stay, so that counts stay right.
+ */
+export async function clearCalls<R extends { readonly call: CallSummary | Call }>(
+  tx: Transaction,
+  reads: readonly R[],
+): Promise<{ readonly reads: readonly R[]; readonly erased: ReadonlySet<string> }> {
   if (!(await hasErasures(tx))) return { reads, erased: new Set() };
   const numbers = await erasedAmong(tx, () => reads.flatMap(({ call }) => partiesOf(call)));
-  const held = await heldErased(
+  const emptyColumns = await erasedCallsWithEmptyColumns(
     tx,
     reads.map(({ call }) => call.id),
   );
-  const erased = new Set(held.keys());
-  const cleared = reads.map(({ call, read }) => {
+  const erased = new Set(emptyColumns.keys());
+  const cleared = reads.map((each) => {
+    const { call } = each;
     if (partiesOf(call).some((number) => numbers.has(number))) erased.add(call.id);
-    if (!erased.has(call.id)) return { call, read };
-    return { call: withoutParties(call, (number) => numbers.has(number), held.get(call.id)), read };
+    if (!erased.has(call.id)) return each;
+    return { ...each, call: withoutParties(call, (number) => numbers.has(number), emptyColumns.get(call.id)) };
   });
   return { reads: cleared, erased };
 }
 
-/** Erased calls among these, each with the columns of its parties that are empty and stay so. */
-async function heldErased(tx: Transaction, callIds: readonly string[]): Promise<Map<string, PartyColumn[]>> {
+/** The erased calls among these, each with the party columns that an erasure left empty. */
+async function erasedCallsWithEmptyColumns(
+  tx: Transaction,
+  callIds: readonly string[],
+): Promise<Map<string, PartyColumn[]>> {
   const rows = await query<Record<PartyColumn, string | null> & { call_id: string }>(
     tx,
     `select call_id, ${partyColumns.join(', ')} from warehouse.calls where is_erased and call_id = any($1)`,
@@ -36,17 +40,17 @@ async function heldErased(tx: Transaction, callIds: readonly string[]): Promise<
   return new Map(rows.map((row) => [row.call_id, partyColumns.filter((column) => row[column] === null)]));
 }
 
-/** Which of these calls are marked as erased. */
+/** The ids of the calls among these that are marked as erased. */
 export async function erasedCalls(tx: Transaction, callIds: readonly string[]): Promise<ReadonlySet<string>> {
-  return (await hasErasures(tx)) ? new Set((await heldErased(tx, callIds)).keys()) : new Set();
+  return (await hasErasures(tx)) ? new Set((await erasedCallsWithEmptyColumns(tx, callIds)).keys()) : new Set();
 }
 
-/** How many rows of which table were removed or blanked. */
+/** Rows removed or blanked, by table. */
 export type Removed = Readonly<Record<string, number>>;
 
 /**
- * Marks calls as erased, and removes what was said on them and what leads to it: links, transcripts, raw answers and the
- * history of their fields. Their rows stay, and those of their legs and recordings. Safe to repeat.
+ * Marks calls as erased, and deletes their recording links, transcripts, raw answers and field history. The rows of the
+ * calls, legs and recordings stay. Safe to repeat.
  */
 export async function eraseCalls(tx: Transaction, callIds: readonly string[]): Promise<Removed> {
   const removed: Record<string, number> = {};
@@ -87,4 +91,83 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
      where call_id = any($1) and not is_erased`,
   );
   return removed;
+}
+
+/** The fields that identify a party of a call, and their columns. */
+const columnOf = {
+  callerName: 'caller_name',
+  callerNumber: 'caller_number',
+  calledName: 'called_name',
+  calledNumber: 'called_number',
+  dialledNumber: 'dialled_number',
+  callerIdInternal: 'caller_id_internal',
+  callerIdExternal: 'caller_id_external',
+} as const;
+
+type PartyField = keyof typeof columnOf;
+const partyFields = Object.keys(columnOf) as PartyField[];
+
+/** The columns of `warehouse.calls` that identify a party. */
+type PartyColumn = (typeof columnOf)[PartyField];
+const partyColumns: readonly PartyColumn[] = Object.values(columnOf);
+
+type Parties = { readonly [F in PartyField]?: string | undefined };
+
+/** All party numbers of a call and its legs, normalised. */
+function partiesOf(call: CallSummary | Call): string[] {
+  return [call, ...legsOf(call)].flatMap(numbersOf);
+}
+
+/**
+ * The call without its erased parties: their numbers, their names wherever these occur on the call, and the caller ids of an
+ * erased caller. `held` are the columns that an earlier erasure left empty.
+ */
+function withoutParties<C extends CallSummary | Call>(
+  call: C,
+  isErased: (number: string) => boolean,
+  held: readonly PartyColumn[] = [],
+): C {
+  const names = new Set([call, ...legsOf(call)].flatMap((each) => namesBeside(each, isErased)));
+  const alreadyEmpty = partyFields.filter((field) => held.includes(columnOf[field]));
+  const own = withFields(call, { ...emptied(call, isErased, names), ...nothing(alreadyEmpty) });
+  if (!('legs' in own) || own.legs === undefined) return own;
+  return withFields(own, { legs: own.legs.map((leg) => withFields(leg, emptied(leg, isErased, names))) });
+}
+
+function legsOf(call: CallSummary | Call): readonly Leg[] {
+  return 'legs' in call ? (call.legs ?? []) : [];
+}
+
+function numbersOf(parties: Parties): string[] {
+  return partyFields.flatMap((field) => [...numbersMentioned(parties[field] ?? '')]);
+}
+
+function isNamed(text: string | undefined, isErased: (number: string) => boolean): boolean {
+  return numbersMentioned(text ?? '').some(isErased);
+}
+
+function isCaller(of: Parties, isErased: (number: string) => boolean): boolean {
+  return [of.callerNumber, of.callerIdInternal, of.callerIdExternal].some((text) => isNamed(text, isErased));
+}
+
+function isCalled(of: Parties, isErased: (number: string) => boolean): boolean {
+  return [of.calledNumber, of.dialledNumber].some((text) => isNamed(text, isErased));
+}
+
+function namesBeside(of: Parties, isErased: (number: string) => boolean): string[] {
+  const names = [isCaller(of, isErased) && of.callerName, isCalled(of, isErased) && of.calledName];
+  return names.filter((name) => typeof name === 'string' && name !== '') as string[];
+}
+
+function emptied(of: Parties, isErased: (number: string) => boolean, names: ReadonlySet<string>): Parties {
+  const callerFields: PartyField[] = ['callerName', 'callerNumber', 'callerIdInternal', 'callerIdExternal'];
+  return nothing([
+    ...(isCaller(of, isErased) ? callerFields : []),
+    ...(isCalled(of, isErased) ? (['calledName'] as const) : []),
+    ...partyFields.filter((field) => isNamed(of[field], isErased) || names.has(of[field] ?? '')),
+  ]);
+}
+
+function nothing(fields: readonly PartyField[]): Parties {
+  return Object.fromEntries(fields.map((field) => [field, undefined]));
 }

@@ -1,11 +1,11 @@
-import { withFields } from '../../service/answers/fields.ts';
-import { hotQuery, type Transaction } from '../database.ts';
+import { withFields } from '../../api-client/client.ts';
+import { type Database, hotQuery, query, relation, sql, type Transaction } from '../../db/database.ts';
 import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
-/** One question per transaction, whoever asks it. */
+/** Caches {@link hasErasures} per transaction. */
 const asked = new WeakMap<Transaction, Promise<boolean>>();
 
-/** Whether anybody was ever erased. From now to the end of the transaction no erasure begins that it would miss. */
+/** Whether anybody was ever erased. Takes a lock: until the transaction ends, no new erasure starts its purge. */
 export function hasErasures(tx: Transaction): Promise<boolean> {
   const answer =
     asked.get(tx) ??
@@ -17,10 +17,10 @@ export function hasErasures(tx: Transaction): Promise<boolean> {
 }
 
 const nobody: ReadonlySet<string> = new Set();
-/** A text of single digits has thousands of candidates. */
+/** Numbers per query: a long text of single digits has many thousand candidates. */
 const maxAsked = 10_000;
 
-/** Which of the normalised numbers that `numbers` collects were erased; it is not called while nobody was. */
+/** The erased numbers among `numbers`, which are normalised. `numbers` is not called when nobody was ever erased. */
 export async function erasedAmong(
   tx: Transaction,
   numbers: () => Iterable<string | undefined>,
@@ -36,7 +36,7 @@ export async function erasedAmong(
   return erased;
 }
 
-/** Values in whose texts nobody who was erased is mentioned by number; those without such a mention are the same objects. */
+/** The values with all mentions of erased numbers removed. Values without such a mention are returned as they are. */
 export async function withoutMentions<T>(tx: Transaction, values: readonly T[]): Promise<readonly T[]> {
   const erased = await erasedAmong(tx, () => numbersIn(textsIn(values)));
   if (erased.size === 0) return values;
@@ -61,4 +61,45 @@ function blanked(value: unknown, isErased: (number: string) => boolean): unknown
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blanked(inner, isErased)]));
   return 'raw' in value && !Object.hasOwn(copy, 'raw') ? withFields(value as { raw: unknown }, copy) : copy;
+}
+
+/** Counts unread texts of lines that will never be mirrored, because their sender was erased. Numbers are not stored. */
+export async function withholdUnread(
+  db: Database | Transaction,
+  withheld: readonly { readonly line: string; readonly unread: number }[],
+): Promise<void> {
+  if (withheld.length === 0) return;
+  await query(
+    db,
+    sql`
+      insert into ops.erased_unread as e (line, unread_count)
+      select line, sum(unread)::integer
+      from ${relation('withheld', withheld, { line: 'text', unread: 'integer' })}
+      group by line order by line
+      on conflict (line) do update set unread_count = e.unread_count + excluded.unread_count, changed_at = now()`,
+  );
+}
+
+/**
+ * How many of a line's missing unread texts were withheld by an erasure. `lacking` is the service's unread count minus the
+ * held one; if it is below the stored count, somebody read them at the service, and the stored count is lowered.
+ */
+export async function withheldUnread(
+  db: Database | Transaction,
+  lacking: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const rows = await query(
+    db,
+    sql<{ line: string; unread: number }>`
+      with lacking as (
+        select * from ${relation('l', [...lacking], { line: ['text', ([line]) => line], lacking: ['integer', ([, count]) => count] })}
+      ),
+      read as (
+        update ops.erased_unread e set unread_count = greatest(0, l.lacking), changed_at = now()
+        from lacking l where e.line = l.line and e.unread_count > greatest(0, l.lacking)
+      )
+      select line, least(e.unread_count, greatest(0, l.lacking)) as unread
+      from ops.erased_unread e join lacking l using (line)`,
+  );
+  return new Map(rows.map(({ line, unread }) => [line, unread]));
 }

@@ -1,56 +1,57 @@
-import { normalizeNumber } from '../../numbers.ts';
+import { normalizeNumber } from '../../shared/numbers.ts';
 
 /*
- * One definition of how people write a phone number, used in two forms: `mentionsIn` finds candidates in a text whose
- * erased numbers are known as hashes only, and `mentionPattern` finds one known number with a regular expression of
- * Postgres. A mention is a sequence of whole runs of digits, at most `longestGap` separators apart, whose digits are one of
- * the spellings of the number.
+ * One definition of how people write a phone number, in two forms. `mentionsIn` lists the candidates in a text, to compare
+ * with the hashes of erased numbers. `mentionPattern` is a regular expression of Postgres for one known number.
+ *
+ * A mention is a sequence of whole runs of digits, at most `longestGap` separators apart, whose digits are one of the
+ * spellings of the number.
  */
 
-/** What stands in a text where an erased number stood. */
+/** Replaces an erased number in a text. */
 export const erasedMark = '[erased]';
 
-/** Shorter runs of digits are extensions and short codes, which name no one; E.164 allows fifteen. */
+/** Shorter numbers are extensions and short codes, which identify nobody. E.164 allows at most fifteen digits. */
 export const shortestNumber = 7;
 export const longestNumber = 15;
 
-/** Calling abroad: most countries; North America; Australia; Japan; Russia. */
+/** International call prefixes: most countries; North America; Australia; Japan; Russia. */
 const exitCodes = ['00', '011', '0011', '010', '810'];
 const longestExitCode = 4;
-/** With an exit code before it, and the 0 that some write behind the country code. */
+/** With an exit code in front, and the 0 that some people write after the country code. */
 const longestSpelling = longestExitCode + longestNumber + 1;
 
-/** A national spelling with fewer digits may be anything, so it is left alone. */
+/** A national spelling with fewer digits is too ambiguous to count as a mention. */
 const shortestNational = 8;
 
 /** All country codes of one and two digits (ITU-T E.164); the others have three. */
 const shortCountryCodes = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/;
 const longestCountryCode = 3;
-/** Countries where nothing is dialled before the national number. */
+/** Country codes without a trunk prefix before the national number. */
 const withoutTrunkPrefix = new Set(
   '1 30 34 39 45 47 48 52 56 57 65 216 221 225 237 350 351 352 354 356 357 371 372 376 377 378 420 423 500 501 502 503 504 505 506 507 590 594 596 852 853 965 968 973 974 975'.split(
     ' ',
   ),
 );
-/** Where something else than 0 is dialled before it. */
+/** Trunk prefixes other than 0. */
 const trunkPrefixes: Readonly<Record<string, string>> = { 7: '8', 36: '06', 375: '8' };
 
-/** Digits of all scripts, full-width, mathematical, superscript and circled ones. */
+/** Digits of all scripts, including full-width, mathematical, superscript and circled ones. */
 const digit = String.raw`\p{Nd}⁰¹²³⁴-⁹₀-₉①-⑨⓪`;
 /**
- * What may stand between two digits of a number: blanks, dashes, brackets and marks of all kinds, invisible characters
- * too, but no comma, semicolon or quote, which end a value.
+ * Separators between two digits of a number: blanks, dashes, brackets, symbols and invisible characters. Commas, semicolons
+ * and quotes are not among them: they end a value.
  */
 const separator = String.raw`\s\p{Z}\p{Cc}\p{Cf}\p{Pd}\p{Pc}\p{Ps}\p{Pe}.\\/*~|:=#<>+¦¬¯°·\u0300-\u036f˗‖-⁞\u20d0-\u20ff−∕∗∘∙⋅│─■-◿➕➖➗。・ーｰ．／＊～｜：＝＃＜＞＋｡･￣\ufe00-\ufe0f`;
-/** A blank as JSON writes it inside a text. */
+/** A blank as an escape in JSON. */
 const escapedBlank = String.raw`\\[nrtbf]`;
-/** Enough for `) – (`, and for an emoji of a digit. */
+/** Enough for `) – (`, and for the code points of a keycap emoji. */
 const longestGap = 6;
 
 const prefix = String.raw`[+(\[＋（]{0,2}`;
 const run = new RegExp(`(${prefix})([${digit}]+)`, 'gu');
 const gap = new RegExp(`^(?:${escapedBlank}|[${separator}]){1,${longestGap}}$`, 'u');
-/** In UTF-16: each separator takes two at most. */
+/** In UTF-16 code units: a separator has at most two. */
 const longestGapLength = 2 * longestGap;
 
 interface Mention {
@@ -59,12 +60,12 @@ interface Mention {
   readonly to: number;
 }
 
-/** Every phone number that a text may mention, however it is written, normalised. */
+/** Every phone number that a text may mention, in any spelling, normalised. */
 export function* numbersMentioned(text: string): Generator<string> {
   for (const { number } of mentionsIn(text)) yield number;
 }
 
-/** The text with every mention of certain numbers replaced; the same text when it has none. */
+/** The text with every mention of an erased number replaced by {@link erasedMark}. */
 export function withoutNumbers(text: string, isErased: (number: string) => boolean): string {
   let kept = '';
   let at = 0;
@@ -76,14 +77,14 @@ export function withoutNumbers(text: string, isErased: (number: string) => boole
   return at === 0 ? text : kept + text.slice(at);
 }
 
-/** Beyond these a text is not judged: a mebibyte of single digits has seven million candidates, and each costs a hash. */
+/** Limits of {@link mayMention}: a mebibyte of single digits has seven million candidates, and each costs a hash. */
 const maxCandidates = 20_000;
 const maxRuns = 150_000;
 const maxEscapes = 20_000;
 
 /**
- * Whether a text may mention one of certain numbers, with the escapes of JSON, forms and XML. True as well for a text with
- * more candidates than are judged, so that nothing is kept of it. Takes milliseconds for any text.
+ * Whether a text may mention an erased number; decodes the escapes of JSON, forms and XML. Also true for a text beyond the
+ * limits, so that it is not stored. Takes milliseconds for any text.
  */
 export function mayMention(text: string, isErased: (number: string) => boolean): boolean {
   const plain = decoded(text);
@@ -103,7 +104,7 @@ export function mayMention(text: string, isErased: (number: string) => boolean):
 
 const escaped = /\\u([0-9a-f]{4})|((?:%[0-9a-f]{2}){1,12})|&(?:nbsp|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi;
 
-/** The text with its escapes replaced by what they stand for; undefined when it has too many. */
+/** The text with its escapes decoded; undefined when it has too many. */
 function decoded(text: string): string | undefined {
   const pieces: string[] = [];
   let at = 0;
@@ -126,8 +127,8 @@ function decodedPercents(percents: string): string {
 }
 
 /**
- * Everything that the digits of a mention of a number can be, normalised: the number itself, behind an exit code, with a 0
- * behind the country code, and as it is dialled inside its country.
+ * All digit sequences that mean a number, normalised: the number itself, with an exit code, with a 0 after the country
+ * code, and in its national form.
  */
 export function spellingsOf(number: string): string[] {
   const { prefixes, national } = partsOf(number);
@@ -135,7 +136,7 @@ export function spellingsOf(number: string): string[] {
 }
 
 interface Parts {
-  /** What can stand before the national number, the empty text for nothing. */
+  /** The prefixes of the national number; the empty text means none. */
   readonly prefixes: readonly string[];
   readonly national: string;
 }
@@ -147,7 +148,7 @@ function partsOf(number: string): Parts {
   const trunk = withoutTrunkPrefix.has(country) ? '' : (trunkPrefixes[country] ?? '0');
   const international = trunk === '0' ? [country, `${country}0`] : [country];
   const abroad = ['', ...exitCodes].flatMap((exitCode) => international.map((code) => exitCode + code));
-  // Ten digits alone are a number of North America, as the service takes them.
+  // The service reads ten digits as a North American number.
   const isNorthAmerican = country === '1' && national.length === 10;
   const local = trunk + national;
   const isSpelledAlone =
@@ -155,10 +156,7 @@ function partsOf(number: string): Parts {
   return { prefixes: isSpelledAlone ? [...abroad, trunk] : abroad, national };
 }
 
-/**
- * The number that a person means by what they typed, as the service normalises it; undefined where that cannot be told: a
- * number that begins with 0 lacks its country code.
- */
+/** A typed number, normalised like the service does; undefined when it begins with 0, so that its country is unknown. */
 export function numberMeant(text: string): string | undefined {
   const digits = plainDigits(text).replace(/^(?:0011|011|00)(?=[1-9])/, '');
   if (digits.startsWith('0')) return undefined;
@@ -169,14 +167,14 @@ export function numberMeant(text: string): string | undefined {
 
 const numberAlone = new RegExp(`^[${digit}${separator}]+$`, 'u');
 
-/** Whether a text holds digits and separators only. */
+/** Whether a text consists of digits and separators. */
 export function isNumberAlone(text: string): boolean {
   return numberAlone.test(text);
 }
 
 /**
- * The mentions of a number as a regular expression of Postgres: what is found by it is found by {@link numbersMentioned}
- * with {@link spellingsOf}, and the reverse.
+ * A regular expression of Postgres for the mentions of a number. It finds exactly the mentions that {@link numbersMentioned}
+ * finds for the number's {@link spellingsOf}.
  */
 export function mentionPattern(number: string): string {
   const { prefixes, national } = partsOf(number);
@@ -203,13 +201,13 @@ export function escapedMentionPattern(number: string): string {
   return nationalDigits(number).join(gap);
 }
 
-/** All spellings end with these. */
+/** Every spelling ends with these digits. */
 function nationalDigits(number: string): string[] {
   const { digits } = postgresClasses();
   return [...partsOf(number).national].map((each) => digits[Number(each)] ?? each);
 }
 
-/** Of letters only those that stand in `escapedBlank`. */
+/** Anything but digits, value ends and letters; the letters of `escapedBlank` may occur. */
 const roughGap = '[^0-9A-Zac-eg-mo-qsu-z,;]*';
 
 interface PostgresClasses {
@@ -220,7 +218,7 @@ interface PostgresClasses {
 
 let classes: PostgresClasses | undefined;
 
-/** Postgres knows no classes of Unicode, so that they are spelled out as ranges. Only an erasure needs them. */
+/** Postgres has no Unicode classes, so they are written as ranges. Built on first use: only an erasure needs them. */
 function postgresClasses(): PostgresClasses {
   if (classes) return classes;
   const isDigit = new RegExp(`[${digit}]`, 'u');
@@ -229,7 +227,7 @@ function postgresClasses(): PostgresClasses {
   const separators: number[] = [];
   for (let code = 1; code <= 0xe_01ff; code += 1) {
     if (code === 0xd800) code = 0xe000;
-    // Ideographs, and planes without characters.
+    // Skips planes of ideographs and unassigned planes.
     if (code === 0x2_0000) code = 0xe_0000;
     const character = String.fromCodePoint(code);
     if (isSeparator.test(character)) separators.push(code);
@@ -255,9 +253,8 @@ function rangesOf(codes: readonly number[]): string {
     .join('');
 }
 
-// Runs of digits belong together in every way that their distances allow: the longest mention that begins at a place
-// comes first. What follows a plus and a country code belongs to that country. Runs are read only as far ahead as the longest
-// spelling reaches.
+// Yields every combination of neighbouring runs, the longest of each start first. A run after a plus and a country code
+// belongs to that country, so no mention starts there. Reads ahead no further than the longest spelling.
 function* mentionsIn(text: string, budget = { runs: Number.POSITIVE_INFINITY }): Generator<Mention> {
   const runs = runsIn(text);
   const ahead: Run[] = [];
@@ -296,13 +293,13 @@ function mentionsFrom(text: string, first: Run, runAt: (at: number) => Run | und
 }
 
 interface Run {
-  /** Where it begins, a plus or bracket before it included. */
+  /** Its start, including a plus or bracket in front. */
   readonly from: number;
   readonly at: number;
   readonly to: number;
-  /** In digits; too large for any number where it is not worth counting. */
+  /** Number of digits; an upper bound when the run is too long for any number. */
   readonly length: number;
-  /** Behind a plus, and too short for more. */
+  /** It follows a plus, and is no longer than a country code. */
   readonly isCountryCode: boolean;
 }
 
@@ -322,7 +319,7 @@ function isGap(text: string, from: number, to: number): boolean {
 const asciiDigits = /^[0-9]*$/;
 const anyDigit = new RegExp(`[${digit}]`, 'gu');
 
-/** The digits in a text as 0 to 9, whatever script they are written in. */
+/** The digits of a text in ASCII, whatever their script. */
 function plainDigits(text: string): string {
   return asciiDigits.test(text) ? text : (text.match(anyDigit) ?? []).map(plainDigit).join('');
 }
@@ -330,7 +327,7 @@ function plainDigits(text: string): string {
 const known = new Map<string, string>();
 const decimal = /\p{Nd}/u;
 
-// Unicode places the ten digits of a script in a row, from 0 to 9; those that stand for others decompose to them.
+// Unicode orders the ten digits of a script from 0 to 9; compatibility digits decompose to ASCII ones.
 function plainDigit(character: string): string {
   const composed = character.normalize('NFKC');
   if (asciiDigits.test(composed)) return composed;

@@ -5,7 +5,7 @@ const queues = `array['6001', '6002', '6003', '6004', '6005', '6006', '6007', '6
 /** The calls of one UTC day, `$1`; `$2` says whether they were read whole, with their legs. `offset 0`: each thing is drawn once. */
 export const callsOfDay = `
 insert into warehouse.calls (call_id, started_at, ended_at, direction, status, status_code, caller_type, caller_name, caller_number,
-  called_type, called_name, called_number, dialled_number, duration_seconds, talk_seconds, queue_wait_seconds, transferred_count,
+  called_type, called_name, called_number, dialled_number, duration_seconds, talk_seconds, legs_wait_seconds, transferred_count,
   is_abandoned, is_recorded, repeated_count, external_number, account_number, is_internal, reached_person,
   legs_fetched_at, leg_count, recordings_state, transcripts_state, transcripts_fetched_at, transcript_count, ${provenance})
 select extract(epoch from started_at)::bigint || '.' || n, started_at, started_at + make_interval(secs => wait + talk),
@@ -14,7 +14,7 @@ select extract(epoch from started_at)::bigint || '.' || n, started_at, started_a
   case when is_inbound and not is_internal then customer else bench.extension(bench.draw(n, 21)) end,
   goal, case goal when 'queue' then 'Queue ' || right(number_called, 1) when 'huntgroup' then 'Front desk' end, number_called,
   case when is_inbound then ours else number_called end, wait + talk, talk,
-  case when $2::boolean and goal = 'queue' then greatest(wait - 6, 0) end,
+  case when $2::boolean and is_inbound then greatest(wait - case when goal = 'queue' then 6 else 0 end, 0) end,
   (status = 'answered' and bench.draw(n, 14) < 0.08)::integer, is_abandoned, status = 'answered',
   floor(power(bench.draw(n, 15), 6) * 4), case when not is_internal then customer end, case when not is_internal then ours end,
   is_internal, status = 'answered', case when $2::boolean then started_at end, case when $2::boolean then 2 end,

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { createLog } from '../../../src/log.ts';
+import { createDatabase } from '../../../src/db/database.ts';
 import { auditQuality } from '../../../src/reporting/audits.ts';
 import { rebuildRollups } from '../../../src/reporting/rebuild.ts';
-import { createDatabase } from '../../../src/warehouse/database.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { type HistorySize, layOutCalendar, wholeDays } from './calendar.ts';
 import { attributionsOfDay, bodiesOfDay, callsOfDay, kpisOfDay, legsOfDay, transcriptsOfDay } from './calls.ts';
 import { inventDirectory } from './directory.ts';

@@ -7,7 +7,7 @@ const phrases = `array['Hi, is my order ready?', 'Yes, you can pick it up today.
 /** The texts of the sessions that begin on one UTC day, `$1`, among `$2` conversations. Most are answered by people. */
 export const textsOfDay = `
 insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, from_number, to_number, body, media_count, sent_at,
-  is_read, sent_by, delivery_status, delivery_error, delivery_at, is_scheduled, is_blocked, ${provenance})
+  is_read, sent_by, delivery_status, delivery_error, delivery_at, is_scheduled, is_blocked, opt_out_verdict, ${provenance})
 select conversation, id, line, number, case when is_in then 'in' else 'out' end, case when is_in then number else line end,
   case when is_in then line else number end,
   case when is_in and bench.draw(id, 110) < 0.002 then bench.one_of(array['STOP', 'START', 'stop'], bench.draw(id, 111)) else bench.one_of(${phrases}, bench.draw(id, 112))
@@ -17,7 +17,9 @@ select conversation, id, line, number, case when is_in then 'in' else 'out' end,
   case when not is_in then case when receipt < 0.88 then 'delivered' when receipt < 0.91 then 'undelivered' when receipt < 0.95 then 'sent' when receipt < 0.952 then 'gw-310' end end,
   case when not is_in and receipt between 0.88 and 0.91 then bench.one_of(array['30003 unreachable', '30005 unknown', '30006 landline', '30007 filtered'], bench.draw(id, 117)) end,
   case when not is_in and receipt < 0.952 then sent_at + interval '4 seconds' end,
-  false, not is_in and receipt > 0.996, md5(id::text), 'conversations.read', 1, least(now(), sent_at + interval '2 seconds')
+  false, not is_in and receipt > 0.996,
+  case when is_in and bench.draw(id, 110) < 0.002 then bench.one_of(array['opt_out', 'opt_in', 'opt_out'], bench.draw(id, 111)) when is_in then 'none' end,
+  md5(id::text), 'conversations.read', 1, least(now(), sent_at + interval '2 seconds')
 from bench.quarters q
   cross join lateral generate_series(q.first_session, q.last_session) session
   cross join lateral (

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type Running, startNode } from './processes.ts';
 
 /** As `npm run trunkline` starts them: a small young generation costs nothing and saves a third of the memory. */
-const asInProduction = ['--max-semi-space-size=3', 'src/main.ts'];
+const asInProduction = ['src/main.ts'];
 
 export const secret = 'bench-secret-0123456789';
 
@@ -34,7 +34,7 @@ export async function startWorker(
   return startNode(
     [...(await profiling(profileFolder, `worker-${backendOf(stores)}`)), ...asInProduction, 'worker'],
     { ...environmentOf(stores), API_BASE_URL: url, API_KEY: apiKey },
-    (line) => line.includes('The worker works') || undefined,
+    (line) => line.includes('The worker processes its queues') || undefined,
   );
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type SandboxAccess, startWeb, startWorker } from './daemon.ts';
-import { type Backend, backends, type Rig } from './rig.ts';
+import type { Rig } from './rig.ts';
+import { type Backend, backends } from './stores.ts';
 
 /** A daemon at work: web and worker as processes of their own, on a database of their own. */
 export interface Mirror {

@@ -19,6 +19,3 @@ export interface Rig {
 }
 
 export type Bench = (rig: Rig) => Promise<readonly Finding[]>;
-
-export const backends = ['redis', 'postgres'] as const;
-export type Backend = (typeof backends)[number];

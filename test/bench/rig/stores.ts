@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../../../src/local/postgres.ts';
-import { createLog } from '../../../src/log.ts';
 import { migrateAll } from '../../../src/migrations.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { startRedis } from '../../stores/redis.ts';
 import { endWithUs } from './processes.ts';
-import type { Backend } from './rig.ts';
+
+export const backends = ['redis', 'postgres'] as const;
+export type Backend = (typeof backends)[number];
 
 /** The stores of one bench: the Postgres that the daemon embeds, with its settings, and a Redis with AOF each second. */
 export interface Stores extends AsyncDisposable {

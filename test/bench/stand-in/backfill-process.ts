@@ -1,8 +1,8 @@
-import { defaultPauses } from '../../../src/inbox/bumps.ts';
-import { createLog } from '../../../src/log.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
-import { backfillCalls } from '../../../src/sync/coverage/backfill.ts';
-import { createDatabase } from '../../../src/warehouse/database.ts';
+import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { backfillCalls } from '../../../src/audit/coverage/backfill.ts';
+import { createDatabase } from '../../../src/db/database.ts';
+import { defaultReadPauses } from '../../../src/inbox/targets.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { firstAt, historyBegin, secondOf } from './calls.ts';
 
 // A back-fill in a process of its own, which says how fast it was and what memory it had on the way.
@@ -15,7 +15,7 @@ const samples: { readonly mirrored: number; readonly residentMb: number }[] = []
 
 const began = performance.now();
 const { mirrored, isFinished, doubts } = await backfillCalls(
-  { db: database.db, service, pauses: defaultPauses, onAnswer: () => undefined },
+  { db: database.db, service, pauses: defaultReadPauses, onAnswer: () => undefined },
   { span: { from: historyBegin, to: secondOf(count) }, withArtefacts: false },
   ({ mirrored: soFar }) => void samples.push({ mirrored: soFar, residentMb: process.memoryUsage.rss() / megabyte }),
   new AbortController().signal,

@@ -16,7 +16,7 @@ export async function measureIn<Result>(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Result> {
-  const run = await startNode(['--max-semi-space-size=3', script(name), ...args], environment, (line) =>
+  const run = await startNode([script(name), ...args], environment, (line) =>
     line.startsWith('{"seconds"') ? (JSON.parse(line) as Result) : undefined,
   );
   await run[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { queueSettings } from '../../../config/queues.ts';
-import { createLog } from '../../../src/log.ts';
+import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { createQueues } from '../../../src/queues/queues.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { callId } from './calls.ts';
 
 // The baselines of a drain: the same reads without queue or writes (`reads`), or the same bells without reads (`bells`).

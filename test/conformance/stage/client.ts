@@ -1,5 +1,5 @@
-import { createLog } from '../../../src/log.ts';
-import { apiKey, createService, type Service, ServiceError } from '../../../src/service/client.ts';
+import { apiKey, createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import type { Request } from '../operation.ts';
 import { type OperationId, operationOf } from '../operations.ts';
 import type { Reply } from './reply.ts';

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { Pool } from 'pg';
 import { vi } from 'vitest';
 import { createSealer } from '../../../src/credentials/sealer.ts';
-import { createLog } from '../../../src/log.ts';
 import { migrateAll } from '../../../src/migrations.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import type { Backend } from '../../stores/backends.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
 import { openWires, type Wires } from '../nemesis/wires.ts';
 import { seed } from '../random.ts';
 import { createPart, type Part } from './part.ts';
@@ -55,9 +56,6 @@ export interface DeploymentShape {
   /** Further variables of theirs. */
   readonly environment?: Readonly<Record<string, string>>;
 }
-
-/** How a test, or a suite, is told what to close after it, whatever became of it. The last to open closes first. */
-export type OnOpen = (end: () => Promise<void>) => void;
 
 /** Starts everything, and resolves when the webhooks are registered. */
 export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<Deployment> {
@@ -123,7 +121,12 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   );
   const workers = Array.from({ length: shape.workers ?? 1 }, (_, at) =>
     createPart(
-      { name: `worker ${at + 1}`, args: ['worker'], env: environmentOf('worker', at), readyWords: 'The worker works' },
+      {
+        name: `worker ${at + 1}`,
+        args: ['worker'],
+        env: environmentOf('worker', at),
+        readyWords: 'The worker processes its queues',
+      },
       onOpen,
     ),
   );

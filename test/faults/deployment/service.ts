@@ -1,9 +1,6 @@
-import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
-import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/subscriptions.ts';
-import type { DeliveryRecord, RequestRecord } from '../../../src/sandbox/history.ts';
-import type { SendRecord } from '../../../src/sandbox/resources/sends.ts';
-import type { CallEvent, CallMade } from '../../../src/sandbox/traffic/calls.ts';
-import type { SmsEvent, SmsMade } from '../../../src/sandbox/traffic/texts.ts';
+import type { FaultInput, SubscriptionFaultInput } from '../../../src/sandbox/faults/spec.ts';
+import type { DeliveryRecord, RequestRecord, SendRecord } from '../../../src/sandbox/history.ts';
+import type { CallEvent, CallMade, SmsEvent, SmsMade } from '../../../src/sandbox/traffic/events.ts';
 
 export type { CallEvent, CallMade, DeliveryRecord, RequestRecord, SmsEvent, SmsMade };
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../../../src/local/postgres.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { startRedis } from '../../stores/redis.ts';
 
 /** A server that can be made to crash, and started again at the same address with what it has on disk. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type Deployment, type DeploymentShape, deploy, type OnOpen } from './deployment.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
+import { type Deployment, type DeploymentShape, deploy } from './deployment.ts';
 
 /** What the tests of one suite share: it ends after the last of them, whatever became of it. */
 export function openForSuite<T>(open: (onOpen: OnOpen) => Promise<T>): () => T {

@@ -26,3 +26,10 @@ export function tally(keys: readonly string[]): Map<string, number> {
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }
+
+/** A thread as the service knows it. */
+export interface ThreadName {
+  readonly line: string;
+  readonly number: string;
+  readonly participants: readonly string[];
+}

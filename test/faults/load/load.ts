@@ -3,16 +3,9 @@ import { vi } from 'vitest';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
-import { type DeliveredType, deliveryKey, tally } from './keys.ts';
+import { type DeliveredType, deliveryKey, type ThreadName, tally } from './keys.ts';
 import { createSender, isAccepted, type Sender, type Sent } from './sender.ts';
 import { type Happening, happen, hintsOf, type Scene } from './traffic.ts';
-
-/** A thread as the service knows it. */
-export interface ThreadName {
-  readonly line: string;
-  readonly number: string;
-  readonly participants: readonly string[];
-}
 
 /** Texts and calls that happen at the service while things break, and what was promised about them. */
 export interface Load {

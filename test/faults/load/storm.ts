@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Random } from '../random.ts';
+import type { ThreadName } from './keys.ts';
 import { type DeliveredType, deliveryKey } from './keys.ts';
-import type { Load, ThreadName } from './load.ts';
+import type { Load } from './load.ts';
 import { createSender, isAccepted, type Sender } from './sender.ts';
 import { received, textMark } from './traffic.ts';
 

@@ -1,7 +1,6 @@
 import type { CallMade, FaultyService, SmsMade } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
-import { type DeliveredType, deliveryKey } from './keys.ts';
-import type { ThreadName } from './load.ts';
+import { type DeliveredType, deliveryKey, type ThreadName } from './keys.ts';
 
 /** A word that stands in every text of the load, and so may stand nowhere outside the warehouse. */
 export const textMark = 'pelican';

@@ -1,6 +1,6 @@
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Random } from '../random.ts';
-import type { ThreadName } from './load.ts';
+import type { ThreadName } from './keys.ts';
 import { textMark } from './traffic.ts';
 
 export type Day = 0 | 1 | 2 | 3 | 4 | 5 | 6;

@@ -65,12 +65,12 @@ test('lives in 512 MB while large deliveries and answers without end come in', a
   await expectNothingLost(deployment, storm);
   expect([...statuses]).toEqual([202]);
   for (const part of [web, worker]) {
-    expect(await mostMemory(part.pid), `megabytes that ${part.name} had at most`).toBeLessThan(512);
+    expect(await maxMemory(part.pid), `megabytes that ${part.name} had at most`).toBeLessThan(512);
   }
 }, 240_000);
 
 /** The most resident memory that a process ever had, in megabytes. */
-async function mostMemory(pid: number): Promise<number> {
+async function maxMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024;
 }

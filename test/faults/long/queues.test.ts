@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Deployment, OnOpen } from '../deployment/deployment.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import type { RedisStore } from '../deployment/stores.ts';
 import { deployForSuite } from '../deployment/suite.ts';
 import { startLoad } from '../load/load.ts';
 import { isAccepted } from '../load/sender.ts';
 import { loseJobs } from '../nemesis/jobs.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom, type Random } from '../random.ts';
 

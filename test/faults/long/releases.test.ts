@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { backends } from '../../stores/backends.ts';
-import { deploy, type OnOpen } from '../deployment/deployment.ts';
+import { deploy } from '../deployment/deployment.ts';
 import { createPart, root } from '../deployment/part.ts';
 import { freePort } from '../deployment/ports.ts';
 import { startLoad } from '../load/load.ts';
+import type { OnOpen } from '../nemesis/proxy.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
 

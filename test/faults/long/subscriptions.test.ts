@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/subscriptions.ts';
+import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { ourSubscriptions } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import { deployForSuite } from '../deployment/suite.ts';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { retryDeadlock } from '../../../src/warehouse/database.ts';
+import { retryDeadlock } from '../../../src/db/database.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
 /** Lets the queues forget every job, what waits behind them, and who they stand for. */

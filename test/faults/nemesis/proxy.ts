@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, connect as open, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OnOpen } from '../deployment/deployment.ts';
 import { freePort } from '../deployment/ports.ts';
 import { createWatch, type Trap } from './trap.ts';
+
+/** How a test, or a suite, is told what to close after it, whatever became of it. The last to open closes first. */
+export type OnOpen = (end: () => Promise<void>) => void;
 
 /** A wire between two parts: TCP passes through it as it is, until it is told to go wrong. */
 export interface Wire {

@@ -1,5 +1,4 @@
-import type { OnOpen } from '../deployment/deployment.ts';
-import { openWire, type Wire } from './proxy.ts';
+import { type OnOpen, openWire, type Wire } from './proxy.ts';
 
 /** The wires of a deployment: all that passes between two of its parts passes through one. */
 export interface Wires {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { recordingRow } from '../../../src/warehouse/entities/calls/recordings.ts';
+import { recordingRow } from '../../../src/warehouse/recordings.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import { type Columns, differences, expectedRow, type Row } from './differences.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { recordingRow } from '../../../src/warehouse/entities/calls/recordings.ts';
-import { mediaRow } from '../../../src/warehouse/entities/texts/messages.ts';
+import { mediaRow } from '../../../src/warehouse/messages.ts';
+import { recordingRow } from '../../../src/warehouse/recordings.ts';
 import { type Deployment, links } from '../deployment/deployment.ts';
 import { textMark } from '../load/traffic.ts';
 

@@ -17,7 +17,7 @@ const settleLimit = 70_000;
 const pause = 300;
 const looksAtOnce = 8;
 const lastWords = 1_500;
-const mostShown = 10;
+const maxShown = 10;
 
 /**
  * The one oracle, after the dust settles: every delivery that was answered 2xx is in the inbox, all that it points at
@@ -52,7 +52,7 @@ async function unsettledAtLast(deployment: Deployment, evidence: Evidence, patie
     let unsettled = await owedTargets(deployment);
     if (unsettled.length === 0) unsettled = await mirrorDifferences(deployment, evidence);
     if (unsettled.length === 0 || endedParts(deployment).length > 0 || performance.now() > deadline) {
-      return unsettled.slice(0, mostShown);
+      return unsettled.slice(0, maxShown);
     }
     if (unsettled.length < fewest) {
       fewest = unsettled.length;

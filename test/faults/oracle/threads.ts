@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { mediaRow } from '../../../src/warehouse/entities/texts/messages.ts';
+import { mediaRow } from '../../../src/warehouse/messages.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
-import type { ThreadName } from '../load/load.ts';
+import type { ThreadName } from '../load/keys.ts';
 import { comparable, differences, expectedRow, type Row } from './differences.ts';
 
 const columns = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { countryOf, isAllowedCountry, isCostlyNumber } from '../../../src/ledger/gates/countries.ts';
+import { countryOf, isAllowedCountry, isCostlyNumber } from '../../../src/ledger/gates/gates.ts';
 import { parseRules } from '../../../src/rules/file/parse.ts';
 import { createRandom } from '../../../src/sandbox/random.ts';
-import { inventCustomers } from '../../../src/sandbox/seed/customers.ts';
+import { generateCustomers } from '../../../src/sandbox/seed/directory.ts';
 
 const line = '16465550100';
 
@@ -51,7 +51,7 @@ test.each(
 });
 
 test('the customers of the sandbox may be texted from its lines, but for those abroad', () => {
-  const customers = inventCustomers(createRandom(7), 4_000);
+  const customers = generateCustomers(createRandom(7), 4_000);
   const refused = customers.filter(
     ({ number }) => isCostlyNumber(number) || !isAllowedCountry(number, undefined, [line]),
   );
@@ -65,6 +65,6 @@ test('the rules file lists countries by their calling code, quoted or not', () =
   const limitsOf = (countries: string) =>
     parseRules(`countries: ${countries}\nrules: []\n`, { file: 'rules.yaml', timeZone: 'UTC' }).accountLimits;
   expect(limitsOf('[+1, "+44", 972]')).toEqual({ countries: ['1', '44', '972'] });
-  expect(() => limitsOf('[US]')).toThrow(/rules\.yaml:1:13: This is no calling code/);
+  expect(() => limitsOf('[US]')).toThrow(/rules\.yaml:1:13: This is not a calling code/);
   expect(() => limitsOf('[]')).toThrow(/The list is empty/);
 });

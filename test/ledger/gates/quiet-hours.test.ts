@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openFrom } from '../../../src/ledger/gates/quiet-hours.ts';
-import { allZones, zonesOfNumber } from '../../../src/ledger/zones/zones.ts';
+import { allZones, firstAllowedMoment, zonesOfNumber } from '../../../src/ledger/gates/quiet-hours.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -76,7 +75,7 @@ test.each(everyZone)(
     for (const change of days) {
       // From the evening before to the evening after, at odd moments.
       for (let from = change - 14 * hour; from < change + 14 * hour; from += 241 * minute + 1_003) {
-        const opens = openFrom(new Date(from), [zone], quiet)?.getTime() ?? Number.NaN;
+        const opens = firstAllowedMoment(new Date(from), [zone], quiet)?.getTime() ?? Number.NaN;
         expect(isQuiet(opens, [zone])).toBe(false);
         if (opens === from) continue;
         expect(shows(opens, zone)).toBe('08:00');
@@ -91,7 +90,7 @@ test.each(everyZone)(
 test('a number that may be in several zones waits for the last of them', () => {
   const zones = zonesOfNumber('18505550123');
   expect(zones).toEqual(expect.arrayContaining(['America/New_York', 'America/Chicago']));
-  const opens = openFrom(new Date('2026-01-15T09:00:00Z'), zones, quiet);
+  const opens = firstAllowedMoment(new Date('2026-01-15T09:00:00Z'), zones, quiet);
   expect(opens?.toISOString()).toBe('2026-01-15T14:00:00.000Z');
 });
 
@@ -103,7 +102,7 @@ test('for any few zones, the first open moment is open in all and the minute bef
   const moments = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 11, 31) });
   fc.assert(
     fc.property(some, moments, (zones, from) => {
-      const opens = openFrom(new Date(from), zones, quiet)?.getTime();
+      const opens = firstAllowedMoment(new Date(from), zones, quiet)?.getTime();
       if (opens === undefined) return true;
       return !isQuiet(opens, zones) && (opens === from || isQuiet(opens - 1, zones));
     }),
@@ -113,7 +112,11 @@ test('for any few zones, the first open moment is open in all and the minute bef
 
 test('zones that are never awake together have no such moment', () => {
   expect(
-    openFrom(new Date('2026-01-15T09:00:00Z'), ['Africa/Abidjan', 'Asia/Shanghai', 'America/Los_Angeles'], quiet),
+    firstAllowedMoment(
+      new Date('2026-01-15T09:00:00Z'),
+      ['Africa/Abidjan', 'Asia/Shanghai', 'America/Los_Angeles'],
+      quiet,
+    ),
   ).toBeUndefined();
 });
 
@@ -140,7 +143,7 @@ describe('the zones of a number', () => {
     const closed: string[] = [];
     for (let area = 200; area < 1_000; area += 1) {
       const zones = zonesOfNumber(`1${area}5550123`);
-      if (zones.length === 0 || openFrom(new Date('2026-01-15T09:00:00Z'), zones, quiet) === undefined)
+      if (zones.length === 0 || firstAllowedMoment(new Date('2026-01-15T09:00:00Z'), zones, quiet) === undefined)
         closed.push(String(area));
     }
     expect(closed).toEqual([]);

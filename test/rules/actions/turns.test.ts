@@ -1,11 +1,9 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createLog } from '../../../src/log.ts';
-import { claimActions, type Pending } from '../../../src/rules/actions/pending.ts';
-import { type ActionParts, performAction } from '../../../src/rules/actions/perform.ts';
-import { createPerformer } from '../../../src/rules/actions/performer.ts';
+import { apiKey, createService, type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
+import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
+import { type ClaimedAction, claimActions } from '../../../src/rules/actions/queue.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
-import { type ErrorCode, ServiceError } from '../../../src/service/errors.ts';
+import { createLog } from '../../../src/shared/log.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
 
@@ -21,7 +19,7 @@ const never = new Promise<never>(() => {});
 let matches = 0;
 
 /** A match of a moment ago, or of so many hours, with one step that waits. */
-async function matched(kind: Pending['kind'], argument: object | null, hoursAgo = 0): Promise<string> {
+async function matched(kind: ClaimedAction['kind'], argument: object | null, hoursAgo = 0): Promise<string> {
   await query(`update ops.rule_actions set state = 'skipped' where state = 'waiting'`);
   matches += 1;
   const runId = await value(
@@ -44,7 +42,7 @@ async function matched(kind: Pending['kind'], argument: object | null, hoursAgo 
 const noted = () => matched('resolve', { comment: 'Closed.' });
 
 /** Takes the action that waits, whoever has it and however long it was to rest. */
-async function taken(): Promise<Pending> {
+async function taken(): Promise<ClaimedAction> {
   await query(
     `update ops.rule_actions set due_at = now(), claimed_until = least(claimed_until, now() - interval '1 second')
      where state = 'waiting'`,
@@ -66,9 +64,16 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     comment: (_: unknown, comment: unknown) => answer({ comment }),
     assign: (_: unknown, user: unknown) => answer({ user }),
   };
-  const service = { conversations } as unknown as ActionParts['service'];
+  const service = { conversations } as unknown as ActionContext['service'];
   const log = createLog('silent');
-  const parts: ActionParts = { db, service, log, isLive: () => true, look: async () => true, actsFor: 'account' };
+  const parts: ActionContext = {
+    db,
+    service,
+    log,
+    liveRules: () => new Set(['rule']),
+    readThread: async () => true,
+    actsFor: 'account',
+  };
   return { asked, parts };
 }
 
@@ -91,8 +96,8 @@ test('a note that may stand is not asked for again, however many looks fail in b
   const { asked, parts } = serviceThat(() => never);
   void performAction(parts, await taken(), signal);
   await until(() => asked.length === 1);
-  await performAction({ ...parts, look: async () => false }, await taken(), signal);
-  await performAction({ ...parts, look: fails('timeout', 'unknown') }, await taken(), signal);
+  await performAction({ ...parts, readThread: async () => false }, await taken(), signal);
+  await performAction({ ...parts, readThread: fails('timeout', 'unknown') }, await taken(), signal);
   const { asked: askedLater, parts: later } = serviceThat();
   await performAction(later, await taken(), signal);
   expect([...asked, ...askedLater]).toEqual([{ comment: 'Closed.' }, {}]);
@@ -109,7 +114,7 @@ test.each([
 ])('a note outlives a look before it that %s', async (_, look) => {
   const runId = await noted();
   const { asked, parts } = serviceThat();
-  await performAction({ ...parts, look }, await taken(), signal);
+  await performAction({ ...parts, readThread: look }, await taken(), signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 0 });
   await performAction(parts, await taken(), signal);
   expect(asked).toEqual([{ comment: 'Closed.' }]);
@@ -131,7 +136,14 @@ test('a resolve that credits a user goes through with a login, which credits its
   const log = createLog('silent');
   const service = createService({ baseUrl: sandbox.url, credential: apiKey(data.access_token), log });
   onTestFinished(() => service.close());
-  const parts: ActionParts = { db, service, log, isLive: () => true, look: async () => true, actsFor: 'user' };
+  const parts: ActionContext = {
+    db,
+    service,
+    log,
+    liveRules: () => new Set(['rule']),
+    readThread: async () => true,
+    actsFor: 'user',
+  };
   await performAction(parts, await taken(), signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'done', reason: null });
   expect(await value(`select resolved_by::integer from warehouse.sms_conversations where is_resolved`)).toBe(manager);
@@ -161,7 +173,7 @@ test('of two processes that have one action, the one whose claim ended asks for 
   const held = new Promise<boolean>((resolve) => {
     free = resolve;
   });
-  const first = performAction({ ...parts, look: () => held }, await taken(), signal);
+  const first = performAction({ ...parts, readThread: () => held }, await taken(), signal);
   await performAction(parts, await taken(), signal);
   free(true);
   await first;
@@ -176,7 +188,7 @@ test('one whose claim ended does not end the claim of the next', async () => {
   const held = new Promise<boolean>((resolve) => {
     free = resolve;
   });
-  const first = performAction({ ...parts, look: () => held }, await taken(), signal);
+  const first = performAction({ ...parts, readThread: () => held }, await taken(), signal);
   void performAction(parts, await taken(), signal);
   await until(() => asked.length === 1);
   free(false);
@@ -248,6 +260,6 @@ test('a resolve that waited for its reply has its day from then on', async () =>
     runId,
   );
   const { parts } = serviceThat(fails('server', 'unknown', 503));
-  await createPerformer({ ...parts, areKnown: () => true }).round(signal);
+  await performDueActions(parts, signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1 });
 });

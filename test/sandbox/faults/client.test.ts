@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLog } from '../../../src/log.ts';
-import type { AnswerFault } from '../../../src/sandbox/faults/answers.ts';
-import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
+import { apiKey, createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
+import type { AnswerFault, FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { apiKey, createService, type Service, ServiceError } from '../../../src/service/client.ts';
+import { createLog } from '../../../src/shared/log.ts';
 
 type Fault = NonNullable<FaultInput['answers']>[number];
 

@@ -43,7 +43,7 @@ test('the service deletes a subscription', async () => {
 });
 
 test('the service lets a subscription stand twice', async () => {
-  sandbox.strikeSubscription(id, { kind: 'duplicated' });
+  sandbox.injectSubscriptionFault(id, { kind: 'duplicated' });
   const both = await listed();
   expect(both).toHaveLength(2);
   expect(both[1]).toMatchObject({ type: 'AccountSMS', url, enabled: true });

@@ -80,7 +80,7 @@ describe('the consent page in a browser', () => {
   test('a request that cannot be trusted shows a page that fits too', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
     await page.goto(authorizationUrl(sandbox.url, 'nobody'));
-    expect(await page.getByRole('heading').textContent()).toBe('This login cannot go on');
+    expect(await page.getByRole('heading').textContent()).toBe('This login cannot continue');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     await page.close();
   });

@@ -68,11 +68,11 @@ test('a user may grant less than was asked, and never more', async () => {
 });
 
 test.each([
-  ['nobody', { user: '', scope: 'sms:read' }, 'Choose whom to sign in as'],
-  ['a stranger', { user: '99', scope: 'sms:read' }, 'Choose whom to sign in as'],
-  ['somebody without portal access', { user: '4170', scope: 'sms:read' }, 'Choose whom to sign in as'],
-  ['no permission at all', { user: '4135', scope: [] }, 'Tick at least one permission'],
-  ['a permission that was not asked for', { user: '4135', scope: 'sms:send' }, 'Tick at least one permission'],
+  ['nobody', { user: '', scope: 'sms:read' }, 'Choose a user to sign in as'],
+  ['a stranger', { user: '99', scope: 'sms:read' }, 'Choose a user to sign in as'],
+  ['somebody without portal access', { user: '4170', scope: 'sms:read' }, 'Choose a user to sign in as'],
+  ['no permission at all', { user: '4135', scope: [] }, 'Tick at least one scope'],
+  ['a permission that was not asked for', { user: '4135', scope: 'sms:send' }, 'Tick at least one scope'],
 ])('choosing %s shows the page again, which can then be answered', async (_, chosen, notice) => {
   const address = authorizationUrl(sandbox.url, clientId);
   const ticket = ticketOf((await open(address)).body);
@@ -101,7 +101,7 @@ test('a form that is too old, or that nobody was shown, leads nowhere', async ()
     const form = { ticket: each, user: '4100', scope: 'sms:read', decision: 'allow' };
     expect((await decide(address, form)).status).toBe(400);
   }
-  expect((await decide(address, { decision: 'allow' })).body).toContain('cannot be read');
+  expect((await decide(address, { decision: 'allow' })).body).toContain('is invalid');
 });
 
 test.each([
@@ -114,7 +114,7 @@ test.each([
 ])('%s gets a page that says so, and no redirect', async (_, query) => {
   const { status, headers, body } = await open(authorizationUrl(sandbox.url, clientId, query));
   expect({ status, location: headers.get('location') }).toEqual({ status: 400, location: null });
-  expect(body).toContain('This login cannot go on');
+  expect(body).toContain('This login cannot continue');
 });
 
 test('a field that comes twice gets a page, and no redirect', async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { validate } from '../../../src/sandbox/http/validation.ts';
-import { attachmentList, contentTypeOf } from '../../../src/sandbox/sending/attachments.ts';
+import { validate } from '../../../src/sandbox/http/api.ts';
+import { attachmentList, contentTypeOf } from '../../../src/sandbox/sending/request.ts';
 
 const photo = { filename: 'photo.png', contentType: 'image/png', content: 'aGVsbG8=' };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { optOutChange } from '../../../src/sandbox/sending/opt-outs.ts';
+import { optOutChange } from '../../../src/sandbox/sending/carrier.ts';
 
 const out = ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'];
 const back = ['START', 'UNSTOP', 'YES'];

@@ -6,7 +6,7 @@ import type { Message } from '../../../src/sandbox/account.ts';
 import { createRandom, deriveSeed } from '../../../src/sandbox/random.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { directoryOf } from '../../../src/sandbox/seed/seed.ts';
-import { inventThreads } from '../../../src/sandbox/seed/threads.ts';
+import { generateThreads } from '../../../src/sandbox/seed/texts.ts';
 import { caller } from '../client/caller.ts';
 
 const line = '16465550100';
@@ -89,7 +89,7 @@ test('who said STOP in the seeded history is opted out, after a start, a reset a
 async function seededStops(target: Sandbox, threads: number): Promise<Message[]> {
   const origin = { seed: 1, calls: 0, threads, startedAt: Date.now() };
   const random = createRandom(deriveSeed(origin.seed, 'threads'));
-  const messages = inventThreads(random, directoryOf(origin), threads, origin.startedAt, 1);
+  const messages = generateThreads(random, directoryOf(origin), threads, origin.startedAt, 1);
   const stops = messages.filter(({ direction, text }) => direction === 'in' && text === 'STOP');
   const [first] = stops;
   if (first === undefined) return [];

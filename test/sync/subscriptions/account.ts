@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, onTestFinished } from 'vitest';
+import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { apiKey, createService } from '../../../src/service/client.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
 import { type Change, openDoor } from './door.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { apiKey, createService } from '../../../src/service/client.ts';
-import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
+import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { openAccount } from './account.ts';
 
 const { database, sandbox, service, log, logged, behind } = await openAccount();
@@ -250,25 +250,6 @@ describe('a service in other words', () => {
     expect(await listed()).toHaveLength(5);
   });
 
-  test.each([
-    ['in lower case', ({ type }: { type: string }) => type.toLowerCase()],
-    ['with hyphens', ({ type }: { type: string }) => ({ id: 1, name: type.replace(/(?<=[a-z])(?=[A-Z])/g, '-') })],
-  ])('that lists its types %s keeps what it knows of ours', async (_how, spell) => {
-    const types = ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'].map((type) => spell({ type }));
-    const asked = await behind({
-      answers: ({ path }, answer) => (path === '/webhooks/types' ? { data: types } : answer),
-    });
-    await ensure();
-    await database.query('truncate ops.gaps');
-    const [first] = await listed();
-    await service.webhooks.disable(first?.id ?? 0);
-    expect(Object.values(await outcomes(asked)).toSorted()).toEqual(['in_place', 'in_place', 'repaired']);
-    expect(await database.value('select count(*)::integer from ops.gaps')).toBe(1);
-    expect(
-      await database.value(`select string_agg(event_type, ' ' order by event_type) from ops.subscription_watch`),
-    ).toBe('AccountAITranscription AccountEndedCalls AccountSMS');
-  });
-
   test('that writes an address in its own way has the same one', async () => {
     await create('HTTP://127.0.0.1:9/in/hooks/a-secret-of-hooks/AccountSMS/');
     expect(await outcomes()).toMatchObject({ AccountSMS: 'in_place' });
@@ -283,21 +264,6 @@ describe('a service in other words', () => {
           : answer,
     });
     expect(Object.values(await outcomes(asked))).toEqual(['in_place', 'in_place', 'in_place']);
-  });
-
-  test('that answers a repair and does not make it says what to mend by hand', async () => {
-    const { id } = await create(url);
-    await service.webhooks.disable(id);
-    const asked = await behind({
-      answers: ({ method }, answer) =>
-        method === 'PUT' ? { data: { ...(answer.data as object), enabled: false } } : answer,
-    });
-    const [texts] = await ensure(asked);
-    expect(texts).toMatchObject({
-      type: 'AccountSMS',
-      outcome: 'to_create_by_hand',
-      reason: 'the service did not take the change',
-    });
   });
 
   test.each([405, 501])('that answers a create with %d says what to create by hand', async (status) => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLog } from '../../../src/log.ts';
-import { startRegistration } from '../../../src/receiver/registration.ts';
-import type { Service } from '../../../src/service/client.ts';
-import { createReconciler } from '../../../src/sync/coverage/reconcile.ts';
-import { hookUrl } from '../../../src/sync/subscriptions/addresses.ts';
+import type { Service } from '../../../src/api-client/client.ts';
+import { createReconciler } from '../../../src/audit/coverage/reconcile.ts';
+import { startRegistration } from '../../../src/server/registration.ts';
+import { createLog } from '../../../src/shared/log.ts';
+import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { backends } from '../../stores/backends.ts';
 import { createWorld, secret, until } from '../../world.ts';
 
@@ -11,7 +11,7 @@ describe.each(backends)('on %s', async (backend) => {
   const world = await createWorld({ backend });
   const { context, sandbox, receiver } = world;
   const { webhooks } = context.service as Service;
-  const registration = startRegistration(context, receiver.url, secret, { everyMs: 100, firstPauseMs: 50 });
+  const registration = startRegistration(context, receiver.url, secret, { everyMs: 100, firstRetryMs: 50 });
   afterAll(async () => {
     await registration.stop();
     await world.close();
@@ -83,7 +83,7 @@ describe.each(backends)('on %s', async (backend) => {
       log: createLog('silent'),
       pauses: context.pauses,
       onAnswer: () => undefined,
-      onRings: context.ringer.ring,
+      notify: context.notifier.notify,
     });
     await until(async () => {
       await reconciler.round();

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'vitest';
 import { type Backend, backends } from '../../../stores/backends.ts';
-import { type Deployment, deploy, type OnOpen } from '../../deployment/deployment.ts';
+import { type Deployment, deploy } from '../../deployment/deployment.ts';
 import { createProgress, report, sized } from '../../figures.ts';
 import { startLoad } from '../../load/load.ts';
 import { loseJobs } from '../../nemesis/jobs.ts';
+import type { OnOpen } from '../../nemesis/proxy.ts';
 import { expectNothingLost } from '../../oracle/oracle.ts';
 import { createRandom } from '../../random.ts';
 

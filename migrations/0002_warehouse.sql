@@ -1,0 +1,639 @@
+-- Every mirrored table ends with the same columns and explains them with the same words.
+create procedure warehouse.add_provenance(mirrored regclass) language plpgsql as $$
+begin
+  execute format($sql$
+    alter table %1$s
+      add column content_hash text not null,
+      add column source text not null,
+      add column fetch_seq bigint not null,
+      add column fetched_at timestamptz not null,
+      add column first_seen_at timestamptz not null default now(),
+      add column changed_at timestamptz not null default now(),
+      add column deleted_at timestamptz,
+      add column deleted_reason text;
+    comment on column %1$s.content_hash is 'Hash of the mirrored values: equal means unchanged.';
+    comment on column %1$s.source is 'The operation of the API that the row was read with.';
+    comment on column %1$s.fetch_seq is 'Number of the read that wrote the row; an older read never replaces it.';
+    comment on column %1$s.fetched_at is 'When that read began.';
+    comment on column %1$s.first_seen_at is 'When the row was first mirrored.';
+    comment on column %1$s.changed_at is 'When its content last changed.';
+    comment on column %1$s.deleted_at is 'When a complete read no longer listed it; NULL while it exists.';
+    comment on column %1$s.deleted_reason is 'The proof of the deletion.';
+  $sql$, mirrored);
+end $$;
+
+create table warehouse.documents (
+  entity text not null,
+  entity_key text not null,
+  body jsonb not null,
+  fetch_seq bigint not null,
+  fetched_at timestamptz not null,
+  primary key (entity, entity_key)
+);
+comment on table warehouse.documents is 'Raw answers, kept where they say more than the columns do: always for one call with its legs, else when an answer holds keys that have no column. URLs are redacted.';
+comment on column warehouse.documents.entity is 'The kind of thing: call, message, recording, transcript, user, line.';
+comment on column warehouse.documents.entity_key is 'Its key, as text.';
+comment on column warehouse.documents.body is 'The answer as it came, URLs redacted.';
+comment on column warehouse.documents.fetch_seq is 'Number of the read that wrote it.';
+comment on column warehouse.documents.fetched_at is 'When that read began.';
+
+create table warehouse.field_changes (
+  change_id bigint generated always as identity primary key,
+  entity text not null,
+  entity_key text not null,
+  field text not null,
+  old_value text,
+  new_value text,
+  source text not null,
+  observed_at timestamptz not null default now()
+);
+create index field_changes_of on warehouse.field_changes (entity, entity_key, observed_at);
+comment on table warehouse.field_changes is 'Fields that the service changed after the row was first mirrored.';
+comment on column warehouse.field_changes.change_id is 'Order of observation.';
+comment on column warehouse.field_changes.entity is 'call, transcript, user or line.';
+comment on column warehouse.field_changes.entity_key is 'Its key, as text.';
+comment on column warehouse.field_changes.field is 'The column that changed.';
+comment on column warehouse.field_changes.old_value is 'Value before, as text; NULL = not reported.';
+comment on column warehouse.field_changes.new_value is 'Value after, as text; NULL = no longer reported.';
+comment on column warehouse.field_changes.source is 'The operation that showed the change.';
+comment on column warehouse.field_changes.observed_at is 'When the change was mirrored, not when it happened.';
+
+-- Directory
+
+create table warehouse.users (
+  user_id bigint primary key,
+  username text,
+  first_name text,
+  last_name text,
+  title text,
+  email text,
+  mobile text,
+  company text,
+  time_zone text,
+  extension text
+);
+call warehouse.add_provenance('warehouse.users');
+comment on table warehouse.users is 'Users of the account. An OAuth credential sees only those that its user may see.';
+comment on column warehouse.users.user_id is 'The user id used everywhere else.';
+comment on column warehouse.users.username is 'Portal name; empty for a user without portal access.';
+comment on column warehouse.users.first_name is 'First name.';
+comment on column warehouse.users.last_name is 'Last name.';
+comment on column warehouse.users.title is 'Job title, free text.';
+comment on column warehouse.users.email is 'E-mail address. Personal data.';
+comment on column warehouse.users.mobile is 'Personal number, not one of the account''s. Personal data.';
+comment on column warehouse.users.company is 'The user''s company, else the account''s name.';
+comment on column warehouse.users.time_zone is 'IANA time zone.';
+comment on column warehouse.users.extension is 'Dial-by-name extension.';
+
+create table warehouse.user_endpoints (
+  user_id bigint not null,
+  kind text not null check (kind in ('extension', 'dial_extension', 'sip_line', 'number', 'voicemail')),
+  endpoint text not null,
+  valid_from timestamptz not null default now(),
+  valid_to timestamptz not null default 'infinity',
+  primary key (user_id, kind, endpoint, valid_from)
+);
+create index user_endpoints_of on warehouse.user_endpoints (endpoint, kind, valid_from, valid_to);
+comment on table warehouse.user_endpoints is 'Where a user can be reached, and since when. An extension that changes hands keeps its old credit.';
+comment on column warehouse.user_endpoints.user_id is 'The user.';
+comment on column warehouse.user_endpoints.kind is 'extension, dial_extension, sip_line, number or voicemail.';
+comment on column warehouse.user_endpoints.endpoint is 'The extension, number or name; numbers are normalised.';
+comment on column warehouse.user_endpoints.valid_from is 'When the daemon first saw it there; -infinity for what stood in the first read of the user, unless somebody else was seen to have it: then when they had it no longer.';
+comment on column warehouse.user_endpoints.valid_to is 'When the daemon no longer saw it there.';
+
+create table warehouse.sms_lines (
+  line text primary key,
+  name text,
+  is_bulk_enabled boolean,
+  is_unrestricted boolean,
+  listed_as text
+);
+call warehouse.add_provenance('warehouse.sms_lines');
+comment on table warehouse.sms_lines is 'Numbers of the account that can text.';
+comment on column warehouse.sms_lines.line is 'The number, digits.';
+comment on column warehouse.sms_lines.name is 'Caller-ID name; empty if none.';
+comment on column warehouse.sms_lines.is_bulk_enabled is 'Registered for 10DLC bulk traffic; restricts nothing.';
+comment on column warehouse.sms_lines.is_unrestricted is 'True when no users are assigned: everybody may use it.';
+comment on column warehouse.sms_lines.listed_as is 'The number as the service lists it, and takes it as the sender of a text.';
+
+create table warehouse.sms_line_users (
+  line text not null,
+  user_id bigint not null,
+  valid_from timestamptz not null default now(),
+  valid_to timestamptz not null default 'infinity',
+  primary key (line, user_id, valid_from)
+);
+comment on table warehouse.sms_line_users is 'Users that a line is assigned to, and since when.';
+comment on column warehouse.sms_line_users.line is 'The line.';
+comment on column warehouse.sms_line_users.user_id is 'The user.';
+comment on column warehouse.sms_line_users.valid_from is 'When the daemon first saw the assignment; -infinity for what stood in the first read of the line.';
+comment on column warehouse.sms_line_users.valid_to is 'When the daemon no longer saw it.';
+
+create table warehouse.webhook_subscriptions (
+  subscription_id bigint primary key,
+  name text,
+  description text,
+  url_host text,
+  event_type text,
+  is_enabled boolean,
+  is_ours boolean,
+  created_at timestamptz,
+  updated_at timestamptz
+);
+call warehouse.add_provenance('warehouse.webhook_subscriptions');
+comment on table warehouse.webhook_subscriptions is 'Webhook subscriptions of the account, ours and other people''s.';
+comment on column warehouse.webhook_subscriptions.subscription_id is 'The subscription''s id.';
+comment on column warehouse.webhook_subscriptions.name is 'Its name.';
+comment on column warehouse.webhook_subscriptions.description is 'Its description.';
+comment on column warehouse.webhook_subscriptions.url_host is 'Host that it delivers to; the address itself is a secret.';
+comment on column warehouse.webhook_subscriptions.event_type is 'The event type that it fires on.';
+comment on column warehouse.webhook_subscriptions.is_enabled is 'Whether events are delivered.';
+comment on column warehouse.webhook_subscriptions.is_ours is 'Whether it delivers to this daemon.';
+comment on column warehouse.webhook_subscriptions.created_at is 'When it was created at the service.';
+comment on column warehouse.webhook_subscriptions.updated_at is 'When it was last changed at the service.';
+
+-- Texts
+
+create table warehouse.sms_conversations (
+  conversation_id bigint generated always as identity primary key,
+  line text not null,
+  number text not null,
+  participants_key text not null default '',
+  participants text[] not null default '{}',
+  discovered_via text not null,
+  first_message_at timestamptz,
+  last_message_at timestamptz,
+  last_inbound_at timestamptz,
+  last_outbound_at timestamptz,
+  last_direction text,
+  message_count integer not null default 0,
+  is_resolved boolean,
+  resolved_by bigint,
+  resolved_at timestamptz,
+  resolved_observed_at timestamptz,
+  resolved_observed_via text,
+  assigned_user_id bigint,
+  is_assignment_known boolean not null default false,
+  assigned_observed_at timestamptz,
+  assigned_observed_via text,
+  thread_fetched_at timestamptz,
+  is_thread_complete boolean not null default false,
+  fetch_seq bigint not null default 0,
+  first_seen_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  deleted_at timestamptz,
+  deleted_reason text,
+  complete_read_at timestamptz,
+  is_reread_owed boolean not null default false,
+  unread_reread_at timestamptz,
+  unread_reread_count integer,
+  unread_reread_wait interval,
+  unique (line, number, participants_key)
+) with (fillfactor = 80);
+create index sms_conversations_number on warehouse.sms_conversations (number);
+create index sms_conversations_waiting on warehouse.sms_conversations (last_inbound_at) where last_direction = 'in' and deleted_at is null;
+create index sms_conversations_settling on warehouse.sms_conversations (changed_at) where deleted_at is null;
+create index sms_conversations_last_message on warehouse.sms_conversations (last_message_at) where deleted_at is null;
+create index sms_conversations_newest on warehouse.sms_conversations (last_message_at desc nulls last) where deleted_at is null;
+create index sms_conversations_groups on warehouse.sms_conversations (line) where participants_key <> '';
+create index sms_conversations_members on warehouse.sms_conversations using gin (participants) where participants_key <> '';
+comment on table warehouse.sms_conversations is 'Text conversations: one of the account''s lines with one other number, or with a group.';
+comment on column warehouse.sms_conversations.conversation_id is 'Key within this warehouse; the service has none.';
+comment on column warehouse.sms_conversations.line is 'The account''s line.';
+comment on column warehouse.sms_conversations.number is 'The other party; of a group, the first participant.';
+comment on column warehouse.sms_conversations.participants_key is 'Empty, or the participants of a group thread, sorted and joined by commas.';
+comment on column warehouse.sms_conversations.participants is 'Participants of a group thread besides the line; empty for two parties.';
+comment on column warehouse.sms_conversations.discovered_via is 'How the daemon learned of it: webhook, probe, import.';
+comment on column warehouse.sms_conversations.first_message_at is 'Oldest message held.';
+comment on column warehouse.sms_conversations.last_message_at is 'Newest message held.';
+comment on column warehouse.sms_conversations.last_inbound_at is 'Newest message of the other party.';
+comment on column warehouse.sms_conversations.last_outbound_at is 'Newest message of ours.';
+comment on column warehouse.sms_conversations.last_direction is 'Direction of the newest message: in or out.';
+comment on column warehouse.sms_conversations.message_count is 'Messages held that still exist.';
+comment on column warehouse.sms_conversations.is_resolved is 'NULL = never observed: the API cannot read this state, only the answers to our own requests show it.';
+comment on column warehouse.sms_conversations.resolved_by is 'User credited with the resolve; NULL when an integration did.';
+comment on column warehouse.sms_conversations.resolved_at is 'When it was resolved.';
+comment on column warehouse.sms_conversations.resolved_observed_at is 'When is_resolved was observed.';
+comment on column warehouse.sms_conversations.resolved_observed_via is 'Operation whose answer showed it.';
+comment on column warehouse.sms_conversations.assigned_user_id is 'User it is assigned to; meaningful only when is_assignment_known.';
+comment on column warehouse.sms_conversations.is_assignment_known is 'Whether the assignment was ever observed.';
+comment on column warehouse.sms_conversations.assigned_observed_at is 'When the assignment was observed.';
+comment on column warehouse.sms_conversations.assigned_observed_via is 'Operation whose answer showed it.';
+comment on column warehouse.sms_conversations.thread_fetched_at is 'When its messages were last read.';
+comment on column warehouse.sms_conversations.is_thread_complete is 'Whether one read has listed the thread to its end.';
+comment on column warehouse.sms_conversations.fetch_seq is 'Number of the newest read applied.';
+comment on column warehouse.sms_conversations.first_seen_at is 'When it was first mirrored.';
+comment on column warehouse.sms_conversations.changed_at is 'When a message of it was last added, changed or removed.';
+comment on column warehouse.sms_conversations.deleted_at is 'When it was proven deleted; NULL while it exists.';
+comment on column warehouse.sms_conversations.deleted_reason is 'The proof of the deletion.';
+comment on column warehouse.sms_conversations.complete_read_at is 'When a read last listed it to its end.';
+comment on column warehouse.sms_conversations.is_reread_owed is 'Its next read lists it to its end: late receipts and deletions stand behind the newest messages.';
+comment on column warehouse.sms_conversations.unread_reread_at is 'When it was last to be read to its end because its line counted fewer unread texts than are held.';
+comment on column warehouse.sms_conversations.unread_reread_count is 'How many unread texts of it were held then.';
+comment on column warehouse.sms_conversations.unread_reread_wait is 'How long it waits from then on for the next such read: twice as long after each that found none of them read.';
+
+create table warehouse.sms_messages (
+  conversation_id bigint not null,
+  message_id bigint not null,
+  line text not null,
+  number text not null,
+  direction text,
+  from_number text,
+  to_number text,
+  body text,
+  media_count integer,
+  sent_at timestamptz,
+  is_read boolean,
+  sent_by bigint,
+  delivery_status text,
+  delivery_error text,
+  delivery_at timestamptz,
+  group_participants text[],
+  is_scheduled boolean,
+  scheduled_at timestamptz,
+  is_blocked boolean,
+  block_reason text,
+  opt_out_verdict text check (opt_out_verdict in ('opt_out', 'opt_in', 'unsure', 'none')),
+  send_id uuid,
+  is_read_by_others boolean not null default false,
+  primary key (conversation_id, message_id)
+) with (fillfactor = 85);
+call warehouse.add_provenance('warehouse.sms_messages');
+create index sms_messages_sent_at on warehouse.sms_messages (sent_at);
+create index sms_messages_number on warehouse.sms_messages (number, sent_at);
+create index sms_messages_words on warehouse.sms_messages using gin (to_tsvector('simple', left(coalesce(body, ''), 10000)));
+create index sms_messages_opt_outs on warehouse.sms_messages (number, line, sent_at desc) where direction = 'in' and opt_out_verdict in ('opt_out', 'opt_in');
+create index sms_messages_group_sender on warehouse.sms_messages (from_number) where direction = 'in' and group_participants is not null;
+create index sms_messages_id on warehouse.sms_messages using brin (message_id int8_minmax_multi_ops) with (autosummarize = on, pages_per_range = 32);
+create index sms_messages_unread on warehouse.sms_messages (line, is_read_by_others) where direction = 'in' and is_read = false and deleted_at is null;
+comment on table warehouse.sms_messages is 'Text messages, as the thread lists them.';
+comment on column warehouse.sms_messages.conversation_id is 'The conversation.';
+comment on column warehouse.sms_messages.message_id is 'The service''s id of the message.';
+comment on column warehouse.sms_messages.line is 'The account''s line.';
+comment on column warehouse.sms_messages.number is 'The other party; of a group, the first participant.';
+comment on column warehouse.sms_messages.direction is 'in: they texted us; out: we texted them.';
+comment on column warehouse.sms_messages.from_number is 'Sender.';
+comment on column warehouse.sms_messages.to_number is 'Recipient.';
+comment on column warehouse.sms_messages.body is 'Text; may be empty for an image.';
+comment on column warehouse.sms_messages.media_count is 'Attached files, NULL when none were listed; their addresses are secrets.';
+comment on column warehouse.sms_messages.sent_at is 'When it was sent.';
+comment on column warehouse.sms_messages.is_read is 'Whether the credential''s own user has read it; see sms_message_reads for the others.';
+comment on column warehouse.sms_messages.sent_by is 'User who sent it; NULL for inbound and for integrations.';
+comment on column warehouse.sms_messages.delivery_status is 'The carrier''s own word. NULL = not reported yet, which is no failure.';
+comment on column warehouse.sms_messages.delivery_error is 'The carrier''s failure detail; empty on success.';
+comment on column warehouse.sms_messages.delivery_at is 'When the carrier reported it.';
+comment on column warehouse.sms_messages.group_participants is 'Participants of a group message as listed.';
+comment on column warehouse.sms_messages.is_scheduled is 'Queued for later, not yet sent.';
+comment on column warehouse.sms_messages.scheduled_at is 'When it is to be sent.';
+comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list; it was charged all the same.';
+comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
+comment on column warehouse.sms_messages.opt_out_verdict is 'What an inbound text says about automatic texts to its sender, judged when it was mirrored: opt_out, opt_in, unsure (it may mean opt_out: not answered, but no opt-out) or none; NULL for texts of ours. In a group the sender is from_number. Gates, reports and rule outcomes go by it.';
+comment on column warehouse.sms_messages.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
+comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user has read it while is_read was false: somebody else than the credential''s own user.';
+
+create table warehouse.sms_message_delivery_events (
+  conversation_id bigint not null,
+  message_id bigint not null,
+  observed_at timestamptz not null default clock_timestamp(),
+  delivery_status text,
+  delivery_error text,
+  delivery_at timestamptz,
+  primary key (conversation_id, message_id, observed_at)
+);
+comment on table warehouse.sms_message_delivery_events is 'Every carrier receipt as it was first observed.';
+comment on column warehouse.sms_message_delivery_events.conversation_id is 'The conversation.';
+comment on column warehouse.sms_message_delivery_events.message_id is 'The message.';
+comment on column warehouse.sms_message_delivery_events.observed_at is 'When the daemon saw it.';
+comment on column warehouse.sms_message_delivery_events.delivery_status is 'The carrier''s own word.';
+comment on column warehouse.sms_message_delivery_events.delivery_error is 'The carrier''s failure detail.';
+comment on column warehouse.sms_message_delivery_events.delivery_at is 'When the carrier reported it.';
+
+create table warehouse.sms_message_reads (
+  conversation_id bigint not null,
+  message_id bigint not null,
+  user_id bigint not null,
+  first_seen_at timestamptz not null default now(),
+  primary key (conversation_id, message_id, user_id)
+);
+comment on table warehouse.sms_message_reads is 'Users who had read a message when the daemon looked.';
+comment on column warehouse.sms_message_reads.conversation_id is 'The conversation.';
+comment on column warehouse.sms_message_reads.message_id is 'The message.';
+comment on column warehouse.sms_message_reads.user_id is 'The reader.';
+comment on column warehouse.sms_message_reads.first_seen_at is 'When the daemon first saw it read.';
+
+create table warehouse.sms_conversation_events (
+  event_id bigint generated always as identity primary key,
+  conversation_id bigint not null,
+  axis text not null check (axis in ('resolved', 'assigned', 'comment')),
+  is_resolved boolean,
+  user_id bigint,
+  resolved_at timestamptz,
+  actor text not null,
+  observed_at timestamptz not null default clock_timestamp(),
+  observed_via text not null,
+  run_id bigint
+);
+create index sms_conversation_events_of on warehouse.sms_conversation_events (conversation_id, axis, observed_at);
+comment on table warehouse.sms_conversation_events is 'State of conversations as the answers to our own requests showed it. No other answer shows it, so what people do in the portal is missing.';
+comment on column warehouse.sms_conversation_events.event_id is 'Order of observation.';
+comment on column warehouse.sms_conversation_events.conversation_id is 'The conversation.';
+comment on column warehouse.sms_conversation_events.axis is 'resolved: open or resolved; assigned: to whom; comment: an internal note was added.';
+comment on column warehouse.sms_conversation_events.is_resolved is 'State that the answer showed; every answer shows it.';
+comment on column warehouse.sms_conversation_events.user_id is 'On the axis resolved the user credited, NULL for an integration; on assigned the user, NULL = nobody.';
+comment on column warehouse.sms_conversation_events.resolved_at is 'When it was resolved, as answered.';
+comment on column warehouse.sms_conversation_events.actor is 'The rule that did it.';
+comment on column warehouse.sms_conversation_events.observed_at is 'When the answer came.';
+comment on column warehouse.sms_conversation_events.observed_via is 'The operation.';
+comment on column warehouse.sms_conversation_events.run_id is 'The run in ops.rule_runs.';
+
+create table warehouse.blocked_senders (
+  line text not null,
+  number text not null,
+  reason text,
+  blocked_at timestamptz,
+  observed_at timestamptz not null default clock_timestamp(),
+  observed_via text not null,
+  primary key (line, number)
+);
+comment on table warehouse.blocked_senders is 'Senders known to be blocked, from answers to our own calls: the API cannot list them.';
+comment on column warehouse.blocked_senders.line is 'The account''s line.';
+comment on column warehouse.blocked_senders.number is 'The blocked party.';
+comment on column warehouse.blocked_senders.reason is 'Kept with the block, never shown to them.';
+comment on column warehouse.blocked_senders.blocked_at is 'When it was blocked.';
+comment on column warehouse.blocked_senders.observed_at is 'When the answer came.';
+comment on column warehouse.blocked_senders.observed_via is 'The operation.';
+
+create table warehouse.sms_unread_snapshots (
+  line text not null,
+  observed_at timestamptz not null,
+  reported_count integer not null,
+  held_count integer not null,
+  state text not null check (state in ('even', 'behind', 'unexplained', 'older', 'ahead')),
+  looked_until timestamptz,
+  primary key (line, observed_at)
+);
+comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line: what the service counts against what is held. More at the service is evidence of a lost text.';
+comment on column warehouse.sms_unread_snapshots.line is 'The line.';
+comment on column warehouse.sms_unread_snapshots.observed_at is 'When the service was asked.';
+comment on column warehouse.sms_unread_snapshots.reported_count is 'Unread inbound texts that the service counts.';
+comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held, or were withheld because their sender was erased.';
+comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the threads of the line are being searched; unexplained: it still does after the search, a possible gap; older: the same, but the missing texts are older than the mirror; ahead: it counts fewer, because texts were read elsewhere, and their threads are read again.';
+comment on column warehouse.sms_unread_snapshots.looked_until is 'When a read last found the same counts.';
+
+-- Calls
+
+create table warehouse.calls (
+  call_id text primary key,
+  call_epoch bigint generated always as (case when call_id ~ '^[0-9]{1,11}[.]' then split_part(call_id, '.', 1)::bigint end) stored,
+  started_at timestamptz,
+  ended_at timestamptz,
+  direction text,
+  status text,
+  status_code smallint,
+  caller_type text,
+  caller_name text,
+  caller_number text,
+  called_type text,
+  called_name text,
+  called_number text,
+  dialled_number text,
+  caller_id_internal text,
+  caller_id_external text,
+  duration_seconds integer,
+  talk_seconds integer,
+  wait_seconds integer generated always as (greatest(duration_seconds - talk_seconds, 0)) stored,
+  legs_wait_seconds integer,
+  transferred_count smallint,
+  is_abandoned boolean,
+  is_recorded boolean,
+  called_back_call_id text,
+  repeated_count smallint,
+  external_number text,
+  account_number text,
+  is_internal boolean,
+  reached_person boolean,
+  legs_fetched_at timestamptz,
+  leg_count smallint,
+  recordings_fetched_at timestamptz,
+  recording_count smallint,
+  recordings_state text check (recordings_state in ('pending', 'complete', 'none', 'gone', 'forbidden')),
+  transcripts_fetched_at timestamptz,
+  transcript_count smallint,
+  transcripts_state text check (transcripts_state in ('pending', 'complete', 'none', 'gone', 'forbidden')),
+  is_erased boolean not null default false,
+  legs_fetch_seq bigint
+) with (fillfactor = 80);
+call warehouse.add_provenance('warehouse.calls');
+create index calls_started_at on warehouse.calls (started_at);
+create index calls_external_number on warehouse.calls (external_number, started_at) include (direction, status, talk_seconds, call_id);
+create index calls_unanswered on warehouse.calls (started_at) where status in ('missed', 'voicemail');
+create index calls_erased on warehouse.calls (call_id) where is_erased;
+comment on table warehouse.calls is 'Calls of the account.';
+comment on column warehouse.calls.call_id is 'The service''s id, always text: a number would lose its trailing zeros.';
+comment on column warehouse.calls.call_epoch is 'The Unix second in the call id; NULL where the id has another shape.';
+comment on column warehouse.calls.started_at is 'Start.';
+comment on column warehouse.calls.ended_at is 'End; NULL for a call with no recorded end.';
+comment on column warehouse.calls.direction is 'inbound or outbound.';
+comment on column warehouse.calls.status is 'answered, missed, voicemail or unknown, as reported.';
+comment on column warehouse.calls.status_code is '-1 missed, 0 voicemail, 1 answered, above 1 answered by that many people.';
+comment on column warehouse.calls.caller_type is 'external, user, queue or huntgroup.';
+comment on column warehouse.calls.caller_name is 'Caller''s name.';
+comment on column warehouse.calls.caller_number is 'Caller''s number; an extension on an internal leg.';
+comment on column warehouse.calls.called_type is 'external, user, queue or huntgroup.';
+comment on column warehouse.calls.called_name is 'Called party''s name.';
+comment on column warehouse.calls.called_number is 'Called party''s number; an extension on an internal leg.';
+comment on column warehouse.calls.dialled_number is 'What was dialled; for inbound calls the account''s number.';
+comment on column warehouse.calls.caller_id_internal is 'Caller id shown inside.';
+comment on column warehouse.calls.caller_id_external is 'Caller id shown outside.';
+comment on column warehouse.calls.duration_seconds is 'Length including ringing.';
+comment on column warehouse.calls.talk_seconds is 'Connected time; 0 on a missed call.';
+comment on column warehouse.calls.wait_seconds is 'duration_seconds less talk_seconds: ringing, menus and queue together, ringing after a transfer included; 0 also where one of the two is NULL, which reporting.fct_call takes for unknown, as it takes calls of which legs are held. Hold time is not reported by the API.';
+comment on column warehouse.calls.legs_wait_seconds is 'How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.';
+comment on column warehouse.calls.transferred_count is 'How often it was transferred.';
+comment on column warehouse.calls.is_abandoned is 'The caller hung up before anyone answered.';
+comment on column warehouse.calls.is_recorded is 'Audio was captured; stays true after the recording is deleted.';
+comment on column warehouse.calls.called_back_call_id is 'The call that returned this abandoned one.';
+comment on column warehouse.calls.repeated_count is 'Earlier calls from the same caller within the service''s window.';
+comment on column warehouse.calls.external_number is 'The other party''s number, normalised; NULL on internal calls.';
+comment on column warehouse.calls.account_number is 'The account''s own number on the call, normalised.';
+comment on column warehouse.calls.is_internal is 'True when both ends are the account''s own.';
+comment on column warehouse.calls.reached_person is 'True when a person answered, false when none did; NULL = the status does not say.';
+comment on column warehouse.calls.legs_fetched_at is 'When the legs were last read.';
+comment on column warehouse.calls.leg_count is 'Legs held; NULL = never read.';
+comment on column warehouse.calls.recordings_fetched_at is 'When the recordings were last read.';
+comment on column warehouse.calls.recording_count is 'Recordings held; NULL = never read.';
+comment on column warehouse.calls.recordings_state is 'pending: looked for again; complete: held; none: not recorded; gone: captured, but no longer listed; forbidden: the credential may not read them. NULL = not looked for yet.';
+comment on column warehouse.calls.transcripts_fetched_at is 'When the transcripts were last read.';
+comment on column warehouse.calls.transcript_count is 'Transcripts held; NULL = never read.';
+comment on column warehouse.calls.transcripts_state is 'As recordings_state, for transcripts.';
+comment on column warehouse.calls.is_erased is 'Somebody who was erased took part: names, numbers, links and transcripts of the call are gone for good.';
+comment on column warehouse.calls.legs_fetch_seq is 'The read that the legs were mirrored from; NULL before the first, and for legs mirrored before this column was there.';
+
+create table warehouse.call_legs (
+  call_id text not null,
+  leg_key text not null,
+  ordinal smallint not null,
+  unique_id text,
+  leg_call_id text,
+  bridged_from_call_id text,
+  started_at timestamptz,
+  ended_at timestamptz,
+  direction text,
+  status text,
+  caller_type text,
+  caller_name text,
+  caller_number text,
+  called_type text,
+  called_name text,
+  called_number text,
+  duration_seconds integer,
+  talk_seconds integer,
+  is_recorded boolean,
+  primary key (call_id, leg_key)
+) with (fillfactor = 85);
+call warehouse.add_provenance('warehouse.call_legs');
+comment on table warehouse.call_legs is 'Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and the whole answer is in warehouse.documents.';
+comment on column warehouse.call_legs.call_id is 'The call.';
+comment on column warehouse.call_legs.leg_key is 'The leg''s uniqueId, or # and its position where it has none.';
+comment on column warehouse.call_legs.ordinal is 'Position in the answer, from 1.';
+comment on column warehouse.call_legs.unique_id is 'The leg''s uniqueId.';
+comment on column warehouse.call_legs.leg_call_id is 'The leg''s own call id, which can differ on transferred calls.';
+comment on column warehouse.call_legs.bridged_from_call_id is 'Call id of the leg that it was bridged from.';
+comment on column warehouse.call_legs.started_at is 'Start of the leg.';
+comment on column warehouse.call_legs.ended_at is 'End of the leg.';
+comment on column warehouse.call_legs.direction is 'Direction of the leg.';
+comment on column warehouse.call_legs.status is 'The service''s word.';
+comment on column warehouse.call_legs.caller_type is 'Kind of caller.';
+comment on column warehouse.call_legs.caller_name is 'Caller''s name.';
+comment on column warehouse.call_legs.caller_number is 'Caller''s number or extension.';
+comment on column warehouse.call_legs.called_type is 'Kind of called party.';
+comment on column warehouse.call_legs.called_name is 'Called party''s name.';
+comment on column warehouse.call_legs.called_number is 'Called party''s number or extension.';
+comment on column warehouse.call_legs.duration_seconds is 'Length including ringing.';
+comment on column warehouse.call_legs.talk_seconds is 'Connected time.';
+comment on column warehouse.call_legs.is_recorded is 'Whether audio was captured.';
+
+create table warehouse.recordings (
+  call_id text not null,
+  unique_id text not null,
+  leg_call_id text,
+  started_at timestamptz,
+  duration_seconds integer,
+  talk_seconds integer,
+  from_endpoint text,
+  to_endpoint text,
+  primary key (call_id, unique_id)
+);
+call warehouse.add_provenance('warehouse.recordings');
+comment on table warehouse.recordings is 'Recorded legs of calls. Their links are in the schema secrets.';
+comment on column warehouse.recordings.call_id is 'The call that was asked for.';
+comment on column warehouse.recordings.unique_id is 'The recorded leg.';
+comment on column warehouse.recordings.leg_call_id is 'The leg''s call id; on a transferred call it can differ from call_id.';
+comment on column warehouse.recordings.started_at is 'Start of the leg.';
+comment on column warehouse.recordings.duration_seconds is 'Length including ringing.';
+comment on column warehouse.recordings.talk_seconds is 'Connected time.';
+comment on column warehouse.recordings.from_endpoint is 'Caller; an extension on an internal leg.';
+comment on column warehouse.recordings.to_endpoint is 'Called party; an extension on an internal leg.';
+
+create table warehouse.transcripts (
+  transcript_id bigint primary key,
+  call_id text not null,
+  recording_file text,
+  leg_unique_id text,
+  leg_pairing text not null default 'none' check (leg_pairing in ('exact', 'substring', 'single_leg', 'ambiguous', 'none')),
+  segment_count integer,
+  short_summary text,
+  bullet_points text[],
+  call_purpose text,
+  call_sentiment text,
+  csat_score integer,
+  csat_note text,
+  agent_performance_score integer,
+  agent_performance_note text,
+  is_action_required boolean,
+  action_required_note text,
+  is_urgent_action_required boolean,
+  urgent_action_required_note text,
+  agent_name text,
+  agent_speaker integer,
+  agent_talk_seconds double precision,
+  customer_talk_seconds double precision
+);
+call warehouse.add_provenance('warehouse.transcripts');
+create index transcripts_call on warehouse.transcripts (call_id);
+comment on table warehouse.transcripts is 'What the service''s analysis says of a recorded leg. A score that is NULL was not analysed; it is not zero.';
+comment on column warehouse.transcripts.transcript_id is 'The service''s id.';
+comment on column warehouse.transcripts.call_id is 'The call, shared by all its transcripts.';
+comment on column warehouse.transcripts.recording_file is 'Audio file name; holds the leg''s uniqueId without its dot.';
+comment on column warehouse.transcripts.leg_unique_id is 'The recorded leg it belongs to; NULL = not known, never guessed.';
+comment on column warehouse.transcripts.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
+comment on column warehouse.transcripts.segment_count is 'Utterances.';
+comment on column warehouse.transcripts.short_summary is 'Summary; NULL when summarisation did not run.';
+comment on column warehouse.transcripts.bullet_points is 'Main points.';
+comment on column warehouse.transcripts.call_purpose is 'The account''s own vocabulary.';
+comment on column warehouse.transcripts.call_sentiment is 'The account''s own vocabulary.';
+comment on column warehouse.transcripts.csat_score is 'Customer satisfaction; NULL = not analysed.';
+comment on column warehouse.transcripts.csat_note is 'Why that score.';
+comment on column warehouse.transcripts.agent_performance_score is 'Agent performance; NULL = not analysed.';
+comment on column warehouse.transcripts.agent_performance_note is 'Why that score.';
+comment on column warehouse.transcripts.is_action_required is 'Somebody should act; NULL = not analysed.';
+comment on column warehouse.transcripts.action_required_note is 'What to do.';
+comment on column warehouse.transcripts.is_urgent_action_required is 'Somebody should act at once; NULL = not analysed.';
+comment on column warehouse.transcripts.urgent_action_required_note is 'What to do.';
+comment on column warehouse.transcripts.agent_name is 'Agent''s name as the analysis heard it.';
+comment on column warehouse.transcripts.agent_speaker is 'Which speaker is the agent; NULL = undetermined. Not an identity.';
+comment on column warehouse.transcripts.agent_talk_seconds is 'Time the agent spoke; NULL when the agent is undetermined.';
+comment on column warehouse.transcripts.customer_talk_seconds is 'Time others spoke; NULL when the agent is undetermined.';
+
+create table warehouse.transcript_bodies (
+  transcript_id bigint primary key,
+  segments jsonb not null,
+  full_text text not null,
+  words tsvector generated always as (to_tsvector('simple', left(full_text, 200000))) stored,
+  fetch_seq bigint not null
+);
+create index transcript_bodies_words on warehouse.transcript_bodies using gin (words);
+comment on table warehouse.transcript_bodies is 'What was said, apart from the rows that reports scan.';
+comment on column warehouse.transcript_bodies.transcript_id is 'The transcript.';
+comment on column warehouse.transcript_bodies.segments is 'Utterances in time order: start, end, speaker, text.';
+comment on column warehouse.transcript_bodies.full_text is 'All utterances, one a line.';
+comment on column warehouse.transcript_bodies.words is 'For full-text search: words @@ plainto_tsquery(''simple'', ''refund'').';
+comment on column warehouse.transcript_bodies.fetch_seq is 'Number of the read that wrote it.';
+
+create table warehouse.transcript_kpis (
+  transcript_id bigint not null,
+  ordinal smallint not null,
+  kpi_name text not null,
+  kpi_value integer,
+  kpi_note text,
+  primary key (transcript_id, ordinal)
+);
+comment on table warehouse.transcript_kpis is 'The account''s own measures of a call.';
+comment on column warehouse.transcript_kpis.transcript_id is 'The transcript.';
+comment on column warehouse.transcript_kpis.ordinal is 'Position in the answer, from 1.';
+comment on column warehouse.transcript_kpis.kpi_name is 'Name of the measure.';
+comment on column warehouse.transcript_kpis.kpi_value is 'Value; NULL = not scored.';
+comment on column warehouse.transcript_kpis.kpi_note is 'Why that value.';
+
+create table warehouse.call_attributions (
+  call_id text not null,
+  kind text not null check (kind in ('user', 'queue', 'huntgroup', 'extension', 'number')),
+  endpoint text not null,
+  role text not null check (role in ('answered', 'rang', 'placed', 'entered', 'transferred_to', 'touched')),
+  started_at timestamptz not null,
+  user_id bigint,
+  talk_seconds integer,
+  source text not null check (source in ('legs', 'summary', 'search_filter')),
+  primary key (call_id, kind, endpoint, role)
+);
+create index call_attributions_uncredited on warehouse.call_attributions (endpoint) where user_id is null and kind = 'extension';
+create index call_attributions_touched on warehouse.call_attributions (started_at) where role = 'touched';
+comment on table warehouse.call_attributions is 'What a call touched: the extensions that answered, rang, placed or were transferred to it, the queues and huntgroups that it entered. Only of calls that were read whole, or listed by a filtered search.';
+comment on column warehouse.call_attributions.call_id is 'The call.';
+comment on column warehouse.call_attributions.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
+comment on column warehouse.call_attributions.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters, which an index takes.';
+comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part, known only from a filtered search, which does not show how.';
+comment on column warehouse.call_attributions.started_at is 'Start of the call.';
+comment on column warehouse.call_attributions.user_id is 'Who had the extension when the call started; NULL = nobody known, or several.';
+comment on column warehouse.call_attributions.talk_seconds is 'Connected time of this endpoint; NULL where no leg reports it.';
+comment on column warehouse.call_attributions.source is 'legs; summary: the ends of the call, where its legs say nothing; search_filter: a search filtered by this endpoint listed the call.';

@@ -1,0 +1,134 @@
+create table secrets.recording_urls (
+  call_id text not null,
+  unique_id text not null,
+  url text not null,
+  first_seen_at timestamptz not null default now(),
+  last_seen_at timestamptz not null default now(),
+  primary key (call_id, unique_id)
+);
+comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them.';
+comment on column secrets.recording_urls.call_id is 'The call that was asked for.';
+comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
+comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+comment on column secrets.recording_urls.first_seen_at is 'When it was first mirrored.';
+comment on column secrets.recording_urls.last_seen_at is 'When it was last listed.';
+
+create table secrets.message_media (
+  conversation_id bigint not null,
+  message_id bigint not null,
+  ordinal smallint not null,
+  url text not null,
+  first_seen_at timestamptz not null default now(),
+  primary key (conversation_id, message_id, ordinal)
+);
+comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them.';
+comment on column secrets.message_media.conversation_id is 'The conversation.';
+comment on column secrets.message_media.message_id is 'The message.';
+comment on column secrets.message_media.ordinal is 'Position in the message, from 1.';
+comment on column secrets.message_media.url is 'The address, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+comment on column secrets.message_media.first_seen_at is 'When it was first mirrored.';
+
+create table secrets.webhook_urls (
+  subscription_id bigint primary key,
+  url text not null
+);
+comment on table secrets.webhook_urls is 'Delivery addresses of subscriptions.';
+comment on column secrets.webhook_urls.subscription_id is 'The subscription.';
+comment on column secrets.webhook_urls.url is 'Its address, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+
+-- OAuth
+
+create table secrets.oauth_clients (
+  service text not null,
+  redirect_uri text not null,
+  client_id text not null,
+  registered_at timestamptz not null default now(),
+  primary key (service, redirect_uri)
+);
+comment on table secrets.oauth_clients is 'OAuth clients that the daemon registered with the service, one for each redirect address.';
+comment on column secrets.oauth_clients.service is 'Base address of the service.';
+comment on column secrets.oauth_clients.redirect_uri is 'Redirect address, exactly as registered.';
+comment on column secrets.oauth_clients.client_id is 'Client id that the service issued.';
+comment on column secrets.oauth_clients.registered_at is 'When it was registered.';
+
+create table secrets.oauth_logins (
+  login_id bigint generated always as identity primary key,
+  state_hash bytea not null unique,
+  verifier bytea not null,
+  service text not null,
+  client_id text not null,
+  redirect_uri text not null,
+  scopes text[] not null,
+  began_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  answered_at timestamptz,
+  outcome text check (outcome in ('granted', 'denied', 'failed')),
+  reason text,
+  missing_scopes text[] not null default '{}'
+);
+comment on table secrets.oauth_logins is 'Logins begun with `trunkline auth login`; each accepts one answer.';
+comment on column secrets.oauth_logins.login_id is 'Order of beginning.';
+comment on column secrets.oauth_logins.state_hash is 'SHA-256 of the state that the answer must bring.';
+comment on column secrets.oauth_logins.verifier is 'The PKCE verifier, sealed with ENCRYPTION_KEY.';
+comment on column secrets.oauth_logins.service is 'Base address of the service.';
+comment on column secrets.oauth_logins.client_id is 'Client id of the request.';
+comment on column secrets.oauth_logins.redirect_uri is 'Where the user is sent back to.';
+comment on column secrets.oauth_logins.scopes is 'Scopes that were requested.';
+comment on column secrets.oauth_logins.began_at is 'When it was begun.';
+comment on column secrets.oauth_logins.expires_at is 'An answer after this is not taken.';
+comment on column secrets.oauth_logins.answered_at is 'When an answer came; no other is taken from then on.';
+comment on column secrets.oauth_logins.outcome is 'granted, denied by the user, or failed; NULL while it is under way.';
+comment on column secrets.oauth_logins.reason is 'Why it failed.';
+comment on column secrets.oauth_logins.missing_scopes is 'Asked for and not granted.';
+
+create sequence secrets.oauth_version as bigint;
+comment on sequence secrets.oauth_version is 'Each stored pair of tokens has its own number, also across log ins.';
+
+create table secrets.oauth_tokens (
+  is_only boolean default true primary key check (is_only),
+  service text not null,
+  client_id text not null,
+  access_token bytea not null,
+  refresh_token bytea not null,
+  scopes text[] not null,
+  user_hint text,
+  version bigint not null default nextval('secrets.oauth_version'),
+  state text not null default 'valid' check (state in ('valid', 'refreshing', 'lost')),
+  logged_in_at timestamptz not null default now(),
+  issued_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  refresh_began_at timestamptz,
+  retry_at timestamptz not null default '-infinity',
+  failures integer not null default 0,
+  refusals integer not null default 0,
+  last_error text
+);
+comment on table secrets.oauth_tokens is 'The tokens of the user for whom the daemon acts where no API_KEY is set; both sealed with ENCRYPTION_KEY.';
+comment on column secrets.oauth_tokens.is_only is 'There is one row.';
+comment on column secrets.oauth_tokens.service is 'Base address of the service that gave them; no other is shown them.';
+comment on column secrets.oauth_tokens.client_id is 'Client id of the daemon there.';
+comment on column secrets.oauth_tokens.access_token is 'Sent with each request, sealed.';
+comment on column secrets.oauth_tokens.refresh_token is 'Used once for the next pair, sealed.';
+comment on column secrets.oauth_tokens.scopes is 'As granted.';
+comment on column secrets.oauth_tokens.user_hint is 'Who logged in, where the service reports it.';
+comment on column secrets.oauth_tokens.version is 'Another number for each pair.';
+comment on column secrets.oauth_tokens.state is 'valid; refreshing while a request for the next pair may be under way; lost when only another log in helps.';
+comment on column secrets.oauth_tokens.logged_in_at is 'When the user logged in.';
+comment on column secrets.oauth_tokens.issued_at is 'When this pair was stored.';
+comment on column secrets.oauth_tokens.expires_at is 'When the access token ends, by the clock of the database.';
+comment on column secrets.oauth_tokens.refresh_began_at is 'When the next pair was last asked for.';
+comment on column secrets.oauth_tokens.retry_at is 'The next pair is not asked for before.';
+comment on column secrets.oauth_tokens.failures is 'Refreshes in a row that failed without costing the refresh token.';
+comment on column secrets.oauth_tokens.refusals is 'Refreshes in a row, each within a minute of the one before, because the service refused an access token.';
+comment on column secrets.oauth_tokens.last_error is 'Why the last refresh failed.';
+
+-- Erasure
+
+create table secrets.erasure_salt (
+  is_only boolean default true primary key check (is_only),
+  salt text not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
+);
+comment on table secrets.erasure_salt is 'What the numbers in ops.erasures are hashed with. Whoever has it can try numbers.';
+comment on column secrets.erasure_salt.is_only is 'There is one row.';
+comment on column secrets.erasure_salt.salt is 'Random, made with the table.';
+insert into secrets.erasure_salt default values;

@@ -1,0 +1,109 @@
+create table ops.rules_loaded (
+  is_only boolean default true primary key check (is_only),
+  version text,
+  mode text not null,
+  rules jsonb not null default '[]',
+  loaded_at timestamptz,
+  checked_at timestamptz not null default now(),
+  problem text,
+  problem_at timestamptz,
+  limits jsonb not null default '{}',
+  since jsonb not null default '{}'
+);
+comment on table ops.rules_loaded is 'The rules that the workers go by; one row.';
+comment on column ops.rules_loaded.is_only is 'There is one row.';
+comment on column ops.rules_loaded.version is 'Fingerprint of the file that is in force; NULL = none was ever good.';
+comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker that wrote this.';
+comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order.';
+comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
+comment on column ops.rules_loaded.checked_at is 'When a worker last looked.';
+comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
+comment on column ops.rules_loaded.problem_at is 'When that was found.';
+comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
+comment on column ops.rules_loaded.since is 'Since when each rule has been in force without a break, by name, trigger and idle time. It acts on no thread that was idle long enough before, and replies to nothing that another rule had replied to before.';
+
+create table ops.rule_events (
+  event_id bigint generated always as identity primary key,
+  kind text not null,
+  key text not null,
+  happened_at timestamptz not null,
+  noted_at timestamptz not null default now(),
+  due_at timestamptz not null default now(),
+  tries integer not null default 0
+);
+comment on table ops.rule_events is 'What was newly mirrored and rules may wait for, written by the transaction that mirrored it. A row goes in the transaction that evaluates it.';
+comment on column ops.rule_events.event_id is 'Order of mirroring.';
+comment on column ops.rule_events.kind is 'message_received, call_missed, call_ended, voicemail_left, transcript_ready or action_required.';
+comment on column ops.rule_events.key is 'conversation/message, a call id or a transcript id.';
+comment on column ops.rule_events.happened_at is 'When it happened at the service; of transcripts, when they were mirrored.';
+comment on column ops.rule_events.noted_at is 'When it was mirrored.';
+comment on column ops.rule_events.due_at is 'When it is evaluated next.';
+comment on column ops.rule_events.tries is 'Evaluations that failed.';
+
+create table ops.rule_runs (
+  run_id bigint generated always as identity primary key,
+  rule text not null,
+  version text not null,
+  trigger_kind text not null,
+  trigger_key text not null,
+  trigger_at timestamptz not null,
+  evaluated_at timestamptz not null default clock_timestamp(),
+  conversation_id bigint,
+  line text,
+  number text,
+  mode text not null check (mode in ('dry-run', 'live')),
+  is_matched boolean not null,
+  reason text not null,
+  facts jsonb not null default '{}',
+  unique (rule, trigger_kind, trigger_key)
+);
+create index rule_runs_matched on ops.rule_runs (rule, trigger_at) where is_matched;
+create index rule_runs_thread on ops.rule_runs (line, number, trigger_at) where is_matched;
+create index rule_runs_evaluated_at on ops.rule_runs (evaluated_at);
+create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_matched;
+comment on table ops.rule_runs is 'Every evaluation of a rule: what it was about, whether it matched, and why or why not. Once per rule and trigger, whatever the version.';
+comment on column ops.rule_runs.run_id is 'Order of evaluation.';
+comment on column ops.rule_runs.rule is 'Name of the rule.';
+comment on column ops.rule_runs.version is 'Fingerprint of the rules file then.';
+comment on column ops.rule_runs.trigger_kind is 'What it waits for.';
+comment on column ops.rule_runs.trigger_key is 'Which one: conversation/message, a call id, a transcript id.';
+comment on column ops.rule_runs.trigger_at is 'When that happened. Facts are those of that moment.';
+comment on column ops.rule_runs.evaluated_at is 'When the rule was tried.';
+comment on column ops.rule_runs.conversation_id is 'The conversation, where there is one.';
+comment on column ops.rule_runs.line is 'The account''s line; NULL where nobody else takes part.';
+comment on column ops.rule_runs.number is 'The other party.';
+comment on column ops.rule_runs.mode is 'dry-run: its actions were recorded, not executed; live.';
+comment on column ops.rule_runs.is_matched is 'Whether it was to act.';
+comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, gone, error:….';
+comment on column ops.rule_runs.facts is 'The facts that its condition asked for; of what people wrote, said or are called the length alone.';
+
+create table ops.rule_actions (
+  run_id bigint not null references ops.rule_runs on delete cascade,
+  ordinal smallint not null,
+  kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'block')),
+  state text not null check (state in ('waiting', 'done', 'failed', 'skipped', 'unclear', 'dry_run')),
+  argument jsonb,
+  send_id uuid,
+  reason text,
+  tries integer not null default 0,
+  due_at timestamptz not null default now(),
+  claimed_until timestamptz not null default '-infinity',
+  begun_at timestamptz,
+  settled_at timestamptz,
+  primary key (run_id, ordinal)
+);
+create index rule_actions_waiting on ops.rule_actions (due_at) where state = 'waiting';
+create index rule_actions_failed on ops.rule_actions (settled_at) where state in ('failed', 'unclear');
+comment on table ops.rule_actions is 'What matched rules do, step by step.';
+comment on column ops.rule_actions.run_id is 'The run.';
+comment on column ops.rule_actions.ordinal is 'Position among the steps, from 1.';
+comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment or block.';
+comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: there was a reason not to. unclear: its answer was lost, and it must not be done twice. dry_run: it would have been done.';
+comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once it is settled.';
+comment on column ops.rule_actions.send_id is 'Of a reply, the row of the send ledger.';
+comment on column ops.rule_actions.reason is 'Why it stands where it stands.';
+comment on column ops.rule_actions.tries is 'Requests so far.';
+comment on column ops.rule_actions.due_at is 'When it is tried next.';
+comment on column ops.rule_actions.claimed_until is 'Until when a worker has it for itself.';
+comment on column ops.rule_actions.begun_at is 'When it was committed that a request may leave which must not be repeated.';
+comment on column ops.rule_actions.settled_at is 'When it reached its state.';

@@ -1,0 +1,771 @@
+-- Definitions that the owner may change
+
+create table reporting.schedules (
+  schedule_id integer primary key,
+  name text not null,
+  time_zone text not null
+);
+comment on table reporting.schedules is 'When the business is open, by name. reporting.params says which one counts.';
+comment on column reporting.schedules.schedule_id is 'Key.';
+comment on column reporting.schedules.name is 'What people call it.';
+comment on column reporting.schedules.time_zone is 'IANA time zone of its hours.';
+insert into reporting.schedules values (1, 'default', 'UTC');
+
+create table reporting.business_hours (
+  schedule_id integer not null references reporting.schedules,
+  isodow integer not null check (isodow between 1 and 7),
+  opens time not null,
+  closes time not null,
+  primary key (schedule_id, isodow, opens),
+  check (closes > opens)
+);
+comment on table reporting.business_hours is 'Opening hours of a week, local time. A day may have several that do not overlap; one without is closed.';
+comment on column reporting.business_hours.schedule_id is 'The schedule.';
+comment on column reporting.business_hours.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
+comment on column reporting.business_hours.opens is 'Local time.';
+comment on column reporting.business_hours.closes is 'Local time; 24:00 is midnight at the end of the day.';
+insert into reporting.business_hours select 1, isodow, '09:00', '17:00' from generate_series(1, 5) isodow;
+
+create table reporting.holidays (
+  schedule_id integer not null references reporting.schedules,
+  holiday_date date not null,
+  name text,
+  primary key (schedule_id, holiday_date)
+);
+comment on table reporting.holidays is 'Days on which a schedule is closed whatever its hours say.';
+comment on column reporting.holidays.schedule_id is 'The schedule.';
+comment on column reporting.holidays.holiday_date is 'The day, local.';
+comment on column reporting.holidays.name is 'What is celebrated.';
+
+create table reporting.params (
+  is_only boolean default true primary key check (is_only),
+  time_zone text not null default 'UTC',
+  service_level_seconds integer not null default 20 check (service_level_seconds in (5, 10, 15, 20, 30, 45, 60, 120)),
+  short_abandon_seconds integer not null default 5 check (short_abandon_seconds >= 0),
+  callback_window interval not null default '7 days' check (callback_window > '00:00:00'),
+  session_gap interval not null default '24:00:00' check (session_gap > '00:00:00'),
+  schedule_id integer not null default 1 references reporting.schedules,
+  is_text_shown boolean not null default false
+);
+comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds and is_text_shown: `trunkline reporting rebuild`.';
+comment on column reporting.params.is_only is 'There is one row.';
+comment on column reporting.params.time_zone is 'IANA time zone of local days and hours in the reports.';
+comment on column reporting.params.service_level_seconds is 'Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
+comment on column reporting.params.short_abandon_seconds is 'An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.';
+comment on column reporting.params.callback_window is 'A missed call counts as returned when a person got in touch within this time; a text without a known sender does not count.';
+comment on column reporting.params.session_gap is 'A text of the customer after a longer pause begins a new session.';
+comment on column reporting.params.schedule_id is 'The schedule that business time is counted in.';
+comment on column reporting.params.is_text_shown is 'Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.';
+insert into reporting.params default values;
+
+create table reporting.delivery_status_map (
+  word text primary key check (word = lower(trim(word))),
+  delivery_class text not null check (delivery_class in ('delivered', 'in_flight', 'failed', 'unknown'))
+);
+comment on table reporting.delivery_status_map is 'What the carriers'' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `trunkline reporting rebuild`.';
+comment on column reporting.delivery_status_map.word is 'The carrier''s word in lower case.';
+comment on column reporting.delivery_status_map.delivery_class is 'delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.';
+insert into reporting.delivery_status_map values
+  ('delivered', 'delivered'), ('delivrd', 'delivered'), ('success', 'delivered'), ('read', 'delivered'),
+  ('sent', 'in_flight'), ('accepted', 'in_flight'), ('acceptd', 'in_flight'), ('queued', 'in_flight'), ('sending', 'in_flight'),
+  ('enroute', 'in_flight'), ('buffered', 'in_flight'), ('scheduled', 'in_flight'),
+  ('failed', 'failed'), ('undelivered', 'failed'), ('undeliv', 'failed'), ('undeliverable', 'failed'), ('rejected', 'failed'),
+  ('rejectd', 'failed'), ('expired', 'failed'), ('deleted', 'failed'), ('canceled', 'failed'),
+  ('unknown', 'unknown');
+
+-- Upkeep of the rollups
+
+create table ops.rollup_markers (
+  marker_id bigint generated always as identity primary key,
+  kind text not null check (kind in ('calls', 'texts', 'thread')),
+  bucket_at timestamptz,
+  conversation_id bigint,
+  marked_at timestamptz not null default clock_timestamp(),
+  check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
+);
+comment on table ops.rollup_markers is 'Which rollups are out of date. Written in the transaction of the fact, deleted when the rollups are rebuilt.';
+comment on column ops.rollup_markers.marker_id is 'Order of marking.';
+comment on column ops.rollup_markers.kind is 'calls or texts: a quarter of an hour; thread: the turns of a conversation.';
+comment on column ops.rollup_markers.bucket_at is 'Begin of the quarter of an hour, UTC. These divide every local day and hour.';
+comment on column ops.rollup_markers.conversation_id is 'The conversation.';
+comment on column ops.rollup_markers.marked_at is 'When the facts changed.';
+
+create table ops.rollup_recounts (
+  kind text not null check (kind in ('calls', 'texts')),
+  bucket_at timestamptz not null
+);
+comment on table ops.rollup_recounts is 'Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.';
+comment on column ops.rollup_recounts.kind is 'calls or texts.';
+comment on column ops.rollup_recounts.bucket_at is 'Begin of the quarter of an hour, UTC.';
+
+create table ops.rollup_troubles (
+  kind text not null check (kind in ('calls', 'texts', 'thread')),
+  bucket_at timestamptz,
+  conversation_id bigint,
+  error text not null,
+  try_count integer not null default 1,
+  first_failed_at timestamptz not null default now(),
+  last_failed_at timestamptz not null default now(),
+  retry_at timestamptz not null default now() + interval '1 minute',
+  check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
+);
+create unique index rollup_troubles_subject on ops.rollup_troubles (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0));
+comment on table ops.rollup_troubles is 'Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.';
+comment on column ops.rollup_troubles.kind is 'As in ops.rollup_markers.';
+comment on column ops.rollup_troubles.bucket_at is 'Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.';
+comment on column ops.rollup_troubles.conversation_id is 'The conversation.';
+comment on column ops.rollup_troubles.error is 'The last error of Postgres.';
+comment on column ops.rollup_troubles.try_count is 'Number of attempts.';
+comment on column ops.rollup_troubles.first_failed_at is 'When it failed first.';
+comment on column ops.rollup_troubles.last_failed_at is 'When it failed last.';
+comment on column ops.rollup_troubles.retry_at is 'When it is tried again: after a minute, and up to a quarter of an hour.';
+
+create table ops.rollup_state (
+  is_only boolean default true primary key check (is_only),
+  drained_at timestamptz,
+  meaning text,
+  rebuilt_at timestamptz,
+  callers_date date
+);
+comment on table ops.rollup_state is 'How the rollups of the schema reporting were last kept; one row.';
+comment on column ops.rollup_state.is_only is 'There is one row.';
+comment on column ops.rollup_state.drained_at is 'When no marker was last left.';
+comment on column ops.rollup_state.meaning is 'ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.';
+comment on column ops.rollup_state.rebuilt_at is 'When that was.';
+comment on column ops.rollup_state.callers_date is 'The local day that reporting.repeat_caller_rollup ends with.';
+
+create function ops.rollup_meaning() returns text
+language sql stable as $$
+  select md5(concat_ws('|', p.time_zone, p.short_abandon_seconds, p.callback_window, p.session_gap, p.schedule_id,
+    (select string_agg(s::text, ',' order by s.schedule_id) from reporting.schedules s),
+    (select string_agg(h::text, ',' order by h.schedule_id, h.isodow, h.opens) from reporting.business_hours h),
+    (select string_agg(h.schedule_id || ' ' || h.holiday_date, ',' order by h.schedule_id, h.holiday_date) from reporting.holidays h),
+    (select string_agg(m::text, ',' order by m.word) from reporting.delivery_status_map m)))
+  from reporting.params p
+$$;
+comment on function ops.rollup_meaning is 'A hash of every definition that the rollups depend on: when it changes, they must be rebuilt.';
+insert into ops.rollup_state (meaning) values (ops.rollup_meaning());
+
+-- Rollups of calls
+
+-- Every rollup of calls ends with the same counts and explains them with the same words.
+create procedure ops.add_call_counts(rollup regclass) language plpgsql as $$
+begin
+  execute format($sql$
+    alter table %1$s
+      add column call_count integer not null,
+      add column answered_count integer not null,
+      add column voicemail_count integer not null,
+      add column abandoned_count integer not null,
+      add column short_abandoned_count integer not null,
+      add column missed_count integer not null,
+      add column unknown_count integer not null,
+      add column talk_seconds bigint not null,
+      add column talk_count integer not null,
+      add column duration_seconds bigint not null,
+      add column answer_wait_seconds bigint not null,
+      add column answer_wait_count integer not null,
+      add column longest_wait_seconds integer,
+      add column ans_le_5 integer not null,
+      add column ans_le_10 integer not null,
+      add column ans_le_15 integer not null,
+      add column ans_le_20 integer not null,
+      add column ans_le_30 integer not null,
+      add column ans_le_45 integer not null,
+      add column ans_le_60 integer not null,
+      add column ans_le_120 integer not null,
+      add column transferred_count integer not null,
+      add column recorded_count integer not null,
+      add column called_back_count integer not null,
+      add column repeated_count integer not null;
+    comment on column %1$s.call_count is 'Calls.';
+    comment on column %1$s.answered_count is 'Somebody answered.';
+    comment on column %1$s.voicemail_count is 'Ended in a mailbox.';
+    comment on column %1$s.abandoned_count is 'The caller gave up after more than the short-abandon threshold.';
+    comment on column %1$s.short_abandoned_count is 'The caller gave up within the short-abandon threshold.';
+    comment on column %1$s.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+    comment on column %1$s.unknown_count is 'The service reports no outcome.';
+    comment on column %1$s.talk_seconds is 'Connected time of the answered calls that report it.';
+    comment on column %1$s.talk_count is 'Answered calls that report their connected time.';
+    comment on column %1$s.duration_seconds is 'Length including ringing, of the calls that report it.';
+    comment on column %1$s.answer_wait_seconds is 'Waits of the answered inbound calls together.';
+    comment on column %1$s.answer_wait_count is 'Answered inbound calls whose wait is known.';
+    comment on column %1$s.longest_wait_seconds is 'Longest wait, answered or not.';
+    comment on column %1$s.ans_le_5 is 'Answered within 5 seconds.';
+    comment on column %1$s.ans_le_10 is 'Answered within 10 seconds.';
+    comment on column %1$s.ans_le_15 is 'Answered within 15 seconds.';
+    comment on column %1$s.ans_le_20 is 'Answered within 20 seconds.';
+    comment on column %1$s.ans_le_30 is 'Answered within 30 seconds.';
+    comment on column %1$s.ans_le_45 is 'Answered within 45 seconds.';
+    comment on column %1$s.ans_le_60 is 'Answered within 60 seconds.';
+    comment on column %1$s.ans_le_120 is 'Answered within 120 seconds.';
+    comment on column %1$s.transferred_count is 'Transferred at least once.';
+    comment on column %1$s.recorded_count is 'Audio was captured.';
+    comment on column %1$s.called_back_count is 'The service names the call that returned it.';
+    comment on column %1$s.repeated_count is 'The caller had called before, within the service''s own window.';
+  $sql$, rollup);
+end $$;
+
+create table reporting.call_interval_rollup (
+  bucket_at timestamptz not null,
+  direction text not null,
+  is_internal boolean not null,
+  local_date date not null,
+  local_hour integer not null,
+  primary key (bucket_at, direction, is_internal)
+);
+call ops.add_call_counts('reporting.call_interval_rollup');
+create index call_interval_rollup_local_date on reporting.call_interval_rollup (local_date);
+comment on table reporting.call_interval_rollup is 'Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.';
+comment on column reporting.call_interval_rollup.bucket_at is 'Begin of the quarter of an hour.';
+comment on column reporting.call_interval_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_interval_rollup.is_internal is 'Both ends are the account''s own.';
+comment on column reporting.call_interval_rollup.local_date is 'Its local day.';
+comment on column reporting.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
+
+create table reporting.call_hour_rollup (
+  local_date date not null,
+  local_hour integer not null,
+  direction text not null,
+  is_internal boolean not null,
+  primary key (local_date, local_hour, direction, is_internal)
+);
+call ops.add_call_counts('reporting.call_hour_rollup');
+comment on table reporting.call_hour_rollup is 'Calls by local hour; read it through call_daily and call_heatmap.';
+comment on column reporting.call_hour_rollup.local_date is 'Local day.';
+comment on column reporting.call_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
+comment on column reporting.call_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_hour_rollup.is_internal is 'Both ends are the account''s own.';
+
+create table reporting.call_endpoint_rollup (
+  local_date date not null,
+  kind text not null check (kind in ('number', 'queue', 'huntgroup')),
+  endpoint text not null,
+  direction text not null,
+  primary key (local_date, kind, endpoint, direction)
+);
+call ops.add_call_counts('reporting.call_endpoint_rollup');
+comment on table reporting.call_endpoint_rollup is 'External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.';
+comment on column reporting.call_endpoint_rollup.local_date is 'Local day.';
+comment on column reporting.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
+comment on column reporting.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
+comment on column reporting.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+
+create table reporting.call_agent_rollup (
+  local_date date not null,
+  user_id bigint not null,
+  direction text not null,
+  handled_count integer not null,
+  rang_count integer not null,
+  transferred_to_count integer not null,
+  talk_seconds bigint not null,
+  talk_count integer not null default 0,
+  primary key (local_date, user_id, direction)
+);
+comment on table reporting.call_agent_rollup is 'Calls by local day and user; read it through agent_daily.';
+comment on column reporting.call_agent_rollup.local_date is 'Local day.';
+comment on column reporting.call_agent_rollup.user_id is 'The user.';
+comment on column reporting.call_agent_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_agent_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column reporting.call_agent_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
+comment on column reporting.call_agent_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column reporting.call_agent_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
+comment on column reporting.call_agent_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+
+create table reporting.call_agent_month_rollup (
+  month_start_date date not null,
+  user_id bigint not null,
+  direction text not null,
+  handled_count bigint not null,
+  rang_count bigint not null,
+  transferred_to_count bigint not null,
+  talk_seconds bigint not null,
+  talk_count bigint not null default 0,
+  primary key (month_start_date, user_id, direction)
+);
+comment on table reporting.call_agent_month_rollup is 'Calls by local month and user; read it through agent_monthly and agent_totals.';
+comment on column reporting.call_agent_month_rollup.month_start_date is 'First day of the local month.';
+comment on column reporting.call_agent_month_rollup.user_id is 'The user.';
+comment on column reporting.call_agent_month_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_agent_month_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column reporting.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
+comment on column reporting.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column reporting.call_agent_month_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
+comment on column reporting.call_agent_month_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+
+create table reporting.missed_call_returns (
+  call_id text primary key,
+  started_at timestamptz not null,
+  local_date date not null,
+  outcome text not null,
+  account_number text,
+  wait_seconds integer,
+  called_back_call_id text,
+  returned_by text check (returned_by in ('called_back', 'outbound_call', 'caller_got_through', 'text', 'automatic_text', 'text_by_unknown')),
+  returned_at timestamptz,
+  returned_call_id text,
+  texted_at timestamptz,
+  return_seconds integer generated always as (
+    case when returned_at - started_at < interval '60 years' then extract(epoch from returned_at - started_at)::integer end) stored
+);
+create index missed_call_returns_local_date on reporting.missed_call_returns (local_date);
+create index missed_call_returns_returned_at on reporting.missed_call_returns (returned_at);
+create index missed_call_returns_texted_at on reporting.missed_call_returns (texted_at) where texted_at is not null;
+create index missed_call_returns_called_back on reporting.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
+create index missed_call_returns_times on reporting.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
+comment on table reporting.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.';
+comment on column reporting.missed_call_returns.call_id is 'The missed call.';
+comment on column reporting.missed_call_returns.started_at is 'Its start.';
+comment on column reporting.missed_call_returns.local_date is 'Its local day.';
+comment on column reporting.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
+comment on column reporting.missed_call_returns.account_number is 'The account''s number that was called.';
+comment on column reporting.missed_call_returns.wait_seconds is 'How long the caller waited.';
+comment on column reporting.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';
+comment on column reporting.missed_call_returns.returned_by is 'called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.';
+comment on column reporting.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
+comment on column reporting.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
+comment on column reporting.missed_call_returns.texted_at is 'When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.';
+comment on column reporting.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
+
+create table reporting.callback_rollup (
+  local_date date not null,
+  account_number text,
+  missed_count integer not null,
+  voicemail_count integer not null,
+  short_abandoned_count integer not null,
+  called_back_count integer not null,
+  outbound_call_count integer not null,
+  caller_got_through_count integer not null,
+  text_count integer not null,
+  automatic_text_count integer not null,
+  text_by_unknown_count integer not null,
+  return_time_count integer not null,
+  minutes_to_return_p50 numeric
+);
+create index callback_rollup_local_date on reporting.callback_rollup (local_date);
+comment on table reporting.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
+comment on column reporting.callback_rollup.local_date is 'Local day on which they were missed.';
+comment on column reporting.callback_rollup.account_number is 'The account''s number that was called.';
+comment on column reporting.callback_rollup.missed_count is 'Missed calls, mailbox included.';
+comment on column reporting.callback_rollup.voicemail_count is 'Of these, those that ended in a mailbox.';
+comment on column reporting.callback_rollup.short_abandoned_count is 'Of these, those that the caller gave up within the short-abandon threshold.';
+comment on column reporting.callback_rollup.called_back_count is 'Returned by the call that the service names.';
+comment on column reporting.callback_rollup.outbound_call_count is 'Returned by another call of ours.';
+comment on column reporting.callback_rollup.caller_got_through_count is 'The caller called again and was answered.';
+comment on column reporting.callback_rollup.text_count is 'Returned by a text that a user sent.';
+comment on column reporting.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
+comment on column reporting.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
+comment on column reporting.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
+comment on column reporting.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
+
+create table reporting.repeat_caller_rollup (
+  last_call_id text primary key,
+  inbound_count integer not null,
+  answered_count integer not null,
+  active_day_count integer not null,
+  first_call_at timestamptz not null,
+  last_call_at timestamptz not null
+);
+create index repeat_caller_rollup_inbound_count on reporting.repeat_caller_rollup (inbound_count desc);
+comment on table reporting.repeat_caller_rollup is 'Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.';
+comment on column reporting.repeat_caller_rollup.last_call_id is 'The caller''s last call, which has the number.';
+comment on column reporting.repeat_caller_rollup.inbound_count is 'Inbound external calls today and on the six local days before.';
+comment on column reporting.repeat_caller_rollup.answered_count is 'Of these, answered.';
+comment on column reporting.repeat_caller_rollup.active_day_count is 'Local days with a call.';
+comment on column reporting.repeat_caller_rollup.first_call_at is 'First of these calls.';
+comment on column reporting.repeat_caller_rollup.last_call_at is 'Last of these calls.';
+
+-- Rollups of texts
+
+create table reporting.sms_turns (
+  conversation_id bigint not null,
+  turn_number integer not null,
+  line text not null,
+  turn_started_at timestamptz not null,
+  inbound_count integer not null,
+  is_session_start boolean not null,
+  is_last boolean not null,
+  first_reply_at timestamptz,
+  first_reply_kind text check (first_reply_kind in ('user', 'automatic')),
+  first_user_reply_at timestamptz,
+  first_user_reply_by bigint,
+  reply_seconds integer,
+  user_reply_seconds integer,
+  user_reply_business_seconds integer,
+  primary key (conversation_id, turn_number)
+);
+create index sms_turns_unanswered on reporting.sms_turns (turn_started_at) where first_reply_at is null and is_last;
+create index sms_turns_times on reporting.sms_turns (turn_started_at) include (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
+comment on table reporting.sms_turns is 'Every time that a customer texted and it was our turn: from the first text to the reply. Percentiles of response times come from here, since they do not add up.';
+comment on column reporting.sms_turns.conversation_id is 'The conversation.';
+comment on column reporting.sms_turns.turn_number is 'Which turn of the conversation, from 1. Texts of ours before the customer''s first belong to none.';
+comment on column reporting.sms_turns.line is 'The account''s line.';
+comment on column reporting.sms_turns.turn_started_at is 'The customer''s first text of the turn: one that follows a text of ours, or a pause longer than the session gap.';
+comment on column reporting.sms_turns.inbound_count is 'Texts of the customer in the turn.';
+comment on column reporting.sms_turns.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
+comment on column reporting.sms_turns.is_last is 'Whether no later turn is held.';
+comment on column reporting.sms_turns.first_reply_at is 'First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.';
+comment on column reporting.sms_turns.first_reply_kind is 'user: a person sent it; automatic: an integration did, this daemon''s rules among them.';
+comment on column reporting.sms_turns.first_user_reply_at is 'First text of a person after the turn began and within its session, so that an automatic reply does not end the wait for one.';
+comment on column reporting.sms_turns.first_user_reply_by is 'Who wrote it.';
+comment on column reporting.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
+comment on column reporting.sms_turns.user_reply_seconds is 'From the turn''s first text to the first reply of a person, by the calendar.';
+comment on column reporting.sms_turns.user_reply_business_seconds is 'The same, counting business time only.';
+
+create table reporting.sms_day_rollup (
+  local_date date not null,
+  line text not null,
+  inbound_count integer not null,
+  outbound_count integer not null,
+  outbound_user_count integer not null,
+  outbound_automatic_count integer not null,
+  number_count integer not null,
+  conversation_count integer not null,
+  media_message_count integer not null,
+  delivered_count integer not null,
+  failed_count integer not null,
+  undetermined_count integer not null,
+  no_receipt_count integer not null,
+  blocked_count integer not null,
+  primary key (local_date, line)
+);
+comment on table reporting.sms_day_rollup is 'Texts by local day and line; read it through sms_daily.';
+comment on column reporting.sms_day_rollup.local_date is 'Local day.';
+comment on column reporting.sms_day_rollup.line is 'The account''s line.';
+comment on column reporting.sms_day_rollup.inbound_count is 'Texts of customers.';
+comment on column reporting.sms_day_rollup.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
+comment on column reporting.sms_day_rollup.outbound_user_count is 'Of these, sent by a person.';
+comment on column reporting.sms_day_rollup.outbound_automatic_count is 'Of these, sent by an integration.';
+comment on column reporting.sms_day_rollup.number_count is 'Different numbers. They do not add up over days or lines.';
+comment on column reporting.sms_day_rollup.conversation_count is 'Different conversations. They do not add up over days.';
+comment on column reporting.sms_day_rollup.media_message_count is 'Texts with attached files.';
+comment on column reporting.sms_day_rollup.delivered_count is 'Outbound: delivered by the carrier''s word.';
+comment on column reporting.sms_day_rollup.failed_count is 'Outbound: failed by the carrier''s word.';
+comment on column reporting.sms_day_rollup.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
+comment on column reporting.sms_day_rollup.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
+comment on column reporting.sms_day_rollup.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
+
+create table reporting.sms_response_rollup (
+  local_date date not null,
+  line text not null,
+  turn_count integer not null,
+  session_count integer not null,
+  replied_count integer not null,
+  user_replied_count integer not null,
+  automatic_first_count integer not null,
+  reply_p50_seconds double precision,
+  reply_p90_seconds double precision,
+  user_reply_p50_seconds double precision,
+  user_reply_p90_seconds double precision,
+  user_reply_p50_business_seconds double precision,
+  user_reply_p90_business_seconds double precision,
+  first_response_count integer not null,
+  first_response_p50_seconds double precision,
+  first_response_p90_seconds double precision,
+  first_response_p50_business_seconds double precision,
+  first_response_p90_business_seconds double precision,
+  primary key (local_date, line)
+);
+comment on table reporting.sms_response_rollup is 'Response times by the local day on which the turn began, and line; read it through sms_response_daily.';
+comment on column reporting.sms_response_rollup.local_date is 'Local day on which the turns began.';
+comment on column reporting.sms_response_rollup.line is 'The account''s line.';
+comment on column reporting.sms_response_rollup.turn_count is 'Turns.';
+comment on column reporting.sms_response_rollup.session_count is 'Of these, turns that began a session.';
+comment on column reporting.sms_response_rollup.replied_count is 'Turns with any reply.';
+comment on column reporting.sms_response_rollup.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
+comment on column reporting.sms_response_rollup.automatic_first_count is 'Turns that an integration replied to first.';
+comment on column reporting.sms_response_rollup.reply_p50_seconds is 'Half of the replies came within this time. Of the replied_count.';
+comment on column reporting.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
+comment on column reporting.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';
+comment on column reporting.sms_response_rollup.user_reply_p90_seconds is 'Nine of ten replies of a person.';
+comment on column reporting.sms_response_rollup.user_reply_p50_business_seconds is 'The same in business time.';
+comment on column reporting.sms_response_rollup.user_reply_p90_business_seconds is 'The same in business time.';
+comment on column reporting.sms_response_rollup.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
+comment on column reporting.sms_response_rollup.first_response_p50_seconds is 'First response to a new session, by a person, calendar time.';
+comment on column reporting.sms_response_rollup.first_response_p90_seconds is 'First response to a new session, by a person, calendar time.';
+comment on column reporting.sms_response_rollup.first_response_p50_business_seconds is 'First response to a new session, by a person, business time.';
+comment on column reporting.sms_response_rollup.first_response_p90_business_seconds is 'First response to a new session, by a person, business time.';
+
+create table reporting.sms_failure_rollup (
+  local_date date not null,
+  line text not null,
+  delivery_class text not null,
+  delivery_status text,
+  delivery_error text,
+  message_count integer not null,
+  number_count integer not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null
+);
+create index sms_failure_rollup_local_date on reporting.sms_failure_rollup (local_date);
+comment on table reporting.sms_failure_rollup is 'Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.';
+comment on column reporting.sms_failure_rollup.local_date is 'Local day.';
+comment on column reporting.sms_failure_rollup.line is 'The account''s line.';
+comment on column reporting.sms_failure_rollup.delivery_class is 'failed, blocked or unmapped.';
+comment on column reporting.sms_failure_rollup.delivery_status is 'The carrier''s word; NULL where it reported none.';
+comment on column reporting.sms_failure_rollup.delivery_error is 'The carrier''s detail; NULL where it gave none.';
+comment on column reporting.sms_failure_rollup.message_count is 'Texts.';
+comment on column reporting.sms_failure_rollup.number_count is 'Different numbers.';
+comment on column reporting.sms_failure_rollup.first_at is 'First of them.';
+comment on column reporting.sms_failure_rollup.last_at is 'Last of them.';
+
+create table reporting.sms_cost_rollup (
+  local_date date not null,
+  line text not null,
+  message_type text,
+  sent_count integer not null,
+  segment_count integer not null,
+  charged_micros bigint not null,
+  unpriced_count integer not null,
+  unpriced_set_aside_micros bigint not null,
+  open_count integer not null,
+  open_set_aside_micros bigint not null
+);
+create unique index sms_cost_rollup_key on reporting.sms_cost_rollup (local_date, line, coalesce(message_type, ''));
+comment on table reporting.sms_cost_rollup is 'What texts of rules cost, by local day, line and type; read it through sms_cost_daily.';
+comment on column reporting.sms_cost_rollup.local_date is 'Local day on which they went out, or were to.';
+comment on column reporting.sms_cost_rollup.line is 'The account''s line.';
+comment on column reporting.sms_cost_rollup.message_type is 'sms or mms, as billed, before that as reckoned.';
+comment on column reporting.sms_cost_rollup.sent_count is 'Texts sent.';
+comment on column reporting.sms_cost_rollup.segment_count is 'Their segments.';
+comment on column reporting.sms_cost_rollup.charged_micros is 'Micro-dollars that the service charged.';
+comment on column reporting.sms_cost_rollup.unpriced_count is 'Texts sent whose price it did not report.';
+comment on column reporting.sms_cost_rollup.unpriced_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
+comment on column reporting.sms_cost_rollup.open_count is 'Texts under way, or of which it is not known whether they were sent.';
+comment on column reporting.sms_cost_rollup.open_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
+
+-- Rollups of transcripts
+
+create table reporting.transcript_agents (
+  transcript_id bigint primary key,
+  call_id text not null,
+  call_started_at timestamptz not null,
+  agent_user_id bigint
+);
+create index transcript_agents_call_started_at on reporting.transcript_agents (call_started_at) include (transcript_id);
+comment on table reporting.transcript_agents is 'When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.';
+comment on column reporting.transcript_agents.transcript_id is 'The transcript.';
+comment on column reporting.transcript_agents.call_id is 'Its call.';
+comment on column reporting.transcript_agents.call_started_at is 'Start of the call.';
+comment on column reporting.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
+
+create table reporting.quality_rollup (
+  local_date date not null,
+  agent_user_id bigint,
+  heard_name text,
+  call_purpose text,
+  transcript_count integer not null,
+  csat_count integer not null,
+  csat_sum bigint not null,
+  performance_count integer not null,
+  performance_sum bigint not null,
+  analysed_action_count integer not null,
+  action_count integer not null,
+  urgent_action_count integer not null,
+  talk_share_count integer not null,
+  talk_share_sum double precision not null,
+  unpaired_count integer not null
+);
+create index quality_rollup_local_date on reporting.quality_rollup (local_date);
+comment on table reporting.quality_rollup is 'Transcripts by the local day of their call, agent and purpose; read it through quality_daily.';
+comment on column reporting.quality_rollup.local_date is 'Local day of the call.';
+comment on column reporting.quality_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column reporting.quality_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column reporting.quality_rollup.call_purpose is 'The account''s own word; NULL = not analysed.';
+comment on column reporting.quality_rollup.transcript_count is 'Transcripts; a call has one for each recorded leg.';
+comment on column reporting.quality_rollup.csat_count is 'Transcripts with a satisfaction score.';
+comment on column reporting.quality_rollup.csat_sum is 'Their scores together.';
+comment on column reporting.quality_rollup.performance_count is 'Transcripts with an agent performance score.';
+comment on column reporting.quality_rollup.performance_sum is 'Their scores together.';
+comment on column reporting.quality_rollup.analysed_action_count is 'Transcripts that say whether somebody should act.';
+comment on column reporting.quality_rollup.action_count is 'Of these, those where somebody should.';
+comment on column reporting.quality_rollup.urgent_action_count is 'Transcripts where somebody should act at once.';
+comment on column reporting.quality_rollup.talk_share_count is 'Transcripts in which it is known who is the agent.';
+comment on column reporting.quality_rollup.talk_share_sum is 'The agents'' shares of their talk together.';
+comment on column reporting.quality_rollup.unpaired_count is 'Transcripts whose recorded leg is not known.';
+
+create table reporting.sentiment_rollup (
+  local_date date not null,
+  agent_user_id bigint,
+  heard_name text,
+  call_sentiment text not null,
+  transcript_count integer not null
+);
+create index sentiment_rollup_local_date on reporting.sentiment_rollup (local_date);
+comment on table reporting.sentiment_rollup is 'Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.';
+comment on column reporting.sentiment_rollup.local_date is 'Local day of the call.';
+comment on column reporting.sentiment_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column reporting.sentiment_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column reporting.sentiment_rollup.call_sentiment is 'The account''s own word.';
+comment on column reporting.sentiment_rollup.transcript_count is 'Transcripts.';
+
+create table reporting.action_items (
+  transcript_id bigint primary key,
+  call_id text not null,
+  call_started_at timestamptz not null,
+  local_date date not null,
+  is_urgent boolean not null
+);
+create index action_items_call_started_at on reporting.action_items (call_started_at);
+create index action_items_local_date on reporting.action_items (local_date);
+comment on table reporting.action_items is 'Transcripts that say that somebody should act; read it through action_backlog.';
+comment on column reporting.action_items.transcript_id is 'The transcript.';
+comment on column reporting.action_items.call_id is 'Its call.';
+comment on column reporting.action_items.call_started_at is 'Start of the call.';
+comment on column reporting.action_items.local_date is 'Local day of the call.';
+comment on column reporting.action_items.is_urgent is 'Whether it says: at once.';
+
+create table reporting.kpi_names (
+  kpi_number integer generated always as identity unique,
+  kpi_name text primary key,
+  first_seen_at timestamptz not null default now()
+);
+comment on table reporting.kpi_names is 'The account''s own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.';
+comment on column reporting.kpi_names.kpi_number is 'Order of appearance.';
+comment on column reporting.kpi_names.kpi_name is 'Name of the measure.';
+comment on column reporting.kpi_names.first_seen_at is 'When it was first mirrored.';
+
+create table reporting.kpi_rollup (
+  local_date date not null,
+  agent_user_id bigint,
+  heard_name text,
+  kpi_name text not null,
+  transcript_count integer not null,
+  score_count integer not null,
+  score_sum bigint not null
+);
+create index kpi_rollup_days on reporting.kpi_rollup (local_date, kpi_name) include (agent_user_id, score_count, score_sum);
+comment on table reporting.kpi_rollup is 'The account''s own measures by the local day of their call and agent; read it through kpi_daily.';
+comment on column reporting.kpi_rollup.local_date is 'Local day of the call.';
+comment on column reporting.kpi_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column reporting.kpi_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column reporting.kpi_rollup.kpi_name is 'Name of the measure.';
+comment on column reporting.kpi_rollup.transcript_count is 'Transcripts that the measure was taken of, scored or not.';
+comment on column reporting.kpi_rollup.score_count is 'Of these, scored.';
+comment on column reporting.kpi_rollup.score_sum is 'Their scores together.';
+
+-- Outcomes of rules and sends
+
+create table ops.rule_tallies (
+  tally_id bigint generated always as identity primary key,
+  happened_at timestamptz not null,
+  version text not null,
+  mode text not null,
+  word text not null,
+  rules text[] not null,
+  change integer not null
+);
+comment on table ops.rule_tallies is 'Runs and steps of rules that are not in the day totals yet. Written with them, taken when they are added.';
+comment on column ops.rule_tallies.tally_id is 'Order of writing.';
+comment on column ops.rule_tallies.happened_at is 'When the rules were tried.';
+comment on column ops.rule_tallies.version is 'Fingerprint of the rules file then.';
+comment on column ops.rule_tallies.mode is 'dry-run or live.';
+comment on column ops.rule_tallies.word is 'Of a run its reason without what follows a colon; of a step action_ or reply_ and its state.';
+comment on column ops.rule_tallies.rules is 'The rules that this was so for, each once.';
+comment on column ops.rule_tallies.change is 'How many more of each; below 0 where a state was left.';
+
+create table ops.send_markers (
+  marker_id bigint generated always as identity primary key,
+  planned_at timestamptz,
+  charged_at timestamptz
+);
+comment on table ops.send_markers is 'Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are made anew.';
+comment on column ops.send_markers.marker_id is 'Order of marking.';
+comment on column ops.send_markers.planned_at is 'An instant of a day on which sends were planned.';
+comment on column ops.send_markers.charged_at is 'An instant of a day on which sends went out, or were to.';
+
+create table ops.outcome_state (
+  is_only boolean default true primary key check (is_only),
+  time_zone text,
+  drained_at timestamptz
+);
+comment on table ops.outcome_state is 'How the totals of rules and sends were last kept; one row.';
+comment on column ops.outcome_state.is_only is 'There is one row.';
+comment on column ops.outcome_state.time_zone is 'Whose days the sends are counted by: another one in reporting.params, and they are counted anew.';
+comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
+insert into ops.outcome_state default values;
+
+create table reporting.rule_outcome_rollup (
+  local_date date not null,
+  rule text not null,
+  version text not null,
+  mode text not null,
+  evaluation_count integer not null default 0,
+  matched_count integer not null default 0,
+  condition_false_count integer not null default 0,
+  too_old_count integer not null default 0,
+  limited_count integer not null default 0,
+  stopped_count integer not null default 0,
+  unfit_count integer not null default 0,
+  error_count integer not null default 0,
+  action_done_count integer not null default 0,
+  action_would_count integer not null default 0,
+  action_skipped_count integer not null default 0,
+  action_failed_count integer not null default 0,
+  action_unclear_count integer not null default 0,
+  reply_unplanned_count integer not null default 0,
+  planned_count integer not null default 0,
+  sent_count integer not null default 0,
+  would_send_count integer not null default 0,
+  blocked_count integer not null default 0,
+  blocked_by_gate jsonb not null default '{}',
+  skipped_count integer not null default 0,
+  rejected_count integer not null default 0,
+  not_sent_count integer not null default 0,
+  waiting_count integer not null default 0,
+  unclear_count integer not null default 0,
+  segment_count integer not null default 0,
+  would_segment_count integer not null default 0,
+  charged_micros bigint not null default 0,
+  unpriced_count integer not null default 0,
+  set_aside_micros bigint not null default 0,
+  replied_count integer not null default 0,
+  opted_out_count integer not null default 0,
+  primary key (local_date, rule, version, mode)
+);
+comment on table reporting.rule_outcome_rollup is 'What each rule did, by local day; read it through rule_outcomes.';
+comment on column reporting.rule_outcome_rollup.local_date is 'Local day on which the rule was tried, or its text was planned.';
+comment on column reporting.rule_outcome_rollup.rule is 'Name of the rule.';
+comment on column reporting.rule_outcome_rollup.version is 'Fingerprint of the rules file then.';
+comment on column reporting.rule_outcome_rollup.mode is 'dry-run or live.';
+comment on column reporting.rule_outcome_rollup.evaluation_count is 'Number of attempts.';
+comment on column reporting.rule_outcome_rollup.matched_count is 'How often it was to act.';
+comment on column reporting.rule_outcome_rollup.condition_false_count is 'Not to act: its condition did not hold.';
+comment on column reporting.rule_outcome_rollup.too_old_count is 'Not to act: what it waits for had happened too long ago.';
+comment on column reporting.rule_outcome_rollup.limited_count is 'Not to act: its own limit was reached.';
+comment on column reporting.rule_outcome_rollup.stopped_count is 'Not to act: an earlier rule had said stop.';
+comment on column reporting.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, or gone.';
+comment on column reporting.rule_outcome_rollup.error_count is 'Not to act: its condition or template failed.';
+comment on column reporting.rule_outcome_rollup.action_done_count is 'Steps other than replies that were done.';
+comment on column reporting.rule_outcome_rollup.action_would_count is 'Steps other than replies that dry-run recorded and did not execute.';
+comment on column reporting.rule_outcome_rollup.action_skipped_count is 'Steps other than replies that there was a reason not to do.';
+comment on column reporting.rule_outcome_rollup.action_failed_count is 'Steps other than replies that the service refused.';
+comment on column reporting.rule_outcome_rollup.action_unclear_count is 'Steps other than replies whose answer was lost.';
+comment on column reporting.rule_outcome_rollup.reply_unplanned_count is 'Replies that were not even planned.';
+comment on column reporting.rule_outcome_rollup.planned_count is 'Texts planned.';
+comment on column reporting.rule_outcome_rollup.sent_count is 'Of these, sent.';
+comment on column reporting.rule_outcome_rollup.would_send_count is 'Of these, kept back by dry-run alone.';
+comment on column reporting.rule_outcome_rollup.blocked_count is 'Of these, kept back by a gate.';
+comment on column reporting.rule_outcome_rollup.blocked_by_gate is 'These by gate.';
+comment on column reporting.rule_outcome_rollup.skipped_count is 'Of these, skipped by the service and not charged.';
+comment on column reporting.rule_outcome_rollup.rejected_count is 'Of these, refused by the service and not charged.';
+comment on column reporting.rule_outcome_rollup.not_sent_count is 'Of these, given up, provably not sent.';
+comment on column reporting.rule_outcome_rollup.waiting_count is 'Of these, not out yet.';
+comment on column reporting.rule_outcome_rollup.unclear_count is 'Of these, it is not known whether they were sent.';
+comment on column reporting.rule_outcome_rollup.segment_count is 'Segments of the sent texts, worst case where none were reported.';
+comment on column reporting.rule_outcome_rollup.would_segment_count is 'Segments of the texts that dry-run kept back, worst case.';
+comment on column reporting.rule_outcome_rollup.charged_micros is 'Micro-dollars charged.';
+comment on column reporting.rule_outcome_rollup.unpriced_count is 'Sent texts whose price was not reported.';
+comment on column reporting.rule_outcome_rollup.set_aside_micros is 'Micro-dollars set aside for texts whose price or outcome is not known.';
+comment on column reporting.rule_outcome_rollup.replied_count is 'Sent texts that a text of the recipient followed within 24 hours.';
+comment on column reporting.rule_outcome_rollup.opted_out_count is 'Sent texts that a word such as STOP followed within 24 hours.';
+
+create table reporting.audits (
+  check_name text primary key,
+  found_count bigint not null,
+  counted_at timestamptz not null default now()
+);
+comment on table reporting.audits is 'Counts that take too long for a dashboard, taken hourly; read them through data_quality.';
+comment on column reporting.audits.check_name is 'What was counted.';
+comment on column reporting.audits.found_count is 'How many were found.';
+comment on column reporting.audits.counted_at is 'When.';

@@ -1,0 +1,73 @@
+create or replace function ops.erasure_hash(number text) returns text
+language sql stable as $$
+  select encode(sha256(convert_to(salt || number, 'UTF8')), 'hex') from secrets.erasure_salt
+$$;
+comment on function ops.erasure_hash is 'The hash of a normalised number, as ops.erasures keeps it.';
+
+create or replace function ops.erased_among(numbers text[]) returns setof text
+language sql stable as $$
+  select distinct n from unnest(numbers) n cross join lateral (select ops.erasure_hash(n) as hash) h
+  where exists (select from ops.erasures where number_hash = h.hash)
+    or exists (select from ops.erasures where spelling_hashes @> array[h.hash])
+$$;
+comment on function ops.erased_among is 'Which of these normalised numbers were erased, in any of their spellings.';
+
+create or replace function ops.is_erased_thread(key text) returns boolean
+language sql stable as $$
+  select exists (select from ops.erasures) and exists (select from ops.erased_among(regexp_split_to_array(key, '[/,]')))
+$$;
+comment on function ops.is_erased_thread is 'Whether somebody who was erased takes part in the thread of this key.';
+
+-- A transaction that writes to the mirror holds this lock shared; an erasure takes it once, after its hash is committed,
+-- and by that waits for the writers who may not have seen it. The check is a statement of its own, so it sees what was
+-- committed while it waited.
+create or replace function ops.hold_erasures() returns boolean
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtext('ops.erasures'));
+  return exists (select from ops.erasures);
+end $$;
+comment on function ops.hold_erasures is 'Whether anybody was ever erased; no erasure begins before the transaction ends.';
+
+-- A receiver knows who was erased from its last check, which can be long ago: it may have been suspended, or cut off. What
+-- it would store without knowing of everybody is refused, and it checks again.
+create or replace function ops.knows_erasures(newest_known bigint) returns boolean
+language plpgsql stable as $$
+begin
+  if exists (select from ops.erasures where erasure_id > newest_known) then
+    raise exception 'somebody was erased since' using errcode = 'TL001';
+  end if;
+  return true;
+end $$;
+comment on function ops.knows_erasures is 'True when nobody was erased after this one, or NULL is given; else an error.';
+
+create or replace function ops.erase_sends(erased text) returns table (place text, removed bigint)
+language plpgsql as $$
+begin
+  update ops.sends set state = 'DENIED', reason = 'gate:erased', reserved_micros = 0, settled_at = now()
+    where number = erased and state in ('PLANNED', 'HELD');
+  return query with gone as (
+    update ops.sends set number = 'erased/' || send_id, body = '', baseline_message_ids = null,
+      trigger_id = 'erased/' || send_id
+    where number = erased returning 1)
+    select 'ops.sends', count(*) from gone;
+  return query with gone as (delete from ops.send_budgets where scope ~ ('^thread/[^/]*/' || erased || '$') returning 1)
+    select 'ops.send_budgets', count(*) from gone;
+  return query with gone as (delete from ops.opt_outs where number = erased returning 1)
+    select 'ops.opt_outs', count(*) from gone;
+end $$;
+comment on function ops.erase_sends is 'Takes a person out of the ledger. What was spent stays; what waited is denied; what may have left can no longer be looked for.';
+
+create or replace function ops.erase_rules(erased text) returns table (place text, removed bigint)
+language plpgsql as $$
+begin
+  return query with gone as (delete from ops.rule_runs where number = erased returning 1)
+    select 'ops.rule_runs', count(*) from gone;
+  return query with gone as (delete from warehouse.blocked_senders where number = erased returning 1)
+    select 'warehouse.blocked_senders', count(*) from gone;
+  return query with gone as (
+    delete from warehouse.sms_conversation_events e
+    where not exists (select from warehouse.sms_conversations c where c.conversation_id = e.conversation_id) returning 1)
+    select 'warehouse.sms_conversation_events', count(*) from gone;
+end $$;
+comment on function ops.erase_rules is 'Takes a person out of what rules did, once the conversations are gone.';

@@ -1,0 +1,71 @@
+create or replace function ops.note_kpi_names() returns trigger
+language plpgsql as $$
+begin
+  insert into reporting.kpi_names (kpi_name)
+  select distinct kpi_name from new_rows n
+  where length(kpi_name) <= 200 and not exists (select from reporting.kpi_names k where k.kpi_name = n.kpi_name) order by 1
+  on conflict do nothing;
+  return null;
+end $$;
+comment on function ops.note_kpi_names is 'Keeps the names of measures that are new.';
+create or replace trigger note_names after insert on warehouse.transcript_kpis referencing new table as new_rows
+  for each statement execute function ops.note_kpi_names();
+
+-- Columns are only ever added at the end, which a view can take while people read it. Postgres has room for 1,600.
+create or replace function ops.widen_kpi_pivot() returns integer
+language plpgsql as $$
+declare
+  measures record;
+begin
+  select string_agg(format('max(x.kpi_value) filter (where x.kpi_name = %L) as %I', kpi_name, column_name), ', ' order by kpi_number) as columns,
+    string_agg(format('comment on column reporting.kpi_pivot.%I is %L', column_name, 'The measure "' || kpi_name || '"; NULL = not scored.'), '; ') as comments,
+    count(*)::integer as total
+  into measures
+  from (
+    select kpi_number, kpi_name,
+      left('kpi_' || kpi_number || '_' || trim('_' from regexp_replace(lower(kpi_name), '[^a-z0-9]+', '_', 'g')), 60) as column_name
+    from reporting.kpi_names order by kpi_number limit 500
+  ) named;
+  if measures.columns is null then return 0; end if;
+  execute format('create or replace view reporting.kpi_pivot as
+    select t.transcript_id, t.call_id, t.call_started_at, t.local_date, t.agent_user_id, t.agent_name, t.call_purpose, k.*
+    from reporting.fct_transcript t
+      cross join lateral (select %s from warehouse.transcript_kpis x where x.transcript_id = t.transcript_id having count(*) > 0) k',
+    measures.columns);
+  execute measures.comments;
+  return measures.total;
+end $$;
+comment on function ops.widen_kpi_pivot is 'Gives reporting.kpi_pivot a column for each measure that it lacks; returns how many it has.';
+
+-- It reads with its owner's rights, as the views do.
+create or replace function reporting.agent_totals(from_date date, to_date date) returns table (
+  user_id bigint, user_name text, direction text, handled_count bigint, rang_count bigint, transferred_to_count bigint,
+  talk_seconds bigint, talk_avg_seconds numeric, pickup_rate_pct numeric, talk_count bigint
+)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with months as (
+    select date_trunc('month', from_date::timestamp + interval '1 month' - interval '1 day')::date as first,
+      date_trunc('month', to_date::timestamp + interval '1 day')::date as past
+  ),
+  parts as (
+    select m.user_id, m.direction, m.handled_count as handled, m.rang_count as rang, m.transferred_to_count as transferred, m.talk_seconds as talk,
+      m.talk_count
+    from months x join reporting.call_agent_month_rollup m on m.month_start_date >= x.first and m.month_start_date < x.past
+    union all
+    select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
+    from months x join reporting.call_agent_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
+    union all
+    select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
+    from months x join reporting.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
+  )
+  select t.user_id, coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), nullif(u.username, ''), 'user ' || t.user_id),
+    t.direction, t.handled, t.rang, t.transferred, t.talk, round(t.talk::numeric / nullif(t.talk_count, 0), 1),
+    case when t.direction = 'inbound' then round(100.0 * t.handled / nullif(t.handled + t.rang, 0), 2) end, t.talk_count
+  from (
+    select p.user_id, p.direction, sum(p.handled)::bigint as handled, sum(p.rang)::bigint as rang,
+      sum(p.transferred)::bigint as transferred, sum(p.talk)::bigint as talk, sum(p.talk_count)::bigint as talk_count
+    from parts p group by 1, 2
+  ) t
+    left join warehouse.users u on u.user_id = t.user_id
+$$;
+comment on function reporting.agent_totals is 'agent_daily summed over local days, both ends included, fast over years: select * from reporting.agent_totals(''2026-01-01'', ''2026-12-31'').';

@@ -1,0 +1,137 @@
+import { type Field, jsonType, loggableKey, type ReadReport, UnreadableData } from './values.ts';
+
+/** The keys of an entity, each with its reader. */
+export type Shape = Readonly<Record<string, Field<unknown>>>;
+
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+
+/**
+ * An entity as read. Its identity is always present; any other field is `undefined` when it was not reported. `raw` is
+ * the parsed object with its secrets: redact it before storing it, and never log it. It is not enumerable, so
+ * `JSON.stringify` and copies leave it out.
+ */
+export type Entity<S extends Shape, Id extends keyof S = never> = {
+  readonly [K in Id]: ValueOf<S[K]>;
+} & {
+  readonly [K in Exclude<keyof S, Id>]?: ValueOf<S[K]> | undefined;
+} & {
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly unknownKeys: readonly string[];
+};
+
+const none: readonly string[] = Object.freeze([]);
+
+/**
+ * Makes a reader for one kind of object. Only a value that is no object or lacks its identity is rejected; any other
+ * deviation loses one field and is added as drift. Unknown keys are no drift where the specification leaves the object
+ * open (`isOpen`).
+ */
+export function fields<const S extends Shape, const Id extends keyof S & string = never>(
+  shape: S,
+  options: { identity?: readonly Id[]; isOpen?: boolean } = {},
+): Field<Entity<S, Id>> {
+  const readers = new Map<string, Field<unknown>>(Object.entries(shape));
+  const { identity = [] } = options;
+  // Copied for every row, so that V8 gives all rows one layout, whatever the keys of the answer.
+  const blank = {
+    ...Object.fromEntries(Object.keys(shape).map((key) => [key, undefined])),
+    unknownKeys: none,
+  };
+
+  return (value, report, parent, key) => {
+    const path = key === '' ? parent : parent === '' ? key : `${parent}.${key}`;
+    if (!isObject(value)) {
+      report.addDrift('wrong_type', path, '', jsonType(value));
+      return undefined;
+    }
+    const entity: Record<string, unknown> = { ...blank };
+    let unknownKeys: string[] | undefined;
+    for (const name in value) {
+      const field = readers.get(name);
+      const held = value[name];
+      if (field !== undefined && held !== null) entity[name] = field(held, report, path, name);
+      else if (field !== undefined) report.addDrift('null', path, name, 'null');
+      else {
+        unknownKeys ??= [];
+        unknownKeys.push(name);
+        if (!options.isOpen) report.addDrift('unknown_key', path, loggableKey(name), jsonType(held));
+      }
+    }
+    for (const name of identity) {
+      if (entity[name] !== undefined) continue;
+      report.addDrift('missing_key', path, name, jsonType(value[name]));
+      return undefined;
+    }
+    Object.defineProperty(entity, 'raw', { value });
+    entity.unknownKeys = unknownKeys ?? none;
+    return entity as Entity<S, Id>;
+  };
+}
+
+/** A copy of an entity with changed fields. Keeps `raw`, which a plain copy would lose. */
+export function withFields<E extends { readonly raw: unknown }, C extends object>(entity: E, changes: C): E & C {
+  return Object.defineProperty({ ...entity, ...changes }, 'raw', { value: entity.raw });
+}
+
+/** A list of entities inside an entity; rows without identity are left out and counted. */
+export function rows<T>(entity: Field<T>): Field<readonly T[]> {
+  return (value, report, parent, key) => {
+    if (Array.isArray(value)) return readRows(value, entity, report, parent === '' ? `${key}[]` : `${parent}.${key}[]`);
+    report.addDrift('wrong_type', parent, key, jsonType(value));
+    return undefined;
+  };
+}
+
+/**
+ * The rows of a list that the answer must have; throws `UnreadableData` for anything else. `null` is read as an empty
+ * list that proves no absence.
+ */
+export function requiredRows<T>(value: unknown, entity: Field<T>, report: ReadReport, where: string): readonly T[] {
+  if (Array.isArray(value)) return readRows(value, entity, report, `${where}[]`);
+  if (value === null) {
+    report.addDrift('null', '', where, 'null');
+    report.addOmittedRow();
+    return [];
+  }
+  throw new UnreadableData(`\`${where}\` should be an array, but is ${jsonType(value)}`);
+}
+
+/** The one entity of an answer; throws `UnreadableData` when it is no object or lacks its identity. */
+export function requiredEntity<T>(value: unknown, entity: Field<T>, report: ReadReport, where: string): T {
+  const read = entity(value, report, where, '');
+  if (read !== undefined) return read;
+  throw new UnreadableData(`\`${where}\` should be one object with its id, but is ${jsonType(value)}`);
+}
+
+/** The value as an object; throws `UnreadableData` for anything else. */
+export function requiredObject(value: unknown, where: string): Record<string, unknown> {
+  if (isObject(value)) return value;
+  throw new UnreadableData(`\`${where}\` should be an object, but is ${jsonType(value)}`);
+}
+
+/** Reads one optional key of an object that is not itself an entity. */
+export function optional<T>(
+  object: Record<string, unknown>,
+  key: string,
+  field: Field<T>,
+  report: ReadReport,
+): T | undefined {
+  // Inherited names, such as `constructor`, are not data.
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  if (value === null) report.addDrift('null', '', key, 'null');
+  return value === undefined || value === null ? undefined : field(value, report, '', key);
+}
+
+function readRows<T>(values: readonly unknown[], entity: Field<T>, report: ReadReport, path: string): readonly T[] {
+  const read: T[] = [];
+  for (const value of values) {
+    const row = entity(value, report, path, '');
+    if (row === undefined) report.addOmittedRow();
+    else read.push(row);
+  }
+  return read;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

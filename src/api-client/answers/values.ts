@@ -1,0 +1,239 @@
+/** One way in which answers differed from the specification, and how often in this answer. */
+export interface Drift {
+  /** Such as `calls[].status`; a key that could be data rather than a name is written as `*`. */
+  path: string;
+  /** `sibling_key`: a key beside `data` that says there may be more. */
+  what: 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key' | 'sibling_key';
+  /** The JSON type, or the new word of an enumeration: never content. */
+  sample: string;
+  count: number;
+}
+
+/** The data of one answer cannot be read at all. The message describes the body without quoting it. */
+export class UnreadableData extends Error {
+  override readonly name = 'UnreadableData';
+  /** The body is a page of HTML or XML, probably of a proxy. */
+  readonly isPage: boolean;
+
+  constructor(message: string, { isPage = false }: { readonly isPage?: boolean } = {}) {
+    super(message);
+    this.isPage = isPage;
+  }
+}
+
+/** Collects drift and omitted rows while one answer is read. */
+export interface ReadReport {
+  /** Counts a drift at `parent.key`. */
+  addDrift(what: Drift['what'], parent: string, key: string, sample: string): void;
+  /** Counts a row left out because nothing identifies it. */
+  addOmittedRow(): void;
+  readonly drift: readonly Drift[];
+  readonly omitted: number;
+}
+
+// Some answers use data as keys: each would be another drift.
+const maxDrifts = 200;
+
+export function createReadReport(): ReadReport {
+  const found = new Map<string, Drift>();
+  let omitted = 0;
+  return {
+    addDrift(what, parent, key, sample) {
+      const path = pathOf(parent, key);
+      const same = `${what} ${path} ${sample}`;
+      const known = found.get(same);
+      if (known) known.count += 1;
+      else if (found.size < maxDrifts) found.set(same, { path, what, sample, count: 1 });
+    },
+    addOmittedRow() {
+      omitted += 1;
+    },
+    get drift() {
+      return [...found.values()];
+    },
+    get omitted() {
+      return omitted;
+    },
+  };
+}
+
+function pathOf(parent: string, key: string): string {
+  return parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
+}
+
+/** The JSON type of a value, for drift and error messages. */
+export function jsonType(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'string') return 'text';
+  return value === undefined ? 'nothing' : typeof value;
+}
+
+/** The word itself, or 'text' when it could be content: a name, a number or a sentence. */
+export function loggableWord(value: string): string {
+  if (value === '') return 'empty';
+  return /^[a-z][a-z_-]{0,31}$/i.test(value) ? value : 'text';
+}
+
+/** The key itself, or `*` when it looks like data. */
+export function loggableKey(key: string): string {
+  return /^[a-z_$][\w$-]{0,63}$/i.test(key) && !/\d{5}/.test(key) ? key : '*';
+}
+
+/**
+ * Reads one value of an answer. Returns `undefined` when it is unusable, and adds drift at `parent.key`. Never called
+ * with `undefined` or `null`: the reader of the surrounding object handles absence.
+ */
+export type Field<T> = (value: unknown, report: ReadReport, parent: string, key: string) => T | undefined;
+
+/** A word of an enumeration, or one that the service has added since: kept unchanged. */
+export type Word<W extends string> = W | (string & {});
+
+/** Text; a number that text can hold without loss (a phone number, an extension) becomes text. */
+export const text: Field<string> = (value, report, parent, key) => {
+  if (typeof value === 'string') return value;
+  report.addDrift('wrong_type', parent, key, jsonType(value));
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+};
+
+/** Longer identifiers are not plausible, and could exceed what an index holds. */
+const maxNameLength = 200;
+
+/** Text that identifies something: not empty, at most 200 characters. */
+export const name: Field<string> = (value, report, parent, key) => {
+  const read = text(value, report, parent, key);
+  if (read === undefined || (read !== '' && read.length <= maxNameLength)) return read;
+  report.addDrift('unknown_value', parent, key, read === '' ? 'empty' : 'text');
+  return undefined;
+};
+
+/**
+ * A call id or a leg's uniqueId (section 2.9). A number is rejected, because it has already lost digits. Text of
+ * another shape than documented is kept, and added as drift.
+ */
+export const callId: Field<string> = (value, report, parent, key) => {
+  if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+  else if (/^\d{9,11}\.\d{1,12}$/.test(value)) return value;
+  else report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
+  return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
+};
+
+/** An integer that a double holds exactly; numeric text becomes a number. */
+export const integer: Field<number> = (value, report, parent, key) => {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  report.addDrift('wrong_type', parent, key, typeof value === 'number' ? 'fraction' : jsonType(value));
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+};
+
+const maxId = 2n ** 63n - 1n;
+
+/** An id: an integer, or its digits as text beyond what a double holds exactly, up to 64 bits. Never rounded. */
+export const id: Field<number | string> = (value, report, parent, key) => {
+  const isLong = typeof value === 'string' && /^[1-9]\d{15,18}$/.test(value) && BigInt(value) <= maxId;
+  if (!isLong) return integer(value, report, parent, key);
+  report.addDrift('unknown_value', parent, key, 'long');
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+};
+
+const maxCount = 2 ** 31 - 1;
+
+/** An integer that fits a four-byte column: counts, seconds, scores. */
+export const count: Field<number> = (value, report, parent, key) => {
+  const read = integer(value, report, parent, key);
+  if (read === undefined || Math.abs(read) <= maxCount) return read;
+  report.addDrift('unknown_value', parent, key, 'number');
+  return undefined;
+};
+
+/** A finite number; numeric text becomes a number. */
+export const decimal: Field<number> = (value, report, parent, key) => {
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  report.addDrift('wrong_type', parent, key, jsonType(value));
+  return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : undefined;
+};
+
+/** true or false, also as text; not 0 and 1. */
+export const flag: Field<boolean> = (value, report, parent, key) => {
+  if (typeof value === 'boolean') return value;
+  report.addDrift('wrong_type', parent, key, jsonType(value));
+  return value === 'true' ? true : value === 'false' ? false : undefined;
+};
+
+// Some languages write "no time" as year 0 or 1. RFC 3339 allows offsets beyond ±15:59, but Postgres does not.
+const rfc3339 =
+  /^(?!000[01])\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,12})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
+
+/** Whether a text is an RFC 3339 instant, with any offset. */
+export function isInstant(text: string): boolean {
+  return rfc3339.test(text) && isDay(text);
+}
+
+/** An RFC 3339 instant with any offset, kept as text. */
+export const instant: Field<string> = (value, report, parent, key) => {
+  if (typeof value !== 'string') {
+    report.addDrift('wrong_type', parent, key, jsonType(value));
+    return undefined;
+  }
+  if (isInstant(value)) return value;
+  report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
+  return undefined;
+};
+
+/** Whether the month has the day: `Date.parse` would roll 30 February over into March. */
+function isDay(date: string): boolean {
+  const day = Number(date.slice(8, 10));
+  return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate();
+}
+
+/** A word of an enumeration; a new one is kept, and added as drift. */
+export function word<const W extends string>(...words: W[]): Field<Word<W>> {
+  const known = new Set<string>(words);
+  return (value, report, parent, key) => {
+    if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+    else if (known.has(value)) return value;
+    else report.addDrift('unknown_value', parent, key, loggableWord(value));
+    return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
+  };
+}
+
+const directions = new Map<string, 'in' | 'out'>([
+  ['in', 'in'],
+  ['out', 'out'],
+  ['inbound', 'in'],
+  ['outbound', 'out'],
+  ['received', 'in'],
+  ['sent', 'out'],
+]);
+
+/** A message's direction: the specified words, or those that webhook events use. */
+export const messageDirection: Field<'in' | 'out'> = (value, report, parent, key) => {
+  const read = typeof value === 'string' ? directions.get(value) : undefined;
+  if (read !== undefined) {
+    if (read !== value) report.addDrift('unknown_value', parent, key, loggableWord(value as string));
+    return read;
+  }
+  if (typeof value === 'string') report.addDrift('unknown_value', parent, key, loggableWord(value));
+  else report.addDrift('wrong_type', parent, key, jsonType(value));
+  return undefined;
+};
+
+/**
+ * A list of plain values. One unusable element makes the whole list `undefined`, because a shorter list could mean
+ * something else: no user ids on a line means that everyone may use it.
+ */
+export function list<T>(element: Field<T>): Field<readonly T[]> {
+  return (value, report, parent, key) => {
+    if (!Array.isArray(value)) {
+      report.addDrift('wrong_type', parent, key, jsonType(value));
+      return undefined;
+    }
+    const read: T[] = [];
+    for (const item of value) {
+      const one = item === null ? undefined : element(item, report, parent, `${key}[]`);
+      if (item === null) report.addDrift('null', parent, `${key}[]`, 'null');
+      if (one === undefined) return undefined;
+      read.push(one);
+    }
+    return read;
+  };
+}

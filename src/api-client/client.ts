@@ -1,0 +1,136 @@
+import { createUsers, createWebhooks } from './resources/account.ts';
+import { createCalls } from './resources/calls.ts';
+import { createConversations, createMessages } from './resources/conversations.ts';
+import { createLines, createUnread } from './resources/lines.ts';
+import { createDrafts, createTemplates } from './resources/saved-texts.ts';
+import { type Credential, createAuthorization } from './transport/authorization.ts';
+import { type CircuitPolicy, createCircuitBreaker, defaultCircuit } from './transport/circuit-breaker.ts';
+import { type Clock, createConcurrencyLimiter, systemClock } from './transport/concurrency-limiter.ts';
+import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
+import { parseBase } from './transport/operation.ts';
+import {
+  createTransport,
+  createWaitingRequests,
+  defaultRetry,
+  type RequestAttempt,
+  type RetryPolicy,
+} from './transport/transport.ts';
+
+export type { Answer } from './answers/envelope.ts';
+export { withFields } from './answers/fields.ts';
+export type { Drift, Field } from './answers/values.ts';
+export type { Subscription, User } from './entities/account.ts';
+export type {
+  Call,
+  CallSummary,
+  Leg,
+  Recording,
+  Segment,
+  Transcript,
+} from './entities/calls.ts';
+export type {
+  BlockedSender,
+  ConversationState,
+  Draft,
+  Line,
+  Message,
+  Sent,
+  SentMessage,
+  Template,
+  UnreadCounts,
+} from './entities/texts.ts';
+export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
+export type { ObjectId } from './requests/parameters.ts';
+export type { Attachment, SendRequest } from './requests/sending.ts';
+export type { SubscriptionChanges } from './resources/account.ts';
+export type { CallFilters, CallPage, CallSearch } from './resources/calls.ts';
+export type {
+  Messages,
+  Pair,
+  ReadMarks,
+  Resolution,
+  Thread,
+  ThreadPage,
+  ThreadRead,
+} from './resources/conversations.ts';
+export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
+export type { CircuitState } from './transport/circuit-breaker.ts';
+export type { CallOptions } from './transport/operation.ts';
+export type { RequestAttempt } from './transport/transport.ts';
+
+/** Where the client writes its log; a pino logger is one. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+
+export interface ServiceOptions {
+  /** With or without a path and a trailing slash; `/api/public/v1` is added. */
+  baseUrl: string;
+  credential: Credential;
+  /** Default: nothing is logged. */
+  log?: Logger | undefined;
+  retry?: Partial<RetryPolicy> | undefined;
+  limits?: Partial<Limits> | undefined;
+  circuit?: Partial<CircuitPolicy> | undefined;
+  /** Called after every request, with its outcome. */
+  onAnswer?: ((moment: RequestAttempt) => void) | undefined;
+  clock?: Clock | undefined;
+}
+
+/**
+ * The API of one account, sections 4.1 to 4.7 of the specification. Every method rejects with `ServiceError` and
+ * nothing else; what the service must refuse is refused with `invalid_request` before anything is sent.
+ */
+export type Service = ReturnType<typeof createService>;
+
+/** Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` cannot be one. */
+export function createService(options: ServiceOptions) {
+  const { credential, log = silent, onAnswer, clock = systemClock } = options;
+  const base = parseBase(options.baseUrl);
+  const exchanger = createExchanger(base.origin, { ...defaultLimits, ...options.limits });
+  const circuit = { ...defaultCircuit, ...options.circuit };
+  const retry = { ...defaultRetry, ...options.retry };
+  const breaker = createCircuitBreaker(circuit, clock.now, (change) => {
+    if (change.state === 'open') log.warn(change, 'The service fails repeatedly: all calls to it are suspended');
+    else if (change.state === 'closed') log.info(change, 'The service answers again');
+  });
+  const limiter = createConcurrencyLimiter(
+    {
+      pause: { firstMs: retry.baseMs, maxMs: retry.retryAfterCapMs, jitter: 1 },
+      refusals: circuit.failures,
+      // Short, so that a throttled operation is probed often and resumes soon after the service accepts it again.
+      suspension: { firstMs: circuit.openMs, maxMs: Math.min(circuit.maxOpenMs, 2 * circuit.openMs) },
+      maxAskedMs: circuit.maxAskedMs,
+    },
+    clock,
+    () => breaker.waitMs() > 0,
+    log,
+  );
+  const waiting = createWaitingRequests(clock.now);
+  const transport = createTransport({
+    ...{ base, exchanger, breaker, limiter, waiting, retry, clock, log, onAnswer },
+    authorization: createAuthorization(credential, clock.now),
+  });
+  return {
+    lines: createLines(transport),
+    messages: createMessages(transport),
+    conversations: createConversations(transport),
+    unread: createUnread(transport),
+    drafts: createDrafts(transport),
+    templates: createTemplates(transport),
+    users: createUsers(transport),
+    calls: createCalls(transport),
+    webhooks: createWebhooks(transport),
+    /** Whether calls are let through at present. */
+    circuit: { state: breaker.state },
+    /** Whether requests wait for an answer, and for how long. */
+    waiting: waiting.state,
+    abandon: transport.abandon,
+    /** Waits for the answers under way and closes the connections. */
+    close: exchanger.close,
+  };
+}

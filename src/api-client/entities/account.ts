@@ -1,0 +1,41 @@
+import { eventTypes } from '../../shared/event-types.ts';
+import { type Entity, fields } from '../answers/fields.ts';
+import { flag, instant, integer, list, text, word } from '../answers/values.ts';
+
+const userShape = {
+  id: integer,
+  username: text,
+  firstName: text,
+  lastName: text,
+  title: text,
+  email: text,
+  mobile: text,
+  company: text,
+  timeZone: text,
+  extension: text,
+  extensions: list(text),
+  lines: list(text),
+  numbers: list(text),
+  voicemails: list(text),
+};
+
+/** A user of the account (section 2.8). */
+export type User = Entity<typeof userShape, 'id'>;
+
+export const user = fields(userShape, { identity: ['id'] });
+
+const subscriptionShape = {
+  id: integer,
+  name: text,
+  description: text,
+  url: text,
+  type: word(...eventTypes),
+  enabled: flag,
+  createdAt: instant,
+  updatedAt: instant,
+};
+
+/** A webhook subscription (section 2.12). `url` holds the token of our receiver: treat it as a secret. */
+export type Subscription = Entity<typeof subscriptionShape, 'id'>;
+
+export const subscription = fields(subscriptionShape, { identity: ['id'] });

@@ -1,0 +1,150 @@
+import type { EventType } from '../../shared/event-types.ts';
+import { type Answer, nothing, type Read } from '../answers/envelope.ts';
+import { requiredEntity, requiredRows } from '../answers/fields.ts';
+import { type Field, name } from '../answers/values.ts';
+import { type Subscription, subscription, user } from '../entities/account.ts';
+import { ServiceError } from '../errors.ts';
+import { idProblem, urlProblem } from '../requests/parameters.ts';
+import { type CallOptions, type Operation, type Path, path } from '../transport/operation.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** Section 4.5: the account's users. */
+export function createUsers({ repeatable }: Transport) {
+  return {
+    /**
+     * `GET /users`, scope users:read: sorted by lastName, firstName and id. An OAuth user needs the permission Users,
+     * and gets only those they may see.
+     */
+    list: (call?: CallOptions) =>
+      repeatable(call, {
+        name: 'users.list',
+        method: 'GET',
+        path: path`/users`,
+        read: (data, report) => requiredRows(data, user, report, 'users'),
+      }),
+  };
+}
+
+export interface SubscriptionChanges {
+  name?: string | undefined;
+  description?: string | undefined;
+  /** http or https, at most 1,024 characters. */
+  url?: string | undefined;
+  type?: EventType | undefined;
+  enabled?: boolean | undefined;
+}
+
+interface NewSubscription extends SubscriptionChanges {
+  name: string;
+  url: string;
+  type: EventType;
+}
+
+/**
+ * Section 4.7: webhook subscriptions, scopes webhooks:read and webhooks:write. The specification does not show `get`,
+ * `create` and `remove`: they follow its conventions.
+ */
+export function createWebhooks({ repeatable, once }: Transport) {
+  /** Uses the first operation that the service has. When it has none of them, the first refusal is thrown. */
+  async function firstSupported(
+    call: CallOptions | undefined,
+    operations: readonly Operation<Subscription>[],
+    isMissing: (status: number | undefined) => boolean,
+  ): Promise<Answer<Subscription>> {
+    let refusal: unknown;
+    for (const operation of operations) {
+      try {
+        return await repeatable(call, operation);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !isMissing(error.status)) throw error;
+        refusal ??= error;
+      }
+    }
+    throw refusal;
+  }
+
+  return {
+    /** `GET /webhooks`. The service filters by `enabled: true` only. */
+    list: ({ type, enabled }: { type?: EventType; enabled?: true } = {}, call?: CallOptions) =>
+      repeatable(call, {
+        name: 'webhooks.list',
+        method: 'GET',
+        path: path`/webhooks`,
+        query: { type, enabled },
+        read: (data, report) => requiredRows(data, subscription, report, 'webhooks'),
+      }),
+    /** `GET /webhooks/types`: the live list of event types. The answer's shape is not specified. */
+    types: (call?: CallOptions) =>
+      repeatable(call, {
+        name: 'webhooks.types',
+        method: 'GET',
+        path: path`/webhooks/types`,
+        read: (data, report) => requiredRows(data, typeName, report, 'types'),
+      }),
+    /** `GET /webhooks/{id}`. */
+    get: (id: number, call?: CallOptions) => repeatable(call, one('webhooks.get', 'GET', id, path`/webhooks/${id}`)),
+    /** `POST /webhooks`. Never repeated: that would create a second one. */
+    create: (created: NewSubscription, call?: CallOptions) =>
+      once(call, {
+        name: 'webhooks.create',
+        method: 'POST',
+        path: path`/webhooks`,
+        body: created,
+        problem: urlProblem(created.url),
+        read: readOne,
+      }),
+    /** `PUT /webhooks/{id}`, or the identical PATCH where the service has no PUT: merges, and answers what is stored. */
+    update: (id: number, changes: SubscriptionChanges, call?: CallOptions) =>
+      firstSupported(call, updates('webhooks.update', id, changes), isMethodMissing),
+    /**
+     * The update that enables; where the service has none, `POST /webhooks/{id}/enable`, which the specification names
+     * without showing it.
+     */
+    enable: (id: number, call?: CallOptions) =>
+      firstSupported(
+        call,
+        [
+          ...updates('webhooks.enable', id, { enabled: true }),
+          one('webhooks.enable', 'POST', id, path`/webhooks/${id}/enable`),
+        ],
+        (status) => isMethodMissing(status) || status === 404,
+      ),
+    /** `POST /webhooks/{id}/disable`. `not_found` when it is not the account's. */
+    disable: (id: number, call?: CallOptions) =>
+      repeatable(call, one('webhooks.disable', 'POST', id, path`/webhooks/${id}/disable`)),
+    /** `DELETE /webhooks/{id}`. `not_found` when there is none, unless an earlier try of this call may have deleted it. */
+    remove: (id: number, call?: CallOptions) =>
+      repeatable(call, {
+        name: 'webhooks.remove',
+        method: 'DELETE',
+        path: path`/webhooks/${id}`,
+        problem: idProblem('id', id),
+        read: nothing,
+      }),
+  };
+}
+
+/** The same update as PUT and as PATCH. */
+function updates(name: string, id: number, changes: SubscriptionChanges): Operation<Subscription>[] {
+  return (['PUT', 'PATCH'] as const).map((method) => {
+    const operation = one(name, method, id, path`/webhooks/${id}`);
+    return { ...operation, body: changes, problem: operation.problem ?? urlProblem(changes.url) };
+  });
+}
+
+function one(name: string, method: Operation<unknown>['method'], id: number, path: Path): Operation<Subscription> {
+  return { name, method, path, problem: idProblem('id', id), read: readOne };
+}
+
+function isMethodMissing(status: number | undefined): boolean {
+  return status === 405 || status === 501;
+}
+
+const readOne: Read<Subscription> = (data, report) => requiredEntity(data, subscription, report, 'webhook');
+
+/** An event type is its name, or an object with the name in `type` or `name`. */
+const typeName: Field<string> = (value, report, parent, key) => {
+  if (typeof value !== 'object' || value === null) return name(value, report, parent, key);
+  const { type, name: called } = value as Record<string, unknown>;
+  return name(type ?? called ?? value, report, parent, key);
+};

@@ -1,0 +1,120 @@
+import { optional, requiredEntity, requiredObject, requiredRows } from '../answers/fields.ts';
+import { integer, type ReadReport } from '../answers/values.ts';
+import { type CallSummary, call, callSummary, recording, transcript } from '../entities/calls.ts';
+import { callIdProblem, searchProblem } from '../requests/parameters.ts';
+import { type CallOptions, path } from '../transport/operation.ts';
+import type { Transport } from '../transport/transport.ts';
+
+type Direction = 'inbound' | 'outbound';
+
+/** Either end may be left out. */
+export interface Range {
+  start?: string | undefined;
+  end?: string | undefined;
+}
+
+/** Section 4.6: excludes apply after includes; durations are text in seconds, times of day `HH:MM`. */
+export interface CallFilters {
+  numbers?: readonly string[] | undefined;
+  numbersExclude?: readonly string[] | undefined;
+  extensions?: readonly string[] | undefined;
+  extensionsExclude?: readonly string[] | undefined;
+  queues?: readonly string[] | undefined;
+  queuesExclude?: readonly string[] | undefined;
+  huntgroups?: readonly string[] | undefined;
+  huntgroupsExclude?: readonly string[] | undefined;
+  users?: readonly string[] | undefined;
+  directions?: readonly Direction[] | undefined;
+  statuses?: readonly ('answered' | 'missed' | 'voicemail')[];
+  search?: string | undefined;
+  duration?: Range | undefined;
+  talkTime?: Range | undefined;
+  waitTime?: Range | undefined;
+  timeOfDay?: Range | undefined;
+  callPurpose?: readonly string[] | undefined;
+  callSentiment?: readonly string[] | undefined;
+}
+
+export interface CallSearch {
+  /** Unix seconds. */
+  start: number;
+  /** Unix seconds, after `start`, at most 366 days after it. */
+  end: number;
+  timeZone?: string | undefined;
+  /** The service's default is 50 and its cap 500. */
+  limit?: number | undefined;
+  offset?: number | undefined;
+  direction?: Direction | undefined;
+  filters?: CallFilters | undefined;
+  /** `field` is the name of a response field. Without it the newest come first. */
+  sort?: { field: string; direction: 'asc' | 'desc' };
+}
+
+/** A page of calls with the values that the service applied, where it reported them. */
+export interface CallPage {
+  /** Across all pages. */
+  total?: number | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
+  calls: readonly CallSummary[];
+}
+
+/**
+ * Section 4.6: call history, its recordings and transcripts. An OAuth user needs the permission Call reports, and for
+ * recordings and transcripts "allow recordings": `permission_denied` otherwise. Where the account asks for another
+ * verification before sensitive content, everyone is refused recordings. Call ids are text (section 2.9).
+ */
+export function createCalls({ repeatable }: Transport) {
+  return {
+    /** `POST /calls/search`, scope reports:read: creates nothing and is safe to repeat. */
+    search: (query: CallSearch, options?: CallOptions) =>
+      repeatable(options, {
+        name: 'calls.search',
+        method: 'POST',
+        path: path`/calls/search`,
+        body: query,
+        problem: searchProblem(query),
+        read: readPage,
+      }),
+    /** `GET /calls/{callid}`, scope reports:read. `not_found` when it is not the account's. */
+    get: (callId: string, options?: CallOptions) =>
+      repeatable(options, {
+        name: 'calls.get',
+        method: 'GET',
+        path: path`/calls/${callId}`,
+        problem: callIdProblem(callId),
+        read: (data, report) => requiredEntity(data, call, report, 'call'),
+      }),
+    /**
+     * `GET /calls/{callid}/recordings`, scope recordings:read; an empty list is normal. `not_found` when the call is
+     * not the account's.
+     */
+    recordings: (callId: string, options?: CallOptions) =>
+      repeatable(options, {
+        name: 'calls.recordings',
+        method: 'GET',
+        path: path`/calls/${callId}/recordings`,
+        problem: callIdProblem(callId),
+        read: (data, report) => requiredRows(data, recording, report, 'recordings'),
+      }),
+    /** `GET /calls/{callid}/transcripts`, scope recordings:read; an empty list is normal. */
+    transcripts: (callId: string, options?: CallOptions) =>
+      repeatable(options, {
+        name: 'calls.transcripts',
+        method: 'GET',
+        path: path`/calls/${callId}/transcripts`,
+        problem: callIdProblem(callId),
+        read: (data, report) => requiredRows(data, transcript, report, 'transcripts'),
+      }),
+  };
+}
+
+function readPage(data: unknown, report: ReadReport): CallPage {
+  const object = requiredObject(data, 'data');
+  return {
+    total: optional(object, 'total', integer, report),
+    limit: optional(object, 'limit', integer, report),
+    offset: optional(object, 'offset', integer, report),
+    calls: requiredRows(object.calls, callSummary, report, 'calls'),
+  };
+}

@@ -1,0 +1,270 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { Agent, type Dispatcher } from 'undici';
+import { type ErrorCode, ServiceError } from '../errors.ts';
+
+/** Limits of one exchange; times in milliseconds. */
+export interface Limits {
+  /** Until the connection is ready. Default 5,000. */
+  connectMs: number;
+  /** From the request to the answer's headers. Default 10,000. */
+  headersMs: number;
+  /** From the first byte sent to the last byte read. Default 20,000. */
+  answerMs: number;
+  /** Bytes of a body, as sent and once decoded. Default 32 MiB. */
+  bodyBytes: number;
+  /** Connections at a time. Default 64. */
+  connections: number;
+}
+
+export const defaultLimits: Limits = {
+  connectMs: 5_000,
+  headersMs: 10_000,
+  answerMs: 20_000,
+  bodyBytes: 32 * 1024 * 1024,
+  connections: 64,
+};
+
+export interface HttpRequest {
+  operation: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  /** Milliseconds for the whole answer, instead of `headersMs` and `answerMs`. */
+  answerMs?: number | undefined;
+  /** Called right before the first byte; on false nothing is sent. */
+  maySend?: (() => boolean) | undefined;
+  /** Opens a new connection: when the service closes an idle one during the request, the effect would be unknown. */
+  ownConnection?: boolean;
+}
+
+export interface HttpResponse {
+  status: number;
+  header(name: string): string | undefined;
+  body: string;
+}
+
+export interface Exchanger {
+  /** One request and its answer, whatever the status, without retry or redirect. Throws `ServiceError`. */
+  exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+interface WatchedOptions extends Dispatcher.RequestOptions {
+  /** Called when the connection is ready; returns whether the request may be written. */
+  onSending: () => boolean;
+}
+
+export function createExchanger(origin: string, limits: Limits): Exchanger {
+  const options: Agent.Options = {
+    connections: limits.connections,
+    connect: { timeout: limits.connectMs },
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.answerMs,
+    // HTTP/2 would change the meaning of the connection limit and the timeouts.
+    allowH2: false,
+  };
+  const keepAlive = new Agent(options);
+  const oneRequest = new Agent({ ...options, pipelining: 0 });
+  const [shared, separate] = [keepAlive.compose(watchSending), oneRequest.compose(watchSending)];
+
+  async function exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpResponse> {
+    const { operation, method, path, headers, body, answerMs = limits.answerMs, maySend } = sent;
+    const cut = new AbortController();
+    let clock: NodeJS.Timeout | undefined;
+    let isSent = false;
+    let isLate = false;
+    let isStalled = false;
+    let status: number | undefined;
+    const onAbort = (): void => cut.abort();
+    const onSending = (): boolean => {
+      // The pool may retry on a broken connection: never write a request twice.
+      if (isSent) return false;
+      isStalled = maySend?.() === false;
+      if (isStalled) return false;
+      isSent = true;
+      // Starts here: waiting for a connection is not the service's time.
+      clock = setTimeout(() => {
+        isLate = true;
+        cut.abort();
+      }, answerMs);
+      return true;
+    };
+    if (signal?.aborted) throw aborted(operation, signal, false);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const options: WatchedOptions = {
+        origin,
+        method,
+        path,
+        headers: { 'accept-encoding': acceptedEncodings, ...headers },
+        body: body ?? null,
+        signal: cut.signal,
+        ...(sent.answerMs !== undefined && { headersTimeout: 0, bodyTimeout: 0 }),
+        onSending,
+      };
+      const answer = await (sent.ownConnection ? separate : shared).request(options);
+      status = answer.statusCode;
+      const header = (name: string): string | undefined => {
+        const value = answer.headers[name];
+        return Array.isArray(value) ? value.join(', ') : value;
+      };
+      const raw = await collect(answer.body, limits.bodyBytes);
+      return { status, header, body: await decode(raw, header('content-encoding') ?? '', limits.bodyBytes) };
+    } catch (error) {
+      if (signal?.aborted) throw aborted(operation, signal, isSent);
+      if (isStalled && !isSent) {
+        throw new ServiceError('stalled', 'it was too late to send the request', { operation, effect: 'none' });
+      }
+      const late = isLate ? answerMs : undefined;
+      throw failure(error, { operation, status, isSent, lateAfterMs: late });
+    } finally {
+      clearTimeout(clock);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return {
+    exchange,
+    async close() {
+      await Promise.all([keepAlive.close(), oneRequest.close()]);
+    },
+  };
+}
+
+function aborted(operation: string, signal: AbortSignal, isSent: boolean): ServiceError {
+  const effect = isSent ? 'unknown' : 'none';
+  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause: signal.reason });
+}
+
+/** Calls `onSending` when the connection is ready and the request is about to be written. Nothing was sent before. */
+function watchSending(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
+  return (options, handler) =>
+    dispatch(options, {
+      onRequestStart(controller, context) {
+        const isAllowed = (options as WatchedOptions).onSending();
+        handler.onRequestStart?.(controller, context);
+        if (!isAllowed) controller.abort(new Error('the request must not be written, or not twice'));
+      },
+      onRequestUpgrade: (...event) => handler.onRequestUpgrade?.(...event),
+      onResponseStart: (...event) => handler.onResponseStart?.(...event),
+      onResponseData: (...event) => handler.onResponseData?.(...event),
+      onResponseEnd: (...event) => handler.onResponseEnd?.(...event),
+      onResponseError: (...event) => handler.onResponseError?.(...event),
+    });
+}
+
+type Body = Dispatcher.ResponseData['body'];
+
+/** The body exceeds the limit, as sent or decoded. */
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge';
+}
+
+/** The body's encoding is unknown, or decoding fails. */
+export class BodyUndecodable extends Error {
+  override readonly name = 'BodyUndecodable';
+}
+
+const gunzipAll = promisify(gunzip);
+const inflateAll = promisify(inflate);
+const inflateRawAll = promisify(inflateRaw);
+const unbrotliAll = promisify(brotliDecompress);
+
+/** The encodings that `decode` undoes, for `Accept-Encoding`. */
+export const acceptedEncodings = 'gzip, br, deflate';
+
+/** Collects an encoded body; stops as soon as it exceeds `maxBytes`. */
+export function collect(body: Body, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    body.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) body.destroy(new BodyTooLarge(`more than ${maxBytes} bytes`));
+      else chunks.push(chunk);
+    });
+    body.on('error', reject);
+    body.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
+  });
+}
+
+/** Decodes a body to text. zlib stops at `maxBytes`, so that a decompression bomb does not fill the memory. */
+export async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
+  const named = encoding.trim().toLowerCase();
+  if (named === '' || named === 'identity' || sent.length === 0) return sent.toString('utf8');
+  const decoded = await atOnce(() => decompress(sent, named, { maxOutputLength: maxBytes })).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
+    }
+    throw error instanceof BodyUndecodable ? error : new BodyUndecodable(`${named} does not decode`, { cause: error });
+  });
+  return decoded.toString('utf8');
+}
+
+/** `maxBytes` limits one body; this limits how many are decoded at a time. */
+const maxDecoding = 2;
+let decoding = 0;
+const waiting: (() => void)[] = [];
+
+async function atOnce<T>(work: () => Promise<T>): Promise<T> {
+  if (decoding >= maxDecoding) await new Promise<void>((resolve) => waiting.push(resolve));
+  else decoding += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    // The slot passes straight to the next waiter, so that no newcomer takes it.
+    if (next) next();
+    else decoding -= 1;
+  }
+}
+
+async function decompress(sent: Buffer, encoding: string, limits: { maxOutputLength: number }): Promise<Buffer> {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return gunzipAll(sent, limits);
+    case 'br':
+      return unbrotliAll(sent, limits);
+    case 'deflate':
+      // Servers send deflate with the zlib header (its low four bits are 8), as specified, or without it.
+      return ((sent[0] ?? 0) & 0x0f) === 8 ? inflateAll(sent, limits) : inflateRawAll(sent, limits);
+    default:
+      throw new BodyUndecodable(`the encoding ${JSON.stringify(encoding.slice(0, 30))} was not asked for`);
+  }
+}
+
+interface FailureContext {
+  operation: string;
+  status: number | undefined;
+  isSent: boolean;
+  /** Set when the answer was not complete within these milliseconds. */
+  lateAfterMs: number | undefined;
+}
+
+const timeouts: Record<string, string> = {
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer began in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped coming',
+};
+
+/** The error for an exchange that ended without a complete answer. */
+export function failure(error: unknown, { operation, status, isSent, lateAfterMs }: FailureContext): ServiceError {
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const reason = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+  const details = { operation, status, effect: isSent ? 'unknown' : 'none' } as const;
+  const fail = (code: ErrorCode, message: string): ServiceError =>
+    new ServiceError(code, message, { ...details, cause });
+
+  if (lateAfterMs !== undefined) return fail('timeout', `the answer was not complete after ${lateAfterMs} ms`);
+  if (cause instanceof BodyTooLarge) return fail('too_large', `the answer is too large: ${cause.message}`);
+  if (cause instanceof BodyUndecodable) return fail('unreadable', `the answer cannot be decoded: ${cause.message}`);
+  const timeout = timeouts[reason];
+  if (timeout !== undefined) return fail('timeout', timeout);
+  // Not kept as the cause: the parser's error holds received bytes.
+  if (cause.name === 'HTTPParserError') return new ServiceError('unreadable', 'the answer is not HTTP', details);
+  if (!isSent) return fail('network', `the service cannot be reached (${reason})`);
+  return fail('network', `the connection broke ${status === undefined ? 'before' : 'during'} the answer (${reason})`);
+}

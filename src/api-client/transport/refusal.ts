@@ -1,0 +1,109 @@
+import { type Refusal, readRefusal } from '../answers/envelope.ts';
+import { type ErrorCode, type ErrorDetails, ServiceError } from '../errors.ts';
+import type { HttpResponse } from './exchange.ts';
+import type { Operation } from './operation.ts';
+
+const types: Record<string, ErrorCode> = {
+  invalid_request: 'invalid_request',
+  unsupported: 'unsupported',
+  unauthenticated: 'unauthenticated',
+  insufficient_scope: 'insufficient_scope',
+  permission_denied: 'permission_denied',
+  not_found: 'not_found',
+  rate_limited: 'rate_limited',
+};
+
+const statuses: Record<number, ErrorCode> = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  422: 'invalid_request',
+  429: 'rate_limited',
+};
+
+/**
+ * The error for an answer that is not 2xx (section 7). The envelope's `type` decides. Without the envelope a proxy may
+ * have answered: a 404 then does not prove absence, nor a 403 a missing permission. Refusals that section 7 lists had
+ * no effect. For an operation that `failsClean`, no error with a whole envelope had an effect, 4xx and 5xx alike.
+ */
+export function refusal(
+  { name: operation, failsClean }: Pick<Operation<unknown>, 'name' | 'failsClean'>,
+  answer: HttpResponse,
+  credential: string,
+  now: number,
+): ServiceError {
+  const { status } = answer;
+  const envelope = readRefusal(answer.body);
+  const challenge = answer.header('www-authenticate');
+  const details: ErrorDetails = {
+    operation,
+    status,
+    effect: 'unknown',
+    retryAfterMs: retryAfterMs(answer.header('retry-after'), answer.header('date'), now),
+  };
+  if (status < 400) {
+    const message = `the service redirects (${status}), which is not followed; check the base address`;
+    return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an unexpected status');
+  }
+  if (failsClean && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
+  if (status >= 500) {
+    return new ServiceError('server', withMessage(`the service failed (${status})`, envelope, credential), details);
+  }
+  if (status === 429) {
+    if (envelope !== undefined) details.effect = 'none';
+    return new ServiceError('rate_limited', 'the service throttles requests (429)', details);
+  }
+  if (envelope === undefined && (status !== 401 || challenge === undefined))
+    return unexpected(details, 'the answer has no error envelope');
+  const code = (envelope && types[envelope.type]) ?? statuses[status];
+  if (code === undefined) {
+    const isTransient = status === 408 || status === 425;
+    return unexpected(
+      { ...details, advice: isTransient ? 'retry' : 'refused' },
+      withMessage('unknown error', envelope, credential),
+    );
+  }
+  // A proxy can send a challenge without the envelope, which does not prove that a send was not carried out.
+  if (envelope !== undefined || !failsClean) details.effect = 'none';
+  if (code === 'insufficient_scope' || code === 'unauthenticated')
+    details.scope = envelope?.scope ?? scopeOf(challenge);
+  const message = withMessage(`refused with ${code} (${status})`, envelope, credential);
+  return new ServiceError(code, message, details);
+}
+
+function unexpected(details: ErrorDetails, message: string): ServiceError {
+  return new ServiceError('unexpected_status', `${message} (${details.status})`, details);
+}
+
+function scopeOf(challenge: string | undefined): string | undefined {
+  const match = /\bscope\s*=\s*(?:"([^"]{1,200})"|([^\s,"]{1,200}))/i.exec(challenge ?? '');
+  return match?.[1] ?? match?.[2];
+}
+
+/** Appends the envelope's message: one line of at most 200 characters, with credential, addresses and numbers removed. */
+function withMessage(message: string, envelope: Refusal | undefined, credential: string): string {
+  if (envelope === undefined || envelope.message === '') return message;
+  const token = credential.replace(/^\S+\s+/, '');
+  const quoted = envelope.message
+    .replaceAll(token === '' ? credential : token, '[credential]')
+    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
+    .replaceAll(/(?<![\d.])\+?\d{7,15}(?![\d.])/g, '[number]')
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .slice(0, 200);
+  return `${message}: ${quoted}`;
+}
+
+/**
+ * Milliseconds that a `Retry-After` asks for, given in seconds or as a date. A date is compared with the answer's own
+ * `Date`, so that a wrong clock on either side does not matter. `undefined` for an absent or invalid header.
+ */
+export function retryAfterMs(header: string | undefined, date: string | undefined, now: number): number | undefined {
+  const asked = header?.trim();
+  if (asked === undefined || asked === '') return undefined;
+  if (/^\d{1,9}(\.\d{1,3})?$/.test(asked)) return Math.ceil(Number(asked) * 1000);
+  const until = /^[A-Z][a-z]+,? /.test(asked) ? Date.parse(asked) : Number.NaN;
+  if (Number.isNaN(until)) return undefined;
+  const from = date === undefined ? Number.NaN : Date.parse(date);
+  return Math.max(0, until - (Number.isNaN(from) ? now : from));
+}

@@ -1,0 +1,386 @@
+import pRetry from 'p-retry';
+import manifest from '../../../package.json' with { type: 'json' };
+import { backoffMs } from '../../shared/backoff.ts';
+import { type Answer, readAnswer } from '../answers/envelope.ts';
+import { UnreadableData } from '../answers/values.ts';
+import { type Effect, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
+import type { Authorization } from './authorization.ts';
+import type { CircuitBreaker, Permit } from './circuit-breaker.ts';
+import type { Clock, ConcurrencyLimiter, Slot } from './concurrency-limiter.ts';
+import type { Exchanger, HttpRequest, HttpResponse } from './exchange.ts';
+import { type Base, type CallOptions, type Operation, target } from './operation.ts';
+import { refusal } from './refusal.ts';
+
+/** How repeatable operations are retried in place. Sync targets are also retried later, from the database. */
+export interface RetryPolicy {
+  /** Tries in all, the first included. Default 3. */
+  tries: number;
+  /** Milliseconds: the first wait is random between 0 and this; the range doubles each time. Default 100. */
+  baseMs: number;
+  /** Milliseconds: the maximum of a random wait. Default 2,000. */
+  capMs: number;
+  /** Milliseconds: a longer `Retry-After` is left to the caller. Default 5,000. */
+  retryAfterCapMs: number;
+  /** Milliseconds after the start of the first try in which another may start. Default 15,000. */
+  withinMs: number;
+}
+
+export const defaultRetry: RetryPolicy = {
+  tries: 3,
+  baseMs: 100,
+  capMs: 2_000,
+  retryAfterCapMs: 5_000,
+  withinMs: 15_000,
+};
+
+const transientErrors = new Set(['network', 'timeout', 'server', 'rate_limited']);
+
+/**
+ * Milliseconds to wait after failed try number `attempt` (from 1), with full jitter. `undefined` means no retry in
+ * place: the error is not transient, the tries are used up, or the service asks for a longer wait.
+ */
+export function waitBeforeRetry(
+  error: ServiceError,
+  attempt: number,
+  { tries, baseMs, capMs, retryAfterCapMs }: RetryPolicy,
+  random: () => number,
+): number | undefined {
+  if (!transientErrors.has(error.code) || attempt >= tries) return undefined;
+  const askedMs = error.retryAfterMs;
+  if (askedMs !== undefined && askedMs > retryAfterCapMs) return undefined;
+  return backoffMs({ firstMs: baseMs, maxMs: capMs, jitter: 1 }, attempt, { askedMs, random });
+}
+
+/** Whether the service answers this process at all. An error status is an answer too. */
+export interface Waiting {
+  /** Milliseconds since its last answer; undefined before the first. */
+  readonly answeredMs: number | undefined;
+  /** The longest-waiting request: in flight, or failed without an answer and its operation not answered since. */
+  readonly oldest: { readonly operation: string; readonly ms: number } | undefined;
+}
+
+/** Tracks which requests the service has not answered. */
+export interface WaitingRequests {
+  /** Starts a request. The caller must call exactly one of the three methods when it ends. */
+  begin(operation: string): { answered(): void; unanswered(): void; abandoned(): void };
+  state(): Waiting;
+}
+
+export function createWaitingRequests(now: () => number): WaitingRequests {
+  const inFlight = new Set<{ readonly operation: string; readonly began: number }>();
+  /** By operation: the start of its first request without an answer since its last answer. */
+  const unanswered = new Map<string, number>();
+  let answeredAt: number | undefined;
+
+  return {
+    begin(operation) {
+      const request = { operation, began: now() };
+      inFlight.add(request);
+      return {
+        answered() {
+          inFlight.delete(request);
+          unanswered.delete(operation);
+          answeredAt = now();
+        },
+        unanswered() {
+          inFlight.delete(request);
+          if (!unanswered.has(operation)) unanswered.set(operation, request.began);
+        },
+        abandoned: () => void inFlight.delete(request),
+      };
+    },
+    state() {
+      const waiting = [...inFlight, ...[...unanswered].map(([operation, began]) => ({ operation, began }))];
+      const oldest = waiting.sort((a, b) => a.began - b.began)[0];
+      return {
+        answeredMs: answeredAt === undefined ? undefined : now() - answeredAt,
+        oldest: oldest && { operation: oldest.operation, ms: now() - oldest.began },
+      };
+    },
+  };
+}
+
+/** One finished request, for metrics. */
+export interface RequestAttempt {
+  operation: string;
+  outcome: 'ok' | ErrorCode;
+  /** Absent when no answer came. */
+  status?: number;
+  milliseconds: number;
+  /** From 1. */
+  attempt: number;
+  /** The `Date` header, when one came. */
+  date: string | undefined;
+}
+
+export interface Transport {
+  /**
+   * For reads and idempotent writes: retried in place by the retry policy. A DELETE answered `not_found` after a try
+   * that may have worked counts as a success.
+   */
+  repeatable<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>>;
+  /**
+   * For operations that are not idempotent: sends at most one request, on its own connection. When the service may have
+   * carried it out (effect `unknown`), the error's advice is `reconcile`.
+   */
+  once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>>;
+  /**
+   * Ends the client: new calls, and repeatable calls in flight, reject with `aborted`. With 'all', calls that are not
+   * repeatable are aborted too, and their effect is unknown.
+   */
+  abandon(what: 'repeatable' | 'all'): void;
+}
+
+export interface TransportDeps {
+  base: Base;
+  exchanger: Exchanger;
+  authorization: Authorization;
+  breaker: CircuitBreaker;
+  limiter: ConcurrencyLimiter;
+  waiting: WaitingRequests;
+  retry: RetryPolicy;
+  clock: Clock;
+  log: { debug(fields: object, message: string): void };
+  onAnswer: ((moment: RequestAttempt) => void) | undefined;
+}
+
+/** One call. Its signal also fires when the client abandons it. */
+interface Call extends CallOptions {
+  readonly signal: AbortSignal;
+  readonly isOnce: boolean;
+  /** Called when a try has got its slot. */
+  readonly onSlot?: () => void;
+}
+
+const userAgent = `trunkline/${manifest.version}`;
+
+// One try: slot of the concurrency limiter ──▶ credential ──▶ circuit breaker ──▶ exchange
+
+export function createTransport(deps: TransportDeps): Transport {
+  const { base, exchanger, authorization, breaker, limiter, waiting, retry, clock, log, onAnswer } = deps;
+  const inFlight = { repeatable: new Set<AbortController>(), once: new Set<AbortController>() };
+  let isEnding = false;
+
+  async function abandonable<T>(
+    kind: keyof typeof inFlight,
+    operation: Operation<T>,
+    options: CallOptions | undefined,
+    run: (operation: Operation<T>, call: Call) => Promise<Answer<T>>,
+  ): Promise<Answer<T>> {
+    const { name, path, problem = path.problem } = operation;
+    if (problem !== undefined) throw new ServiceError('invalid_request', problem, { operation: name, effect: 'none' });
+    if (isEnding) throw abortedError(operation, 'none', new Error('the client is closing'));
+    const own = new AbortController();
+    const outer = options?.signal;
+    const onAbort = () => own.abort(outer?.reason);
+    if (outer?.aborted) onAbort();
+    outer?.addEventListener('abort', onAbort, { once: true });
+    inFlight[kind].add(own);
+    try {
+      return await run(operation, { ...options, signal: own.signal, isOnce: kind === 'once' });
+    } finally {
+      inFlight[kind].delete(own);
+      outer?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async function repeat<T>(operation: Operation<T>, call: Call): Promise<Answer<T>> {
+    let began: number | undefined;
+    let isInDoubt = false;
+    const onSlot = () => {
+      began ??= clock.now();
+    };
+    const answer = pRetry((attempt) => tryOnce(operation, { ...call, onSlot }, attempt), {
+      retries: retry.tries - 1,
+      minTimeout: 0,
+      onFailedAttempt: async ({ error, attemptNumber }) => {
+        if (!(error instanceof ServiceError)) throw error;
+        isInDoubt ||= error.effect === 'unknown';
+        const wait = waitBeforeRetry(error, attemptNumber, retry, clock.random);
+        if (wait === undefined || clock.now() + wait - (began ?? 0) > retry.withinMs) throw error;
+        log.debug(
+          { operation: operation.name, code: error.code, attempt: attemptNumber, wait },
+          'Retrying the request',
+        );
+        await clock.sleep(wait, call.signal).catch((cause: unknown) => {
+          throw abortedError(operation, error.effect, cause);
+        });
+      },
+    });
+    return answer.catch((error: unknown) => {
+      if (!isInDoubt || !(error instanceof ServiceError)) throw error;
+      if (operation.method === 'DELETE' && error.code === 'not_found')
+        return read(operation, { status: 204, body: '' });
+      throw withOutcome(error, { effect: 'unknown' });
+    });
+  }
+
+  async function sendOnce<T>(operation: Operation<T>, call: Call): Promise<Answer<T>> {
+    const maySend = () => !isEnding && call.maySend?.() !== false;
+    try {
+      return await tryOnce(operation, { ...call, maySend }, 1);
+    } catch (error) {
+      const mayHaveWorked = error instanceof ServiceError && error.effect === 'unknown';
+      throw mayHaveWorked ? withOutcome(error, { advice: 'reconcile' }) : error;
+    }
+  }
+
+  /** One try. Tries once more with a renewed credential after a 401, unless the call is not repeatable. */
+  async function tryOnce<T>(
+    operation: Operation<T>,
+    call: Call,
+    attempt: number,
+    replacement?: string,
+  ): Promise<Answer<T>> {
+    const { name } = operation;
+    const slot = await limiter.acquire(name, call.signal, call.isOnce).catch((error: unknown) => {
+      throw error instanceof ServiceError ? error : abortedError(operation, 'none', error);
+    });
+    call.onSlot?.();
+    let credential: string;
+    try {
+      credential = replacement ?? (await untilAborted(operation, call.signal, authorization.current(name)));
+    } catch (error) {
+      slot.released();
+      throw error;
+    }
+    try {
+      return await exchange(operation, call, attempt, credential, slot);
+    } catch (error) {
+      const isRefused = error instanceof ServiceError && error.code === 'unauthenticated';
+      if (!isRefused || replacement !== undefined) throw error;
+      const renewal = authorization.replacement(credential, name);
+      const renewed = await (call.isOnce ? renewal : untilAborted(operation, call.signal, renewal));
+      if (renewed === undefined) throw error;
+      if (!call.isOnce) return tryOnce(operation, call, attempt, renewed);
+      const details = { operation: name, advice: 'retry', effect: error.effect, status: error.status } as const;
+      throw new ServiceError('unauthenticated', 'the service refused the credential, which has been renewed since', {
+        ...details,
+        scope: error.scope,
+      });
+    }
+  }
+
+  async function exchange<T>(
+    operation: Operation<T>,
+    { signal, answerMs, maySend, isOnce }: Call,
+    attempt: number,
+    credential: string,
+    slot: Slot,
+  ): Promise<Answer<T>> {
+    const { name } = operation;
+    const waitMs = breaker.waitMs();
+    if (waitMs > 0) {
+      slot.released();
+      const details = { operation: name, effect: 'none', retryAfterMs: waitMs } as const;
+      throw new ServiceError('circuit_open', 'the service has failed repeatedly, so calls are suspended', details);
+    }
+    const permit = breaker.enter();
+    const began = performance.now();
+    const request = waiting.begin(name);
+    let status: number | undefined;
+    let date: string | undefined;
+    const report = (outcome: RequestAttempt['outcome']): void => {
+      const milliseconds = performance.now() - began;
+      onAnswer?.({ operation: name, outcome, ...(status !== undefined && { status }), milliseconds, attempt, date });
+    };
+    try {
+      const sent = { ...toRequest(operation, credential), answerMs, maySend, ownConnection: isOnce };
+      const received = await exchanger.exchange(sent, signal);
+      status = received.status;
+      date = received.header('date');
+      if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
+      const answer = read(operation, received);
+      request.answered();
+      permit.succeeded();
+      slot.answered();
+      report('ok');
+      return answer;
+    } catch (error) {
+      const isOurs = error instanceof ServiceError;
+      if (!isOurs || error.code === 'aborted' || error.code === 'stalled') {
+        request.abandoned();
+        permit.abandoned();
+        slot.released();
+        if (!isOurs) throw error;
+      } else {
+        status ??= error.status;
+        if (status === undefined) request.unanswered();
+        else request.answered();
+        settle(error, permit, slot);
+      }
+      report(error.code);
+      throw error;
+    }
+  }
+
+  function toRequest<T>(operation: Operation<T>, credential: string): HttpRequest {
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      authorization: credential,
+      'user-agent': userAgent,
+    };
+    const body = operation.body === undefined ? undefined : JSON.stringify(operation.body);
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const path = target(base, operation.path, operation.query);
+    return { operation: operation.name, method: operation.method, path, headers, body };
+  }
+
+  return {
+    repeatable: (options, operation) => abandonable('repeatable', operation, options, repeat),
+    once: (options, operation) => abandonable('once', operation, options, sendOnce),
+    abandon(what) {
+      isEnding = true;
+      for (const each of inFlight.repeatable) each.abort(new Error('the client is closing'));
+      if (what === 'all') for (const each of inFlight.once) each.abort(new Error('the client is closing'));
+    },
+  };
+}
+
+const hostFailures = new Set(['network', 'timeout', 'server', 'rate_limited', 'unreadable', 'unexpected_status']);
+
+/** Reports an error to the breaker and the limiter: as a failure of the host, as overload, or as neither. */
+function settle(error: ServiceError, permit: Permit, slot: Slot): void {
+  const { code, status, retryAfterMs } = error;
+  if (code === 'rate_limited') {
+    // The host works, and services often throttle each operation separately.
+    permit.succeeded();
+    slot.refused(error);
+  } else if (status === 503) {
+    if (slot.refused(error).isAlone) permit.failed(retryAfterMs);
+    else permit.overloaded(retryAfterMs);
+  } else if (hostFailures.has(code) && error.advice === 'retry') {
+    permit.failed(retryAfterMs);
+    slot.released();
+  } else {
+    permit.succeeded();
+    slot.answered();
+  }
+}
+
+/** Waits for a credential until the call is aborted. A refresh may take long. */
+async function untilAborted<T, C>(operation: Operation<T>, signal: AbortSignal, credential: Promise<C>): Promise<C> {
+  const abort = Promise.withResolvers<never>();
+  const onAbort = () => abort.reject(abortedError(operation, 'none', signal.reason));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([credential, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function abortedError({ name: operation }: Operation<unknown>, effect: Effect, cause: unknown): ServiceError {
+  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause });
+}
+
+function read<T>(operation: Operation<T>, { status, body }: Pick<HttpResponse, 'status' | 'body'>): Answer<T> {
+  try {
+    return { status, ...readAnswer(body, operation.read) };
+  } catch (error) {
+    if (!(error instanceof UnreadableData)) throw error;
+    const details = { operation: operation.name, status, effect: 'unknown', isPage: error.isPage } as const;
+    throw new ServiceError('unreadable', `${error.message}, with status ${status}`, details);
+  }
+}

@@ -1,0 +1,78 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { toTheSecond } from '../ops/format.ts';
+import type { Span } from '../shared/span.ts';
+import { WrongUse } from './failures.ts';
+
+/** Flags that many commands share, in commander's syntax. */
+export const jsonFlag = ['--json', 'print it as JSON'] as const;
+export const whenReadyFlag = ['--json', 'print where it listens, or what it works, as JSON once it does'] as const;
+
+/** Flags of irreversible commands: confirm in advance, or preview. */
+export function addConsent(command: Command): Command {
+  return command
+    .addOption(new Option('--yes', 'do it without asking, as it is done where nobody sits at a terminal'))
+    .addOption(new Option('--dry-run', 'only show what it would do').conflicts('yes'));
+}
+
+/** The accepted formats of a time on the command line. */
+export const momentWords = 'a day such as 2026-11-01 (UTC), or an instant';
+
+/** A whole number within bounds; throws commander's error for anything else. */
+export function wholeNumber(from = 0, to = 999_999_999): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (!/^\d{1,9}$/.test(text) || number < from || number > to) {
+      throw new InvalidArgumentError(
+        to === 999_999_999
+          ? `It must be a whole number${from > 0 ? ` from ${from}` : ''}.`
+          : `It must be a whole number from ${from} to ${to}.`,
+      );
+    }
+    return number;
+  };
+}
+
+const written = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
+
+/** Reads `--from` and `--to`: a day, which begins at midnight UTC, or an instant of RFC 3339. */
+export function momentArgument(text: string): Date {
+  const [, year, month, day] = written.exec(text) ?? [];
+  const moment = new Date(text);
+  if (year === undefined || Number.isNaN(moment.getTime())) {
+    throw new InvalidArgumentError(
+      'It must be a day such as 2026-11-01 (UTC), or an instant such as 2026-11-01T08:00:00Z.',
+    );
+  }
+  // Date parses the 31st of November as the first of December.
+  if (Number(day) > new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()) {
+    throw new InvalidArgumentError(`There is no such day: ${text.slice(0, 10)}.`);
+  }
+  return moment;
+}
+
+/** Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history. */
+const earliest = 0;
+
+/**
+ * The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty.
+ */
+export function rangeOf(
+  given: { readonly from?: Date | undefined; readonly to?: Date | undefined },
+  usualMs: number,
+  now = new Date(),
+): Span<Date> {
+  if (given.from && given.from >= now) {
+    throw new WrongUse(`--from lies in the future (${toTheSecond(given.from)}): nothing has happened since then.`);
+  }
+  const to = given.to && given.to < now ? given.to : now;
+  const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));
+  if (to <= from) {
+    throw new WrongUse(`--to (${toTheSecond(to)}) must be after --from (${toTheSecond(from)}).`);
+  }
+  return { from, to };
+}
+
+/** Unix seconds. */
+export function secondsOf(moment: Date): number {
+  return Math.floor(moment.getTime() / 1_000);
+}

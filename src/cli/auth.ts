@@ -1,0 +1,218 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Settings } from '../../config/settings.ts';
+import { createService, ServiceError } from '../api-client/client.ts';
+import { createOAuth } from '../api-client/oauth/oauth.ts';
+import { readySettings } from '../context.ts';
+import { openCredential, serviceName } from '../credentials/credentials.ts';
+import { abandonLogin, beginLogin, type LoginOutcome, readOutcome } from '../credentials/login.ts';
+import { type Sealer, tokenSealer } from '../credentials/sealer.ts';
+import { forgetTokens, type LoginStatus, readLoginStatus, storeUserName } from '../credentials/tokens.ts';
+import { createDatabase, type Database, type OpenDatabase } from '../db/database.ts';
+import { isMigrated } from '../db/migrate.ts';
+import { toTheSecond } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
+
+/** The login in the place of an API key. */
+export function addAuth(program: Command): void {
+  const group = program.command('auth').description('Login with OAuth, used when API_KEY is not set.');
+  group
+    .command('login')
+    .description('Logs in through a browser; the service redirects to the receiver at PUBLIC_URL.')
+    .option('--scopes <names>', 'ask for these, separated by commas; default: what the mirror reads', words)
+    .option('--wait <seconds>', 'how long to wait for the answer', wholeNumber(1, 86_400), 600)
+    .option('--register', 'register this program with the service again, if it no longer knows it')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => login(options)));
+  group
+    .command('status')
+    .description('Shows which credential is in use, its scopes, and whether a login is needed.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => showLogin(options)));
+  addConsent(group.command('logout'))
+    .description('Deletes the tokens; every process stops using them within seconds. On a terminal it asks first.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => logout(options)));
+}
+
+function words(text: string): string[] {
+  const found = text.split(/[\s,]+/).filter(Boolean);
+  if (found.length === 0) throw new InvalidArgumentError('It must name at least one scope.');
+  return [...new Set(found)];
+}
+
+const outcomeCheckMs = 300;
+const userLookupMs = 10_000;
+
+export interface LoginOptions {
+  readonly scopes?: readonly string[];
+  /** Seconds to wait for the answer. */
+  readonly wait: number;
+  readonly register?: boolean;
+  readonly json?: boolean;
+}
+
+/** Prints the URL to open, waits until the receiver gets the callback, and prints what was granted. */
+export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
+  const baseUrl = settings.api.baseUrl as string;
+  await using database = await openLogins(settings, log);
+  const { db } = database;
+  const begun = await begin(db, settings, { scopes, registerAgain: register, validMs: wait * 1_000 });
+  const say = json ? console.error : console.log;
+  say(`Open this address in a browser, as the user for whom the daemon shall act:\n\n  ${begun.url}\n`);
+  say(`It waits for the answer, ${Math.ceil(wait / 60)} min at most.`);
+  const ended = await awaitOutcome(db, begun.id, wait * 1_000);
+  if (ended === undefined) throw new UserError(timeoutSentence(settings));
+  if (ended.outcome === 'denied') throw new UserError('The user did not allow it; nothing was granted.');
+  if (ended.outcome === 'failed') throw new UserError(`The log in did not succeed: ${ended.reason}.`);
+
+  const user = await findUser(settings, baseUrl);
+  if (user !== undefined) await storeUserName(db, user);
+  const standing = await readLoginStatus(db);
+  const missing = [...begun.notOffered, ...ended.missingScopes];
+  const apiKeyIsSet = settings.api.key !== undefined;
+  if (json) {
+    console.log(JSON.stringify({ user: user ?? null, scopes: standing?.scopes ?? [], missing, apiKeyIsSet }));
+    return;
+  }
+  console.log(`Logged in${user === undefined ? '' : ` as ${user}`}. Granted: ${standing?.scopes.join(' ')}`);
+  if (begun.notOffered.length > 0) console.log(`The service does not offer: ${begun.notOffered.join(' ')}`);
+  if (ended.missingScopes.length > 0) console.log(`Asked for and not granted: ${ended.missingScopes.join(' ')}`);
+  if (missing.length > 0) console.log('What needs these waits; all else is mirrored.');
+  if (apiKeyIsSet) console.log('API_KEY is set, and goes before the log in: unset it to use the log in.');
+}
+
+async function begin(
+  db: Database,
+  settings: Settings,
+  wish: { scopes: readonly string[] | undefined; registerAgain: boolean; validMs: number },
+) {
+  const { api, receiver } = settings;
+  const service = serviceName(api.baseUrl as string);
+  const oauth = createOAuth({ baseUrl: service, log });
+  const sealer = tokenSealer(settings) as Sealer;
+  try {
+    return await beginLogin({ db, sealer, oauth }, { ...wish, service, publicUrl: receiver.publicUrl as string });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new UserError(`The log in cannot begin (${error.message}). ${remedyOf(error)}`);
+  } finally {
+    await oauth.close();
+  }
+}
+
+async function awaitOutcome(db: Database, id: string, validMs: number): Promise<LoginOutcome | undefined> {
+  const deadline = performance.now() + validMs;
+  while (performance.now() < deadline) {
+    const ended = await readOutcome(db, id);
+    if (ended) return ended;
+    await sleep(outcomeCheckMs);
+  }
+  await abandonLogin(db, id);
+  // The callback may have arrived between the last check and the abandonment.
+  return readOutcome(db, id);
+}
+
+function timeoutSentence({ receiver }: Settings): string {
+  return [
+    'No answer came in time, so the log in is over.',
+    `Was the browser sent to ${receiver.publicUrl}, and does the receiver (\`trunkline web\`) answer there?`,
+    'If the service said that it does not know the program, use `trunkline auth login --register`.',
+  ].join(' ');
+}
+
+/** The API does not name the user of a token. If the directory lists one user, it is that one; else undefined. */
+async function findUser(settings: Settings, baseUrl: string): Promise<string | undefined> {
+  const open = openCredential({ ...readySettings(settings), api: { baseUrl, key: undefined } }, log);
+  if (open === undefined) return undefined;
+  const service = createService({ baseUrl, credential: open.credential, log });
+  try {
+    const { data } = await service.users.list({ signal: AbortSignal.timeout(userLookupMs) });
+    const [only, ...others] = data;
+    if (only === undefined || others.length > 0) return undefined;
+    return [only.firstName, only.lastName].filter(Boolean).join(' ') || undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await service.close();
+    await open.close();
+  }
+}
+
+/** Opens the database for a login command. The caller disposes of it. */
+export async function openLogins(settings: Settings, log: Log): Promise<OpenDatabase> {
+  const { databaseUrl } = readySettings(settings);
+  const database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'auth' });
+  if (await isMigrated(database.db)) return database;
+  await database[Symbol.asyncDispose]();
+  throw new UserError('The database lacks migrations of this release: run `trunkline migrate` first.');
+}
+
+const log = createCommandLog('error');
+
+/** Prints which credential is in use, and the state of the login. */
+export async function showLogin({ json }: { json?: boolean }): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  await using database = await openLogins(settings, log);
+  const login = await readLoginStatus(database.db);
+  const inUse = settings.api.key !== undefined ? 'api_key' : login ? 'login' : 'none';
+  console.log(json ? JSON.stringify({ inUse, login: login ?? null }) : describeCredential(inUse, login));
+}
+
+/** Deletes the tokens, after confirmation. Every process stops using them within seconds. */
+export async function logout(flags: ConsentFlags): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  await using database = await openLogins(settings, log);
+  const { db } = database;
+  const isMeant = await confirm(flags, async () => {
+    const wasLoggedIn = (await readLoginStatus(db)) !== undefined;
+    const sentence = wasLoggedIn
+      ? 'The tokens would be forgotten; without an API key, nothing is mirrored then.'
+      : 'Nobody is logged in; there is nothing to forget.';
+    return { sentence, facts: { wasLoggedIn } };
+  });
+  if (!isMeant) return;
+  const wasLoggedIn = await forgetTokens(db);
+  if (flags.json) return console.log(JSON.stringify({ wasLoggedIn, isDone: true }));
+  console.log(
+    wasLoggedIn
+      ? 'The tokens are forgotten. The service knows no way to give them back: take the permission away in its portal too.'
+      : 'Nobody was logged in.',
+  );
+}
+
+function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginStatus | undefined): string {
+  const lines = [
+    { api_key: 'In use: API_KEY.', login: 'In use: the log in.', none: 'In use: nothing; nobody is logged in.' }[inUse],
+  ];
+  if (login === undefined) return lines.join('\n');
+  const { state, scopes, user, service, loggedInAt, expiresAt, lastError } = login;
+  lines.push(
+    '',
+    `  state     ${{ valid: 'valid', refreshing: 'valid, being refreshed', lost: 'lost: run `trunkline auth login`' }[state]}`,
+    `  service   ${service}`,
+    `  user      ${user ?? 'not known'}`,
+    `  scopes    ${scopes.join(' ')}`,
+    `  made      ${toTheSecond(loggedInAt)}`,
+    `  expires   ${toTheSecond(expiresAt)}${state === 'lost' ? '' : ', refreshed by itself'}`,
+  );
+  if (lastError !== null) lines.push(`  trouble   ${lastError}`);
+  return lines.join('\n');
+}
+
+/** Matches a refusal of the callback URL. Messages contain `[address]` in place of the URL. */
+const namesRedirect = /redirect|\b(?:uris?|hosts?|https)\b|\[address\]/i;
+
+/** The remedy for a login that cannot begin. */
+export function remedyOf({ operation, advice, message }: ServiceError): string {
+  if (operation !== 'oauth.register' || advice === 'retry') return 'See that API_BASE_URL is right.';
+  return namesRedirect.test(message)
+    ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows.'
+    : 'The service does not register this program: ask its operator why.';
+}

@@ -1,0 +1,313 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Service } from '../api-client/client.ts';
+import { backfillCalls } from '../audit/coverage/backfill.ts';
+import {
+  addCallers,
+  addContacts,
+  addNumbers,
+  type LeftOut,
+  leftOut,
+  probe,
+  probingOf,
+  rereadListed,
+  rereadsUnderWay,
+} from '../audit/gaps/candidates.ts';
+import { createContext, readySettings } from '../context.ts';
+import { type Database, query } from '../db/database.ts';
+import type { TargetKind } from '../inbox/targets.ts';
+import { countOf, toTheSecond } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import { maskNumbers } from '../shared/masking.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import { createDriftLog } from '../warehouse/drift.ts';
+import { ourLines } from '../warehouse/lines.ts';
+import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand, WrongUse } from './failures.ts';
+import { createCommandLog, createProgress } from './terminal.ts';
+
+export function addBackfill(program: Command): void {
+  const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
+  const fill = program.command('backfill').description('Mirrors history from before the webhooks.');
+  fill
+    .command('calls')
+    .description('Mirrors call history, oldest first. Resumes where it was interrupted; live work has priority.')
+    .option('--from <moment>', `${momentWords}; default: 366 days before the end`, momentArgument)
+    .option(...to)
+    .option('--artefacts', 'legs, recordings and transcripts too')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => backfillCallHistory(options)));
+  fill
+    .command('threads')
+    .description(
+      'Finds text conversations. The API cannot list them, so it tries callers, contacts and a list of numbers.',
+    )
+    .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
+    .option(...to)
+    .option(
+      '--numbers <file>',
+      'also these, and their held threads again: one number a line, and after a comma the line of ours',
+    )
+    .option('--most <count>', 'ask for at most so many pairs', wholeNumber(1), 10_000)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => backfillThreads(options)));
+}
+
+export interface CallFlags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly artefacts?: boolean;
+  readonly json?: boolean;
+}
+
+const dayMs = 86_400_000;
+/** The longest span that one search may have (section 8). */
+const backfillDays = 366;
+
+/**
+ * Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page; the same command then resumes
+ * there.
+ */
+export async function backfillCallHistory({ artefacts = false, json, ...given }: CallFlags): Promise<void> {
+  const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
+  if (!given.from) console.error(`From ${toTheSecond(from)} to ${toTheSecond(to)}, since no --from was given.`);
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
+  const { db } = context.database;
+  const drift = createDriftLog(db);
+  const stopping = new AbortController();
+  process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
+  const progress = createProgress('calls');
+  const outcome = await backfillCalls(
+    {
+      service: context.service as Service,
+      db,
+      pauses: context.pauses,
+      onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+      onWait: (error, ms) => console.error(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
+    },
+    { span: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
+    ({ share, mirrored }) => progress.show(share, mirrored),
+    stopping.signal,
+  ).finally(async () => {
+    progress.end();
+    await drift.flush();
+  });
+
+  const doneUntil = new Date(outcome.doneUntil * 1_000).toISOString();
+  if (json) console.log(JSON.stringify({ ...outcome, doneUntil }));
+  else {
+    const resumed = outcome.resumedFrom === undefined ? '' : ' (it went on where it was cut off)';
+    console.log(
+      `${outcome.mirrored} calls mirrored, everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
+    );
+    for (const doubt of outcome.doubts) console.log(`Not proven: ${doubt}.`);
+    if (artefacts)
+      console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');
+  }
+  if (!outcome.isFinished) {
+    // The default range begins a day later tomorrow, which would be another back-fill.
+    const same = given.from ? 'The same command' : `The same command with --from ${from.toISOString().slice(0, 10)}`;
+    throw new UserError(`Stopped. ${same} goes on from here.`);
+  }
+}
+
+/** Midnight, so that the same command on the same day resumes the run. */
+function defaultStart(to = new Date()): Date {
+  return new Date(Math.floor(Math.min(to.getTime(), Date.now()) / dayMs - backfillDays) * dayMs);
+}
+
+export interface ThreadFlags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly numbers?: string;
+  readonly most: number;
+  readonly json?: boolean;
+}
+
+/** Milliseconds between two checks of the progress. The workers do the probing. */
+const progressCheckMs = 1_000;
+/** Milliseconds without progress after which the command ends: longer than the waits of a thread that is not found. */
+const idleForMs = 90_000;
+
+/**
+ * Adds the pairs that may have a conversation as candidates, probes them, schedules reads of the held threads of listed
+ * numbers, and waits for the results.
+ */
+export async function backfillThreads({ numbers, most, json, ...given }: ThreadFlags): Promise<void> {
+  const period = rangeOf({ ...given, from: given.from ?? new Date(0) }, 0);
+  const list = numbers === undefined ? [] : await readNumberList(numbers);
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 2 });
+  const { db } = context.database;
+  const { pauses } = context;
+  refuseUnknownLines(numbers ?? '', list, await knownLines(db));
+  const added = (await addNumbers(db, list)) + (await addCallers(db, period)) + (await addContacts(db));
+  const omitted = await leftOut(db, list);
+  const before = await probingOf(db);
+  const { probed } = await probe(db, most, { pauses });
+  const reread = await rereadListed(db, list, { max: most, pauses });
+  const readProgress = async () => {
+    const probing = await probingOf(db);
+    return { ...probing, underWay: probing.underWay + (await rereadsUnderWay(db, reread.owed)) };
+  };
+  const asked = probed + reread.owed.length;
+  const progress = createProgress('pairs');
+  let now = await readProgress();
+  let movedAt = performance.now();
+  let refusal: string | undefined;
+  while (now.underWay > 0 && performance.now() - movedAt < idleForMs) {
+    refusal = await refusalOf(db, ['thread']);
+    if (refusal !== undefined) break;
+    await sleep(progressCheckMs);
+    const next = await readProgress();
+    if (next.underWay !== now.underWay) movedAt = performance.now();
+    now = next;
+    progress.show(asked === 0 ? 1 : Math.max(0, 1 - now.underWay / asked), Math.max(0, asked - now.underWay));
+  }
+  progress.end();
+  const done = { added, probed, ...now, found: now.found - before.found, reread: reread.owed.length };
+  const left = { ...omitted, rereadLeft: reread.left };
+  console.log(json ? JSON.stringify({ ...done, ...left }) : [sentenceOf(done), ...remarksOn(left)].join('\n'));
+  if (now.underWay > 0) {
+    const advice = refusal ? `${refusal}; the rest follows.` : 'does a worker run? The rest follows when one does.';
+    throw new UserError(`${now.underWay} answers are missing: ${advice}`);
+  }
+}
+
+interface Done {
+  readonly probed: number;
+  readonly found: number;
+  readonly open: number;
+  readonly reread: number;
+}
+
+function sentenceOf({ probed, found, open, reread }: Done): string {
+  const held = reread > 0 ? `, ${reread} held threads read again` : '';
+  return `${probed} pairs asked for, ${found} conversations found${held}, ${open} pairs left for later.`;
+}
+
+/** Sentences about the listed numbers that were left out. */
+function remarksOn({ askedLately, erased, rereadLeft }: LeftOut & { readonly rereadLeft: number }): string[] {
+  return [
+    ...(rereadLeft > 0
+      ? [`${rereadLeft} more held threads of these numbers: the same command goes on with them.`]
+      : []),
+    ...(askedLately > 0
+      ? [
+          `${countOf(askedLately, 'pair')} of the list left out: asked for within the last hour, and to be asked for again after it.`,
+        ]
+      : []),
+    ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: of people who were erased.`] : []),
+  ];
+}
+
+/** The account's lines, for probing. Rejects with a `UserError` with reason and remedy when none is known. */
+export async function knownLines(db: Database): Promise<string[]> {
+  const lines = await ourLines(db);
+  if (lines.length > 0) return lines;
+  // If threads are refused too, the lines alone would not help.
+  const why = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
+  throw new UserError(`No line of the account is known, so nobody can be asked for: ${why}, then repeat the command.`);
+}
+
+/** Why no lines are known although the service does not refuse them. */
+async function whyUnread(db: Database): Promise<string> {
+  const [target] = await query<{ last_error: string | null; was_read: boolean }>(
+    db,
+    `select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
+    [],
+  );
+  if (target?.last_error) {
+    return `they cannot be read (${target.last_error}). \`trunkline doctor\` examines the service; see that it answers`;
+  }
+  return target?.was_read
+    ? 'the service lists none. Let a number send texts, in its portal, and run `trunkline resync lines`'
+    : 'they were not read yet. Run a worker (`trunkline worker`), which reads them when it starts';
+}
+
+interface ParkedStream {
+  readonly reason: string;
+  readonly missing_scope: string | null;
+}
+
+/**
+ * Reason and remedy, as the end of a sentence, for the first of these kinds whose reads are parked; undefined when none is
+ * parked.
+ */
+export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
+  const [stream] = await query<ParkedStream>(
+    db,
+    `select reason, missing_scope from ops.streams where kind = any($1) and parked_until > now()
+     order by array_position($1::text[], kind) limit 1`,
+    [kinds],
+  );
+  return stream && `the service refuses (${maskNumbers(stream.reason)}). ${remedyOf(stream)}`;
+}
+
+function remedyOf({ reason, missing_scope: scope }: ParkedStream): string {
+  if (scope !== null) return `Grant ${scope} to the credential`;
+  return reason.includes('trunkline auth login') ? 'Run `trunkline auth login`' : 'See to API_KEY';
+}
+
+/** A row of a list of numbers: a number, and our line to probe it with; undefined means every line. */
+export interface ListedNumber {
+  readonly number: string;
+  readonly line: string | undefined;
+  /** The row in the file, from 1. */
+  readonly row: number;
+}
+
+const maxProblems = 5;
+
+/** Reads a file with a number in each row and optionally, after a comma, our line. Throws `WrongUse` listing the bad rows. */
+export async function readNumberList(file: string): Promise<ListedNumber[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a line.`);
+  });
+  return parseNumberList(text, file);
+}
+
+/** The rows of a list, without empty ones and those that begin with `#`. */
+export function parseNumberList(text: string, file: string): ListedNumber[] {
+  const problems: string[] = [];
+  const listed = text.split(/\r?\n/).flatMap((written, at) => {
+    const row = written.replace(/^\ufeff/, '').trim();
+    if (row === '' || row.startsWith('#')) return [];
+    const [number = '', line = '', ...rest] = row.split(/[,;\t]/).map((each) => each.trim());
+    const problem = problemOf(number, line, rest);
+    if (problem !== undefined) problems.push(`${file}, line ${at + 1}: ${problem}`);
+    return [{ number: normalizeNumber(number), line: line === '' ? undefined : normalizeNumber(line), row: at + 1 }];
+  });
+  if (problems.length > 0) throw new WrongUse(joinProblems(problems));
+  return listed;
+}
+
+/** Throws `WrongUse` for rows with a line that the account does not have. */
+export function refuseUnknownLines(file: string, listed: readonly ListedNumber[], ours: readonly string[]): void {
+  const unknown = listed.filter(({ line }) => line !== undefined && !ours.includes(line));
+  if (unknown.length === 0) return;
+  throw new WrongUse(
+    joinProblems(unknown.map(({ line, row }) => `${file}, line ${row}: ${line} is no line of the account`)),
+  );
+}
+
+function problemOf(number: string, line: string, rest: readonly string[]): string | undefined {
+  if (!isNumber(number)) return `"${number}" is no phone number; write it with its country code`;
+  if (line !== '' && !isNumber(line)) return `"${line}" is no line: after the comma stands a number of the account`;
+  return rest.some((each) => each !== '') ? 'there is more than a number and a line' : undefined;
+}
+
+function isNumber(text: string): boolean {
+  const digits = normalizeNumber(text);
+  return /^[\d\s().+-]+$/.test(text) && digits.length >= 7 && digits.length <= 15;
+}
+
+function joinProblems(problems: readonly string[]): string {
+  const more = problems.length - maxProblems;
+  return [...problems.slice(0, maxProblems), ...(more > 0 ? [`and ${more} lines more`] : [])].join('\n');
+}

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Service } from '../api-client/client.ts';
+import { askForHours, countDue, countFailed, countUnproven } from '../audit/coverage/coverage.ts';
+import { type DayOfCoverage, daysOfCoverage } from '../audit/coverage/days.ts';
+import { createReconciler } from '../audit/coverage/reconcile.ts';
+import { wereTextsCompared } from '../audit/gaps/unread-snapshots.ts';
+import { createContext, readySettings } from '../context.ts';
+import { countOf, fatesOfTexts } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import { createDriftLog } from '../warehouse/drift.ts';
+import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
+
+const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
+
+export function addReconcile(program: Command): void {
+  program
+    .command('reconcile')
+    .description('Compares call history with the service now, hour by hour, and mirrors what is missing.')
+    .option('--from <moment>', `${momentWords}; default: a day before the end`, momentArgument)
+    .option(...to)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => reconcile(options)));
+}
+
+export function addCoverage(program: Command): void {
+  program
+    .command('coverage')
+    .description('Shows for each day whether everything that the service reports is mirrored.')
+    .option('--from <moment>', `${momentWords}; default: two weeks before the end`, momentArgument)
+    .option(...to)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => showCoverage(options)));
+}
+
+export interface ReconcileFlags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly json?: boolean;
+}
+
+const dueCheckMs = 250;
+
+/** Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. */
+export async function reconcile({ json, ...given }: ReconcileFlags): Promise<void> {
+  const { from, to } = rangeOf(given, dayMs);
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'reconcile', maxConnections: 4 });
+  const { db } = context.database;
+  const drift = createDriftLog(db);
+  const reconciler = createReconciler({
+    service: context.service as Service,
+    db,
+    log,
+    pauses: context.pauses,
+    onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+    notify: context.notifier.notify,
+  });
+  const span = { from: secondsOf(from), to: secondsOf(to) };
+  const asked = await askForHours(db, span);
+  const progress = createProgress('hours');
+  let compared = 0;
+  let failed = 0;
+  for (;;) {
+    const round = await reconciler.round();
+    compared += round.compared;
+    failed += round.failed;
+    progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
+    if (round.compared + round.failed > 0) continue;
+    // Workers may be comparing some of these hours.
+    if ((await countDue(db, span)) === 0) break;
+    await sleep(dueCheckMs);
+  }
+  // Workers may have compared some of them.
+  failed = Math.max(failed, await countFailed(db, span));
+  compared = Math.max(compared, asked - failed);
+  progress.end();
+  await drift.flush();
+  await context.notifier.idle();
+  const unproven = await countUnproven(db, span);
+  const doubts = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
+  console.log(
+    json
+      ? JSON.stringify({ asked, compared, failed, unproven })
+      : `${compared} hours compared${doubts}. \`coverage\` shows what is proven.`,
+  );
+  if (failed > 0) throw new UserError('Some hours could not be compared; the workers try them again.');
+}
+
+export interface CoverageFlags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly json?: boolean;
+}
+
+const dayMs = 86_400_000;
+const coverageDays = 14;
+
+/**
+ * Prints for each day whether every call that the service reports is held, and which texts may be missing; by default for the
+ * last two weeks.
+ */
+export async function showCoverage({ json, ...given }: CoverageFlags): Promise<void> {
+  const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'coverage', maxConnections: 2 });
+  const { db } = context.database;
+  const days = await daysOfCoverage(db, from, to);
+  if (json) return console.log(JSON.stringify(days));
+  console.log([renderDays(days), ...renderTexts(days, await wereTextsCompared(db))].join('\n'));
+}
+
+function renderDays(days: readonly DayOfCoverage[]): string {
+  const head = ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''];
+  const rows = days.map((day) => [
+    ...[day.date, `${day.provenHours} of ${day.hours} h`, day.reported ?? '?', day.held ?? '?', day.unannounced ?? ''],
+    day.isComplete ? 'complete' : (day.difference ?? 'not compared yet'),
+  ]);
+  return renderColumns(head, rows);
+}
+
+/** The API cannot list conversations (section 4.2), so missing texts can be found, but completeness can hardly be proven. */
+function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean): string[] {
+  const missing = days.flatMap(({ missingTexts }) => missingTexts);
+  const gaps = days.flatMap(({ openGaps }) => openGaps);
+  const nothing = wereCompared
+    ? 'No unread text of these days is known to be missing.'
+    : 'Unread texts were not compared with the service yet.';
+  return [
+    ...(missing.length === 0 ? [nothing] : []),
+    ...missing.map(
+      ({ line, missing, since, state }) =>
+        `Line ${line}: ${countOf(missing, 'unread text')} ${fatesOfTexts[state]}, since ${minuteOf(since)}.`,
+    ),
+    ...gaps.map(
+      ({ stream, from, to }) =>
+        `Webhooks may have been lost from ${minuteOf(from)} to ${minuteOf(to)}; the ${stream} of that time are looked for.`,
+    ),
+  ];
+}
+
+function minuteOf(moment: Date): string {
+  return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,138 @@
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { ServiceError } from '../api-client/client.ts';
+import { type Context, createContext, readySettings } from '../context.ts';
+import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
+import { type AtService, eraseAtService, type HeldAtService, listAtService } from '../privacy/service.ts';
+import { UserError } from '../shared/errors.ts';
+import { spellingsOf } from '../warehouse/erasure/mentions.ts';
+import { addConsent, jsonFlag } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { describeFailure, exitCodes, runCommand } from './failures.ts';
+import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
+
+/** The `erase` command. */
+export function addErase(program: Command): void {
+  addConsent(program.command('erase'))
+    .argument('<number>', 'the phone number of the person, with its country code')
+    .description(
+      'Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries. On a terminal it asks first.',
+    )
+    .option('--at-service', 'first delete the person’s texts at the service, too, and name what it refuses')
+    .option(...jsonFlag)
+    .action((number, options) => runCommand(() => erase(number, options)));
+}
+
+interface Flags extends ConsentFlags {
+  readonly atService?: boolean;
+}
+
+/** Removes a person, after confirmation. Prints only the last four digits of the number. */
+export async function erase(given: string, flags: Flags): Promise<void> {
+  const number = erasableNumber(given);
+  const settings = await commandSettings({
+    needed: flags.atService ? ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] : ['DATABASE_URL'],
+  });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'erase', maxConnections: 2 });
+  const { db } = context.database;
+  await refuseOwnNumber(db, number);
+  const held = flags.atService ? await listAtService(db, number) : undefined;
+  const isMeant = await confirm(flags, async () => {
+    const erasure = await previewErasure(db, number);
+    const left = remaining(erasure, context, held !== undefined);
+    const sentence = [report(erasure, false), ...wouldDelete(held, number), left.join('\n')].join('\n');
+    return {
+      sentence,
+      facts: { ...erasure, ...(held && { atService: { held: named(held, number) } }), remaining: left },
+    };
+  });
+  if (!isMeant) return;
+  // The service first: the list comes from the mirror, so that an interrupted erasure can be repeated.
+  const atService = held && (await deleteAtService(context, held));
+  const erasure = await eraseNumber({ db, queues: context.queues }, number);
+  const left = remaining(erasure, context, held !== undefined);
+  if (flags.json) {
+    const serviceResult = atService && {
+      atService: { deleted: named(atService.deleted, number), refused: named(atService.refused, number) },
+    };
+    console.log(JSON.stringify({ ...erasure, ...serviceResult, remaining: left, isDone: true }));
+  } else {
+    console.log([report(erasure, true), ...(atService ? deletedWords(atService, number) : []), ...left].join('\n'));
+  }
+  if (atService && atService.refused.length > 0) process.exitCode = exitCodes.failed;
+}
+
+async function deleteAtService({ service }: Context, held: readonly HeldAtService[]): Promise<AtService> {
+  if (!service) throw new UserError('Set API_BASE_URL and API_KEY to delete at the service.');
+  try {
+    return await eraseAtService(service, held);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new UserError(
+      `${describeFailure(error)} Nothing was erased here yet, so that the same command finds again what is left to delete: repeat it.`,
+    );
+  }
+}
+
+function report({ number, removed }: Erasure, isDone: boolean): string {
+  const places = Object.entries(removed).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (places.length === 0) {
+    return isDone
+      ? `Nothing was left of ${number}; it is kept out.`
+      : `Nothing is held of ${number}; it would be kept out from now on.`;
+  }
+  const table = new Table({ head: ['rows', 'table'], style: { head: [], border: [] }, colAligns: ['right', 'left'] });
+  for (const [place, count] of places) table.push([count, place]);
+  const verdict = isDone
+    ? `${number} is erased, and kept out from now on.`
+    : `This would be removed of ${number}, for good; the rows of calls stay without the person.`;
+  return `${table.toString()}\n${verdict}`;
+}
+
+/** What an erasure cannot remove, one sentence each. */
+function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context, isAtService: boolean): string[] {
+  return [
+    'What this does not erase:',
+    isAtService
+      ? '- the service: it keeps calls, recordings and transcripts, which its API cannot delete, and what it refused. Have them removed in its portal.'
+      : '- the service: nothing was deleted there, and it still lists the person. `erase <number> --at-service` deletes the texts there; calls, recordings and transcripts have to be removed in its portal.',
+    '- back-ups, replicas, exports, and logs of other programs.',
+    '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
+    ...(settings.redisUrl === undefined
+      ? []
+      : ['- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).']),
+    ...(tablesWithStatistics.length > 0
+      ? [
+          `- the planner’s statistics of tables that are empty now, until they hold rows and are analysed, or a superuser deletes them from pg_statistic: ${tablesWithStatistics.join(', ')}.`,
+        ]
+      : []),
+  ];
+}
+
+function wouldDelete(held: readonly HeldAtService[] | undefined, number: string): string[] {
+  if (held === undefined) return [];
+  return ['This would be deleted at the service:', ...held.map((each) => `- ${nameOf(each, number)}`)];
+}
+
+function deletedWords({ deleted, refused }: AtService, number: string): string[] {
+  return [
+    `At the service, ${deleted.length} deletes were done.`,
+    ...(refused.length > 0 ? ['It refused these, which it still holds:'] : []),
+    ...refused.map((each) => `- ${nameOf(each, number)}: ${each.reason}`),
+  ];
+}
+
+/** The deletions as JSON, with the person's number masked. */
+function named<Held extends HeldAtService>(held: readonly Held[], number: string): Held[] {
+  return held.map((each) => ({ ...each, number: maskedOf(each, number) }));
+}
+
+function nameOf(held: HeldAtService, number: string): string {
+  const thread = `${held.line}/${maskedOf(held, number)}`;
+  return held.messageId === undefined ? `the thread ${thread}` : `the text ${held.messageId} in the thread ${thread}`;
+}
+
+function maskedOf(held: HeldAtService, number: string): string {
+  return spellingsOf(number).includes(held.number) ? `…${held.number.slice(-4)}` : held.number;
+}

@@ -1,0 +1,234 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Context, createContext, readySettings } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import {
+  countBefore,
+  discardBefore,
+  discardDelivery,
+  findDelivery,
+  type InboxDeps,
+  type KeptDelivery,
+  listDeliveries,
+  type Reworked,
+  reparseDeliveries,
+  replayDelivery,
+  replaySince,
+} from '../inbox/kept-deliveries.ts';
+import { toTheSecond } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import { type EventType, eventTypeOf, eventTypes } from '../shared/event-types.ts';
+import { maskNumbers, maskTarget } from '../shared/masking.ts';
+import { maxReferences } from '../webhooks/extract.ts';
+import { addConsent, jsonFlag, momentArgument, momentWords, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { exitCodes, runCommand } from './failures.ts';
+import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
+
+/** Commands for stored deliveries. */
+export function addEvents(program: Command): void {
+  const group = program.command('events').description('Webhook deliveries kept in the inbox.');
+  group
+    .command('list')
+    .description('Lists the newest deliveries; numbers are masked.')
+    .option('--unrecognized', 'only those that could not be understood')
+    .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
+    .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runList(options)));
+  group
+    .command('show')
+    .argument('<id>', 'its id, as `events list` shows it', deliveryId)
+    .description('Shows one delivery in full, with its stored body: secrets and addresses are redacted.')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(() => runShow(id, options)));
+  group
+    .command('replay')
+    .argument('[id]', 'one delivery', deliveryId)
+    .description('Reads again, through the API, what deliveries referred to.')
+    .option('--since <moment>', `all since ${momentWords}`, momentArgument)
+    .option(...jsonFlag)
+    .action((id, options, command: Command) => {
+      needsOne(command, id, options.since, '--since');
+      return runCommand(() => runReplay(id, options));
+    });
+  group
+    .command('reparse')
+    .description('Parses again the deliveries that were not recognized, and reads what they refer to.')
+    .option('--all', 'also deliveries that were understood')
+    .option('--unlimited', 'take all that a delivery names, also beyond 500 things')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runReparse(options)));
+  addConsent(group.command('discard'))
+    .argument('[id]', 'one delivery', deliveryId)
+    .description('Removes deliveries from the inbox. What was mirrored stays. On a terminal it asks first.')
+    .option('--before <moment>', `all before ${momentWords}`, momentArgument)
+    .option('--unrecognized', 'with --before: only those that could not be understood')
+    .option(...jsonFlag)
+    .action((id, options, command: Command) => {
+      needsOne(command, id, options.before, '--before');
+      if (options.unrecognized && options.before === undefined) {
+        command.error('error: --unrecognized goes with --before', { exitCode: exitCodes.wrongUse });
+      }
+      return runCommand(() => runDiscard(id, options));
+    });
+}
+
+function needsOne(command: Command, id: unknown, other: unknown, flag: string): void {
+  if ((id === undefined) === (other === undefined)) {
+    command.error(`error: say which: an id, or ${flag}`, { exitCode: exitCodes.wrongUse });
+  }
+}
+
+function deliveryId(text: string): string {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('It must be the id of a delivery, a whole number.');
+  return text;
+}
+
+function eventType(text: string): EventType {
+  const type = eventTypeOf(text);
+  if (type === undefined) throw new InvalidArgumentError(`It must be one of ${eventTypes.join(', ')}.`);
+  return type;
+}
+
+interface Json {
+  readonly json?: boolean;
+}
+
+export interface ListFlags extends Json {
+  readonly unrecognized?: boolean;
+  readonly type?: string;
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+/** Lists stored deliveries, newest first, with masked numbers. */
+export function runList({ unrecognized, type, since, limit, json }: ListFlags): Promise<void> {
+  return inInbox(async ({ database }) => {
+    const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
+    if (json) return console.log(JSON.stringify(found.map(listed)));
+    if (found.length === 0) return console.log('There is no such delivery.');
+    const head = ['id', 'received', 'type', 'bytes', 'points at'];
+    const rows = found.map(listed).map((each) => {
+      return [each.id, toTheSecond(each.receivedAt), each.type ?? '', each.bytes, standing(each)];
+    });
+    console.log(renderColumns(head, rows));
+  });
+}
+
+function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: KeptDelivery) {
+  return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
+}
+
+function standing({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
+  const shown = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
+  if (isErased) return ['erased', shown].filter((each) => each !== '').join('\n');
+  if (isRecognized) return shown;
+  return targets.length === 0 ? 'not understood' : `${shown}\nand more, not taken`;
+}
+
+/** Prints one delivery, with body and numbers in full. */
+export function runShow(id: string, { json }: Json): Promise<void> {
+  return inInbox(async ({ database }) => {
+    const found = await findDelivery(database.db, id);
+    if (!found) throw noSuch(id);
+    if (json) return console.log(JSON.stringify(found));
+    const { body, targets, receivedAt, ...rest } = found;
+    const lines: Record<string, unknown> = {
+      received: toTheSecond(receivedAt),
+      type: rest.type ?? 'none in the address',
+      'body says': rest.claimedType ?? 'nothing',
+      'content type': rest.contentType ?? 'none',
+      sender: rest.userAgent ?? 'none',
+      understood: understood(found),
+      'points at': targets.join(', ') || 'nothing',
+    };
+    const width = Math.max(...Object.keys(lines).map(({ length }) => length));
+    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(width)}  ${value}`);
+    console.log(`\n${rest.isErased ? '(erased)' : laidOut(body)}`);
+  });
+}
+
+function understood({ isRecognized, targets }: KeptDelivery): string {
+  if (isRecognized) return 'yes';
+  if (targets.length === 0) return 'no';
+  return `in part: it names more than ${maxReferences} things; \`events reparse --unlimited\` takes them all`;
+}
+
+function laidOut(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+/** Marks the targets of one delivery, or of all since a given time, dirty again. */
+export function runReplay(id: string | undefined, { since, json }: Json & { since?: Date }): Promise<void> {
+  return inInbox(async (context) => {
+    const desk = deskOf(context);
+    const done = id === undefined ? await replaySince(desk, since ?? new Date()) : await replayDelivery(desk, id);
+    if (!done) throw noSuch(id ?? '');
+    tell(done, json, `${counted(done.deliveries)} replayed: ${things(done.targets)} will be read again.`);
+  });
+}
+
+/** Parses stored deliveries again with the present version. */
+export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
+  return inInbox(async (context) => {
+    const done = await reparseDeliveries(deskOf(context), { isAll: all, isUnlimited: unlimited });
+    tell(done, json, `${counted(done.deliveries)} understood anew: ${things(done.targets)} will be read.`);
+  });
+}
+
+/** Deletes one delivery, or all before a given time, after confirmation. */
+export function runDiscard(
+  id: string | undefined,
+  { before, unrecognized = false, ...flags }: ConsentFlags & { before?: Date; unrecognized?: boolean },
+): Promise<void> {
+  return inInbox(async ({ database: { db } }) => {
+    const moment = before ?? new Date(0);
+    const isMeant = await confirm(flags, async () => {
+      const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : Number(await isKept(db, id));
+      if (id !== undefined && deliveries === 0) throw noSuch(id);
+      return { sentence: `${counted(deliveries)} would be discarded.`, facts: { deliveries } };
+    });
+    if (!isMeant) return;
+    const deliveries =
+      id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
+    if (id !== undefined && deliveries === 0) throw noSuch(id);
+    console.log(flags.json ? JSON.stringify({ deliveries, isDone: true }) : `${counted(deliveries)} discarded.`);
+  });
+}
+
+async function isKept(db: Database, id: string): Promise<boolean> {
+  return (await findDelivery(db, id)) !== undefined;
+}
+
+async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
+  await work(context);
+  await context.notifier.idle();
+}
+
+function deskOf({ database, pauses, notifier }: Context): InboxDeps {
+  return { db: database.db, pauses, notify: notifier.notify };
+}
+
+function tell(done: Reworked, json: boolean | undefined, sentence: string): void {
+  console.log(json ? JSON.stringify({ deliveries: done.deliveries, targets: done.targets }) : sentence);
+}
+
+function counted(deliveries: number): string {
+  return deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
+}
+
+function things(targets: number): string {
+  return targets === 1 ? '1 thing' : `${targets} things`;
+}
+
+function noSuch(id: string): UserError {
+  return new UserError(`There is no delivery ${maskNumbers(id)}: \`events list\` shows those that are kept.`);
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { readySettings } from '../context.ts';
+import { createDatabase } from '../db/database.ts';
+import { migrateAll } from '../migrations.ts';
+import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
+import { UserError } from '../shared/errors.ts';
+import { createLog } from '../shared/log.ts';
+import { jsonFlag } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand, WrongUse } from './failures.ts';
+
+export function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('Migrates the schemas of DATABASE_URL to this release. Safe to repeat.')
+    .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => run(options)));
+}
+
+/** Applies missing migrations. With a name, grants a role read access to the schema `reporting` only. */
+export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {
+  const fault = options.biRole === undefined ? undefined : faultOfRoleName(options.biRole);
+  if (fault !== undefined) throw new WrongUse(fault);
+  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
+  const log = createLog(settings.logLevel);
+  const outcome = await migrateAll(settings.databaseUrl, log).catch(explainFailed);
+  const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
+  if (options.json) console.log(JSON.stringify({ ...outcome, ...(biRole && { biRole }) }));
+  else {
+    if (outcome.ahead.length > 0) console.log('The database was migrated by a newer release; nothing to do.');
+    else if (outcome.applied.length === 0) console.log('The schemas are up to date.');
+    else console.log(`Applied ${outcome.applied.join(', ')}.`);
+    if (biRole) console.log(sentenceOf(biRole));
+  }
+
+  async function grant(name: string): Promise<BiRole> {
+    await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
+    return await grantBiRole(database.db, name);
+  }
+}
+
+function explainFailed(error: unknown): never {
+  if (!(error instanceof Error) || !error.message.startsWith('Migration ')) throw error;
+  const remedy = 'Nothing of it was kept: remove the cause, then run `trunkline migrate` again.';
+  throw new UserError(`${error.message}. ${remedy}`, { cause: error });
+}
+
+function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }: BiRole): string {
+  return [
+    `The role ${name} reads the schema reporting, and nothing else.`,
+    ...(isCreated ? [`It has no password yet: set one with \`alter role ${name} password '…'\`.`] : []),
+    ...(isDatabaseShared
+      ? [
+          'It may make temporary tables, as everybody may: other programs keep tables in this database and may need that. If none does, run `revoke temporary on database … from public` after granting it to the role of DATABASE_URL.',
+        ]
+      : []),
+    ...(forAdministrator.length > 0
+      ? [`Postgres lets an administrator alone set its limits. Have one run:\n  ${forAdministrator.join(';\n  ')};`]
+      : []),
+  ].join('\n');
+}

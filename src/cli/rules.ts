@@ -1,0 +1,402 @@
+import { readFile } from 'node:fs/promises';
+import { Argument, type Command } from 'commander';
+import { createDatabase, type OpenDatabase, query, sql } from '../db/database.ts';
+import { toTheSecond } from '../ops/format.ts';
+import { explain, type RuleExplanation, type TextChoice } from '../rules/explain.ts';
+import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
+import { factAt } from '../rules/facts/values.ts';
+import { parseRules } from '../rules/file/parse.ts';
+import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
+import { lesserMode, type Mode, type RuleSet } from '../rules/rule.ts';
+import type { Report, RuleReport } from '../rules/simulate/report.ts';
+import { simulate } from '../rules/simulate/simulate.ts';
+import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
+import { UserError } from '../shared/errors.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import { jsonFlag, momentArgument, momentWords, rangeOf } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
+
+/** The `rules` commands. */
+export function addRules(program: Command): void {
+  const group = program
+    .command('rules')
+    .description('Rules, which act on texts and calls: see RULES_FILE and RULES_MODE.');
+  group
+    .command('check [file]')
+    .description(
+      'Check the rules file. Prints each error and warning with its line and a remedy; exit code 1 for either.',
+    )
+    .option(...jsonFlag)
+    .action((file, options) => runCommand(() => runCheck(file, options)));
+  group
+    .command('list')
+    .description('List the rules in order, and what each has done.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runList(options)));
+  group
+    .command('facts')
+    .description('List the facts of conditions and texts, with type, meaning, values and an example.')
+    .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
+    .option(...jsonFlag)
+    .action((trigger, options) => runCommand(() => runFacts(trigger, options)));
+  group
+    .command('explain <text>')
+    .description(
+      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text, or the id of a text.',
+    )
+    .option(...jsonFlag)
+    .action((text, options) => runCommand(() => runExplain(text, options)));
+  group
+    .command('simulate')
+    .description('Show what the rules would have done and cost in a span of the past. Sends and writes nothing.')
+    .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
+    .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
+    .option('--file <path>', 'this rules file instead of RULES_FILE')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runSimulate(options)));
+}
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+/** Settings that change what rules do: a command must use the daemon's. */
+const rulesSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
+
+async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
+  const { rulesFile, timeZone, databaseUrl } = await commandSettings({ alike: rulesSettings });
+  const file = path ?? rulesFile;
+  const set = await load(file, timeZone, json);
+  if (!set) return;
+  const warnings = [...set.warnings, ...(await unknownUsers(set, databaseUrl))];
+  if (warnings.length > 0) process.exitCode = 1;
+  if (json) {
+    const { version, rules } = set;
+    return console.log(
+      JSON.stringify({ file, version, rules: rules.length, problems: [], warnings: warnings.map(toJson) }),
+    );
+  }
+  const text = await readFile(file, 'utf8');
+  for (const { message, ...rest } of warnings) {
+    console.error(`${renderProblem(file, text, { ...rest, message: `warning: ${message}` })}\n`);
+  }
+  const rules = `${counted(set.rules.length, 'rule')}, version ${set.version}`;
+  console.log(
+    warnings.length > 0
+      ? `${file} can be used, but see ${counted(warnings.length, 'warning')}: ${rules}.`
+      : `${file} is good: ${rules}.`,
+  );
+}
+
+/** A problem with the field names of the JSON output. */
+function toJson({ remedy, ...problem }: RulesProblem): object {
+  return { ...problem, cure: remedy };
+}
+
+/** Users in the file that the directory lacks. Empty without a database, or before users were mirrored. */
+async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined): Promise<RulesProblem[]> {
+  if (users.length === 0 || databaseUrl === undefined) return [];
+  try {
+    await using database = openDatabase(databaseUrl);
+    const known = await query<{ names: string[] }>(
+      database.db,
+      sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
+    );
+    if (known.length === 0) return [];
+    const names = new Set(known.flatMap((user) => user.names));
+    return users
+      .filter(({ user }) => !names.has(String(user).toLowerCase()))
+      .map(({ user, line, column }) => ({
+        line,
+        column,
+        message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
+        remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+      }));
+  } catch (error) {
+    console.error(
+      `Users were not checked against the directory: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return [];
+  }
+}
+
+async function runList({ json }: Flags): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
+  const set = await load(settings.rulesFile, settings.timeZone, json);
+  if (!set) return;
+  await using database = openDatabase(settings.databaseUrl);
+  const done = await query<{ rule: string; tried: number; matched: number; last_at: Date | null }>(
+    database.db,
+    sql`
+      select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
+        max(trigger_at) filter (where is_matched) as last_at
+      from ops.rule_runs group by rule`,
+  );
+  const inForce = await readInForce(database);
+  const rows = set.rules.map((rule) => {
+    const { tried = 0, matched = 0, last_at: lastAt = null } = done.find((each) => each.rule === rule.name) ?? {};
+    const mode = lesserMode(rule.mode, inForce?.mode ?? settings.rulesMode);
+    return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
+  });
+  if (json) return console.log(JSON.stringify(rows));
+  const head = ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'];
+  const lines = rows.map(({ rule, on, does, mode, tried, matched, lastAt }) => {
+    return [rule, on, does.join(', '), mode, tried, matched, lastAt ? toTheSecond(lastAt) : ''];
+  });
+  console.log(renderColumns(head, lines));
+  console.log(describeUse(set, inForce));
+}
+
+/** The rules that the workers use. */
+interface InForce {
+  readonly version: string | null;
+  readonly mode: Mode;
+  readonly problem: string | null;
+}
+
+async function readInForce({ db }: OpenDatabase): Promise<InForce | undefined> {
+  const [inForce] = await query<InForce>(db, sql`select version, mode, problem from ops.rules_loaded`);
+  return inForce;
+}
+
+/** Whether the workers use this file. */
+function describeUse({ version }: RuleSet, inForce: InForce | undefined): string {
+  if (!inForce) return 'No worker has loaded a rules file yet.';
+  const mode = `RULES_MODE of the workers is ${inForce.mode}.`;
+  if (inForce.version === version) return `In force, version ${version}. ${mode}`;
+  const other = inForce.version === null ? 'no rules' : `version ${inForce.version}`;
+  const why = inForce.problem === null ? '' : ` They refused a newer file:\n${inForce.problem}`;
+  return `This file is version ${version}; the workers use ${other}. ${mode}${why}`;
+}
+
+function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
+  const facts = describedFacts()
+    .filter(({ triggers }) => on === undefined || triggers.includes(on))
+    .map((each) => ({ ...each, example: exampleOf(each.fact, on ?? each.triggers[0]) }));
+  if (json) {
+    console.log(JSON.stringify(facts));
+    return;
+  }
+  for (const [triggers, some] of Map.groupBy(facts, (each) => each.triggers.join(', '))) {
+    const isEverywhere = some[0]?.triggers.length === triggerKinds.length;
+    console.log(isEverywhere ? 'In every rule:' : `In rules on ${triggers}:`);
+    for (const each of some) {
+      console.log(`  ${each.fact}  ${each.type}${each.isOptional ? ', can be missing: check has(…)' : ''}`);
+      console.log(`      ${each.meaning}${formsOf(each, on)} Example: ${printable(each.example)}`);
+    }
+    console.log('');
+  }
+  console.log('Types are those of CEL: compare an int with a number, a timestamp with now - duration("2h").');
+}
+
+function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKind | undefined): string {
+  const known = (on && valuesOn?.[on]) ?? values;
+  const less = Object.entries(on ? {} : (valuesOn ?? {})).map(
+    ([kind, some]) => `; on ${kind} always ${some?.map(printable).join(', ')}`,
+  );
+  const formats = {
+    number: ' Digits with the country code.',
+    plain: ' Neither capital letters nor punctuation.',
+    time: ' Written HH:MM.',
+    date: ' Written YYYY-MM-DD.',
+  };
+  return [
+    known ? ` One of ${known.map(printable).join(', ')}${less.join('')}.` : '',
+    format ? formats[format] : '',
+    min === undefined ? '' : ` At least ${min}.`,
+  ].join('');
+}
+
+/** The value of a fact in the samples that rules are checked with. */
+function exampleOf(path: string, kind: TriggerKind = 'message_received'): unknown {
+  const [sample] = sampleFacts(kind);
+  return sample && factAt(sample, path);
+}
+
+const maxLength = 200;
+
+/** A value for the terminal: on one line, shortened, without characters that move the cursor or change the direction. */
+function printable(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const text = value.length > maxLength ? `${value.slice(0, maxLength)}…` : value;
+  return JSON.stringify(text).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+async function runExplain(which: string, { json }: Flags): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
+  const { rulesFile, timeZone } = settings;
+  const choice = textChoiceOf(which);
+  const set = await load(rulesFile, timeZone, json);
+  if (!set) return;
+  await using database = openDatabase(settings.databaseUrl);
+  const inForce = await readInForce(database);
+  const mode = inForce?.mode ?? settings.rulesMode;
+  const explanation = await explain(database.db, set, choice, mode);
+  if (!explanation) {
+    throw new UserError(
+      'messageId' in choice
+        ? `The mirror has no text with the id ${choice.messageId}.`
+        : `The mirror has no text from ${choice.number} on the line ${choice.line}.`,
+    );
+  }
+  if (json) return console.log(JSON.stringify({ ...explanation, file: rulesFile, version: set.version, mode }));
+  const { message, rules } = explanation;
+  const [from, to] = message.direction === 'in' ? [message.number, message.line] : [message.line, message.number];
+  console.log(
+    `Text ${message.messageId} of ${message.at.toISOString()} from ${from} to ${to}: ${printable(message.text)}`,
+  );
+  for (const rule of rules) console.log(`\n${renderExplanation(rule, mode).join('\n')}`);
+  console.log(`\nEvaluated with what was known when it came, by ${rulesFile}. ${describeUse(set, inForce)}`);
+}
+
+function textChoiceOf(which: string): TextChoice {
+  if (/^\d{1,19}$/.test(which)) return { messageId: which };
+  const [line = '', number = '', ...rest] = which.split('/').map(normalizeNumber);
+  if (line !== '' && number !== '' && rest.length === 0) return { line, number };
+  throw new UserError('Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text by its id.');
+}
+
+function renderExplanation(
+  { rule, on, mode, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
+  maxMode: Mode,
+): string[] {
+  const lines = [`${rule}: ${outcomeWords(outcome, on)}`];
+  for (const { clause, facts } of falseClauses) {
+    const values = Object.entries(facts).map(([path, value]) => `${path} = ${printable(value)}`);
+    lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
+  }
+  if (reply === 'sent') lines.push('  Its reply passes every gate.');
+  else if (reply === 'held') lines.push('  Its reply is held until the quiet hours end.');
+  else if (reply !== undefined) lines.push(`  Its reply is refused: ${reply}.`);
+  const least = lesserMode(mode, maxMode);
+  if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: its mode is ${least}.`);
+  if (outcome === 'matched' && isTooOldNow)
+    lines.push('  Now it would not act any more: the trigger is older than its max_age.');
+  if (past) {
+    lines.push(`  In fact, ${past.evaluatedAt.toISOString()} (version ${past.version}, ${past.mode}): ${past.reason}`);
+    for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
+      const send =
+        sendId === null ? '' : `; send ${sendId} is ${sendState}${sendReason === null ? '' : ` (${sendReason})`}`;
+      lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
+    }
+  } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
+    lines.push('  In fact: no worker has evaluated it on this text.');
+  }
+  return lines;
+}
+
+function outcomeWords(outcome: string, on: string): string {
+  const words: Readonly<Record<string, string>> = {
+    matched: 'matches',
+    condition_false: 'its condition is false',
+    off: 'is off',
+    other_trigger: on === 'thread_idle' ? 'waits for a silence after a later text' : `waits for ${on}, not for a text`,
+    not_due: 'the thread has not been idle for long enough yet',
+    gone: 'its trigger no longer exists',
+    no_other_party: 'there is no other party',
+    group_thread: 'rules do not act in groups',
+  };
+  const [kind = '', detail = ''] = outcome.split(':');
+  if (kind === 'limit') return `its limit per ${detail} is used up`;
+  if (kind === 'stopped') return `${detail} above stopped it`;
+  return words[outcome] ?? outcome;
+}
+
+interface SimulateFlags extends Flags {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly file?: string;
+}
+
+const defaultSpanMs = 7 * 86_400_000;
+
+async function runSimulate({ file: named, json, ...given }: SimulateFlags): Promise<void> {
+  const { from, to } = rangeOf(given, defaultSpanMs);
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
+  const { rulesFile, timeZone } = settings;
+  const file = named ?? rulesFile;
+  const set = await load(file, timeZone, json);
+  if (!set) return;
+  await using database = openDatabase(settings.databaseUrl);
+  const progress = createProgress('triggers');
+  const report = await simulate(database.db, {
+    set,
+    from,
+    to,
+    onProgress: (done, of) => progress.show(done / of, done),
+  });
+  progress.end();
+  if (json) return console.log(JSON.stringify({ ...report, file, timeZone }));
+  console.log(renderReport(report));
+  console.log(`Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`);
+}
+
+function openDatabase(url = ''): OpenDatabase {
+  return createDatabase({ url, log: createCommandLog(), maxConnections: 1, name: 'rules' });
+}
+
+/** The rules of a file; undefined when it has errors, which are then printed. */
+async function load(file: string, timeZone: string, json: boolean | undefined): Promise<RuleSet | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
+  });
+  try {
+    return parseRules(text, { file, timeZone });
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    if (json) console.log(JSON.stringify({ file, problems: error.problems.map(toJson) }));
+    else console.error(error.message);
+    process.exitCode = 1;
+    return undefined;
+  }
+}
+
+function renderReport(report: Report): string {
+  const head = ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'];
+  const rows = report.rules.map((each) => [
+    ...[each.rule, each.tried, each.matched, each.messages, each.segments, dollars(each.micros)],
+    listed({ ...each.blocked, ...(each.held > 0 && { held: each.held }) }),
+    listed(each.actions),
+  ]);
+  const { from, to, matched, messages, segments, micros } = report;
+  const span = `${toTheSecond(from)} to ${toTheSecond(to)}`;
+  const sum = `${span}: ${counted(matched, 'match')}, ${counted(messages, 'text')} in ${counted(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
+  return [renderColumns(head, rows), ...report.rules.flatMap(renderDetails), sum].join('\n');
+}
+
+function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[] {
+  const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
+  const perDay = Object.entries(days)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([date, day]) =>
+        `  ${date}: ${counted(day.matched, 'match')}${day.messages > 0 ? `, ${counted(day.messages, 'text')}, ${counted(day.segments, 'segment')}, ${dollars(day.micros)}` : ''}`,
+    );
+  const texts = examples.map(
+    ({ at, thread, text, outcome }) =>
+      `  e.g. ${toTheSecond(at)} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
+  );
+  return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...texts, ''];
+}
+
+function listed(counts: Readonly<Record<string, number>>, separator = '\n'): string {
+  return Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => `${count} ${name.replace(/^gate:/, '')}`)
+    .join(separator);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
+}
+
+function dollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(2)}`;
+}

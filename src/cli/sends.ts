@@ -1,0 +1,225 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { createDatabase, type Database, query } from '../db/database.ts';
+import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
+import type { Send } from '../ledger/send.ts';
+import { listSends, readSend, type SendState, states } from '../ledger/send.ts';
+import { settleManually } from '../ledger/settle.ts';
+import { toTheSecond } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import { maskNumbers } from '../shared/masking.ts';
+import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { exitCodes, runCommand } from './failures.ts';
+import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
+
+/** The ledger of what rules send, and its kill switch. */
+export function addSends(program: Command): void {
+  const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
+  group
+    .command('list')
+    .description('Lists the newest sends; numbers are masked.')
+    .addOption(new Option('--state <state>', 'only those in a state').choices(states))
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runList(options)));
+  group
+    .command('show')
+    .addArgument(sendArgument())
+    .description('Shows one send in full: its text, its cost and its history.')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(() => runShow(id, options)));
+  addConsent(group.command('settle'))
+    .addArgument(sendArgument())
+    .description(
+      'Records the outcome of a send that needs manual review; read its thread first. Nothing is sent again. On a terminal it asks first.',
+    )
+    .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
+    .option('--not-sent', 'it did not')
+    .option('--force', 'also while its thread is still looked through (UNKNOWN)')
+    .option(...jsonFlag)
+    .action((id, options, command: Command) => {
+      if (!options.sent && !options.notSent) {
+        command.error('error: say which: --sent or --not-sent', { exitCode: exitCodes.wrongUse });
+      }
+      return runCommand(() => runSettle(id, options));
+    });
+  group
+    .command('pause')
+    .argument('[reason...]', 'why, for those who look at the status page')
+    .description(
+      'The kill switch: no process sends anything until `sends resume`. Planned sends wait until they expire.',
+    )
+    .option(...jsonFlag)
+    .action((words, options) => runCommand(() => runPause(words, options)));
+  group
+    .command('resume')
+    .description('Ends the pause.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runResume(options)));
+}
+
+function sendArgument(): Argument {
+  return new Argument('<id>', 'its id, as `sends list` shows it').argParser((text) => {
+    if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
+      throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
+    }
+    return text.toLowerCase();
+  });
+}
+
+interface Json {
+  readonly json?: boolean;
+}
+
+export interface ListFlags extends Json {
+  readonly state?: SendState;
+  readonly limit: number;
+}
+
+/** Lists the newest sends, with masked numbers and without texts. */
+export function runList({ state, limit, json }: ListFlags): Promise<void> {
+  return inLedger(async (db) => {
+    const sends = (await listSends(db, state, limit)).map(listed);
+    if (json) return console.log(JSON.stringify(sends));
+    if (sends.length === 0) return console.log(state === undefined ? 'There is no send.' : `No send is ${state}.`);
+    const head = ['id', 'planned', 'rule', 'line', 'to', 'mode', 'state', 'why', 'cost'];
+    const rows = sends.map((send) => {
+      const { sendId, plannedAt, rule, line, number, state: is, reason, settledMicros } = send;
+      const cost = settledMicros === null ? '' : dollars(settledMicros);
+      // Shortened on a terminal; commands accept the beginning of an id.
+      const id = process.stdout.isTTY ? sendId.slice(0, 8) : sendId;
+      return [id, toTheSecond(plannedAt), rule, line, number, modeOf(send), is, reason ?? '', cost];
+    });
+    console.log(renderColumns(head, rows));
+    const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
+    if (simulated > 0)
+      console.log(
+        `${simulated} of ${sends.length} are dry-run: they were only simulated, and nothing of them was or will be sent.`,
+      );
+    const { isPaused, reason } = await readControl(db);
+    if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` lets them out again.`);
+  });
+}
+
+/** Also "dry-run" for a live send that was stopped by its worker's RULES_MODE, or by a later mode of its rule. */
+function modeOf({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
+  return reason === 'dry_run' ? 'dry-run' : mode;
+}
+
+function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ...send }: Send) {
+  return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
+}
+
+/** Prints one send in full, with its history. */
+export function runShow(given: string, { json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    const found = await sendOf(db, given);
+    if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
+    const { send, events } = found;
+    const lines: Record<string, unknown> = {
+      state: send.reason === null ? send.state : `${send.state} (${send.reason})`,
+      rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
+      mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
+      from: send.line,
+      to: send.number,
+      answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at)}`,
+      segments: send.units ?? 'not counted',
+      cost: costOf(send),
+      message: send.messageId ?? 'none known',
+    };
+    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
+    console.log(`\n${send.text}\n`);
+    for (const { at, to, reason, actor } of events) {
+      console.log(`${toTheSecond(at)}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
+    }
+  });
+}
+
+function costOf({ settledMicros, reservedMicros, state }: Send): string {
+  if (settledMicros !== null) return dollars(settledMicros);
+  if (reservedMicros > 0) return `at most ${dollars(reservedMicros)}`;
+  return state === 'SENT' ? 'not reported' : 'nothing';
+}
+
+export interface SettleFlags extends ConsentFlags {
+  readonly sent?: boolean;
+  readonly force?: boolean;
+}
+
+/** Records the outcome of a send in manual review; with `force` also of one that is still being reconciled. */
+export function runSettle(given: string, { sent, force = false, ...flags }: SettleFlags): Promise<void> {
+  const to = sent ? 'SENT' : 'NOT_SENT';
+  return inLedger(async (db) => {
+    const { sendId, state, reservedMicros } = (await sendOf(db, given)).send;
+    if (state === 'UNKNOWN' && !force) {
+      throw new UserError('This send is UNKNOWN: its thread is still looked through. --force settles it all the same.');
+    }
+    if (state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') throw needsNoReview(state);
+    const amount = dollars(reservedMicros);
+    const isMeant = await confirm(flags, () => {
+      const sentence = `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`;
+      return Promise.resolve({ sentence, facts: { sendId, state } });
+    });
+    if (!isMeant) return;
+    // A worker, or another operator, may have settled it meanwhile.
+    if (!(await settleManually(db, sendId, to, { isInsisted: force }))) throw needsNoReview('settled meanwhile');
+    if (flags.json) return console.log(JSON.stringify({ sendId, state: to, isDone: true }));
+    console.log(`Settled as ${to}; ${amount} ${sent ? 'count as spent' : 'are free again'}.`);
+  });
+}
+
+function needsNoReview(state: string): UserError {
+  return new UserError(`This send is ${state} and needs no review: only NEEDS_HUMAN is settled by hand.`);
+}
+
+/** Pauses all sends. After it resolves, no send leaves. */
+export function runPause(words: readonly string[], { json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
+    tell(await readControl(db), json);
+  });
+}
+
+export function runResume({ json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    await resumeSends(db);
+    tell(await readControl(db), json);
+  });
+}
+
+function tell({ isPaused, reason }: Control, json: boolean | undefined): void {
+  if (json) console.log(JSON.stringify({ isPaused, reason }));
+  else
+    console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends go out again, as far as RULES_MODE lets them.');
+}
+
+/** The only send whose id has this prefix. Rejects with `UserError` when there is none, or more than one. */
+async function sendOf(db: Database, given: string) {
+  const [from, to] = ['0', 'f'].map(
+    (digit) => given + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.slice(given.length).replaceAll('x', digit),
+  );
+  const ids = await query<{ id: string }>(
+    db,
+    'select send_id as id from ops.sends where send_id between $1 and $2 limit 2',
+    [from, to],
+  );
+  if (ids.length > 1) throw new UserError(`Several sends begin with ${given}: name more of the id.`);
+  const found = ids[0] && (await readSend(db, ids[0].id));
+  if (!found) throw noSuch(given);
+  return found;
+}
+
+async function inLedger(work: (db: Database) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const url = settings.databaseUrl ?? '';
+  await using database = createDatabase({ url, log: createCommandLog(), maxConnections: 1, name: 'sends' });
+  await work(database.db);
+}
+
+function dollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
+}
+
+function noSuch(sendId: string): UserError {
+  return new UserError(`There is no send ${sendId}: \`sends list\` shows them.`);
+}

@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readSettings, weaknessesOf } from '../../config/settings.ts';
+import { type Started, start } from '../local/start.ts';
+import { createLog } from '../shared/log.ts';
+import { withoutPassword } from '../shared/masking.ts';
+import { jsonFlag } from './arguments.ts';
+import { runCommand } from './failures.ts';
+import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifetime.ts';
+
+export function addStart(program: Command, entry: Entry): void {
+  program
+    .command('start')
+    .description(
+      'Runs everything in one process; starts Postgres and the sandbox unless the environment names real ones.',
+    )
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => run(entry, options)));
+}
+
+/** Starts everything and prints the addresses. */
+export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
+  const settings = readSettings(process.env, { servesPages: true, makesToken: true });
+  const log = createLog(settings.logLevel);
+  await checkRulesFile(settings);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
+  // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
+  runUntilStopped(log, {
+    abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
+    close: async () => (await starting).close(),
+  });
+  const started = await starting;
+  const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
+  console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
+}
+
+function whereToLook({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile }: Started): string {
+  return [
+    '',
+    'Trunkline is running. Ctrl-C drains and stops it.',
+    '',
+    `  status page   ${statusUrl}`,
+    ...(adminTokenFile === undefined
+      ? []
+      : [`  password      in ${adminTokenFile} (any user name; set ADMIN_TOKEN to choose your own)`]),
+    `  database      ${withoutPassword(databaseUrl)}`,
+    `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
+    `  data folder   ${resolve(dataDir)}`,
+    ...(sandboxUrl === undefined
+      ? []
+      : [
+          `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
+          '',
+          'For the real service set API_BASE_URL and PUBLIC_URL (the address at which it reaches this receiver), and API_KEY;',
+          'without an API key, log in with `trunkline auth login`.',
+        ]),
+    '',
+  ].join('\n');
+}

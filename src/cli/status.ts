@@ -1,0 +1,137 @@
+import type { Command } from 'commander';
+import { queueNames } from '../../config/queues.ts';
+import { createContext, readySettings } from '../context.ts';
+import { targetKinds } from '../inbox/targets.ts';
+import { states } from '../ledger/send.ts';
+import { credentialWords } from '../ops/facts/deployment.ts';
+import { ago, dollars, quantity, simulatedWords, span, streamNames } from '../ops/format.ts';
+import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
+import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
+import { UserError } from '../shared/errors.ts';
+import { jsonFlag } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { exitCodes, runCommand } from './failures.ts';
+import { createCommandLog, renderColumns } from './terminal.ts';
+
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('How fresh the mirror is, what waits, and what fails.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => run(options)));
+}
+
+/** Prints the snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
+export async function run(options: { json?: boolean }): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  await using context = await createContext(readySettings(settings), {
+    log: createCommandLog('error'),
+    name: 'status',
+    maxConnections: 2,
+    isReadOnly: true,
+  });
+  const snapshot = await takeSnapshot(context).catch((error: unknown) => {
+    throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
+  });
+  console.log(options.json ? JSON.stringify(statusJson(snapshot)) : renderTable(snapshot));
+  if (verdictOf(snapshot).level !== 'ok') process.exitCode = exitCodes.failed;
+}
+
+/** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
+export function renderTable(snapshot: Snapshot): string {
+  const { takenAt } = snapshot;
+  const head = ['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
+  const streams = targetKinds.map((kind) => {
+    const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
+    const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
+    const parked = known(snapshot.parked, []).find((each) => each.kind === kind);
+    return [
+      `${streamNames[kind]}${parked ? ' (parked)' : ''}`,
+      fresh?.newestAt ? ago(fresh.newestAt, takenAt) : 'none',
+      fresh?.readAt ? ago(fresh.readAt, takenAt) : 'never',
+      backlog ? quantity(backlog.due) : '?',
+      backlog?.oldestDueSeconds ? span(backlog.oldestDueSeconds) : '',
+      backlog ? quantity(backlog.later) : '?',
+      backlog ? quantity(backlog.history) : '?',
+      backlog ? quantity(backlog.failing) : '?',
+    ];
+  });
+  return [
+    verdictOf(snapshot).sentence,
+    ...healthChecks(snapshot).map(({ sentence, remedy }) => `  - ${sentence} ${remedy}`),
+    '',
+    renderColumns(head, streams),
+    '',
+    line('held', snapshot.holdings, (tables) =>
+      tables
+        .map(({ table, rows, isExact }) => `${isExact ? '' : '~'}${quantity(rows)} ${table.split('.')[1]}`)
+        .join(', '),
+    ),
+    line('deliveries', snapshot.inbox, ({ types, unrecognized }) =>
+      [
+        ...types.map(
+          ({ type, lastHour, lastDay }) => `${type ?? 'no type'} ${quantity(lastHour)}/h ${quantity(lastDay)}/d`,
+        ),
+        `${quantity(unrecognized.count)} not understood`,
+      ].join(', '),
+    ),
+    line('unconfirmed', snapshot.backlog, (streams) => {
+      const waiting = streams.filter(({ unconfirmed }) => unconfirmed > 0);
+      const words = waiting.map(({ kind, unconfirmed }) => `${streamNames[kind]} ${quantity(unconfirmed)}`);
+      return words.length === 0 ? 'nothing' : `${words.join(', ')}: only deliveries named them; they are read slowly`;
+    }),
+    line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
+      [
+        `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+        ...(uncompared.days > 0 ? [`${uncompared.days} of the last ${uncompared.of} days never compared`] : []),
+        ...(unprovenCount > 0 ? [`${quantity(unprovenCount)} hours differ`] : []),
+        ...(lastDay.reported > 0
+          ? [`${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`]
+          : []),
+        ...(openGapCount > 0 ? [`${quantity(openGapCount)} gaps under way`] : []),
+      ].join(', '),
+    ),
+    line('processes', snapshot.processes, (processes) =>
+      processes.length === 0
+        ? 'none reports itself'
+        : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
+    ),
+    line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros }) =>
+      [
+        ...(control.isPaused ? [`paused (${control.reason})`] : []),
+        ...states.flatMap((state) => {
+          const count = counts[state] ?? 0;
+          return count === 0 ? [] : [`${state} ${quantity(count)}${simulatedWords(simulated[state], count)}`];
+        }),
+        `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
+      ].join(', '),
+    ),
+    line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
+      [
+        `${backend}, ${isReachable ? 'reachable' : 'away'}`,
+        ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
+      ].join(', '),
+    ),
+    line('drift', snapshot.drift, ({ kinds, latest }) =>
+      kinds === 0
+        ? 'none'
+        : `${quantity(kinds)} differences, the latest: ${latest
+            .slice(0, 3)
+            .map(
+              ({ operation, path, what, sample, seen }) =>
+                `${operation} ${path} ${what}: ${sample} (${quantity(seen)}×)`,
+            )
+            .join('; ')}`,
+    ),
+    line('credential', snapshot.credential, (facts) => credentialWords(facts, takenAt)),
+    line(
+      'schema',
+      snapshot.schema,
+      ({ newestMigration, postgres }) => `${newestMigration ?? 'none'}, Postgres ${postgres}`,
+    ),
+  ].join('\n');
+}
+
+function line<T>(name: string, part: Part<T>, tell: (value: T) => string): string {
+  return `${name.padEnd(11)} ${part.state === 'known' ? tell(part.value) : `could not be asked: ${part.reason}`}`;
+}

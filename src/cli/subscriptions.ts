@@ -1,0 +1,179 @@
+import { Argument, type Command } from 'commander';
+import { type Service, ServiceError } from '../api-client/client.ts';
+import { type Context, createContext, readySettings } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { UserError } from '../shared/errors.ts';
+import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
+import { isOurAddress } from '../sync/subscriptions/matching.ts';
+import type { Ensured } from '../sync/subscriptions/store.ts';
+import { markBroken } from '../sync/subscriptions/store.ts';
+import { jsonFlag, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import { createCommandLog, renderColumns } from './terminal.ts';
+
+/** The `subscriptions` commands. */
+export function addSubscriptions(program: Command): void {
+  const group = program.command('subscriptions').description('The webhook subscriptions of the account.');
+  group
+    .command('list')
+    .description('Lists all subscriptions, ours and others; their addresses are secret and not shown.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runList(options)));
+  group
+    .command('ensure')
+    .description('Creates, enables or corrects ours; prints those that the service lets only you create.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runEnsure(options)));
+  group
+    .command('disable')
+    .addArgument(subscriptionId())
+    .description('Disables one. A running receiver enables ours again.')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(() => runSwitch('disable', id, options)));
+  group
+    .command('enable')
+    .addArgument(subscriptionId())
+    .description('Enables one.')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(() => runSwitch('enable', id, options)));
+  group
+    .command('remove')
+    .addArgument(subscriptionId())
+    .description('Deletes one at the service. A running receiver creates ours again; stop it first.')
+    .option('--yes', 'also one that is not ours')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(() => runRemove(id, options)));
+}
+
+function subscriptionId(): Argument {
+  return new Argument('<id>', 'its id, as `subscriptions list` shows it').argParser(wholeNumber(1));
+}
+
+/** Lists all subscriptions, ours and others, without their secret URLs. */
+export function runList(options: { json?: boolean }): Promise<void> {
+  return asking((service, context) => list(service, context, options));
+}
+
+/** Ensures our subscriptions, and prints those that the operator has to create by hand. */
+export function runEnsure(options: { json?: boolean }): Promise<void> {
+  return asking((service, context) => ensure(service, context, options));
+}
+
+/** Enables or disables one subscription. */
+export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { json?: boolean }): Promise<void> {
+  return asking(async (service, { database, settings }) => {
+    if (verb === 'enable') await expectGap(service, database.db, settings.receiver, id);
+    const { data } = await service.webhooks[verb](id).catch(explainMissing(id));
+    if (json) return console.log(JSON.stringify({ id: data.id, enabled: data.enabled ?? null }));
+    console.log(`Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`);
+  });
+}
+
+/** Deletes one subscription. One that is not ours requires a flag. */
+export function runRemove(id: number, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+  return asking(async (service, { settings }) => {
+    const { data } = await service.webhooks.list();
+    const found = data.find((each) => each.id === id);
+    if (found === undefined) throw noSuch(id);
+    if (!yes && !isOurAddress(settings.receiver, found.url)) {
+      throw new UserError(
+        `Subscription ${id} (${found.name ?? 'without a name'}) is not ours by its address: --yes removes it all the same.`,
+      );
+    }
+    await service.webhooks.remove(id).catch(explainMissing(id));
+    console.log(json ? JSON.stringify({ id, isRemoved: true }) : `Subscription ${id} is removed.`);
+  });
+}
+
+/** Records that our subscription loses deliveries: when the receiver finds it in place again, it records the gap. */
+async function expectGap(
+  service: Service,
+  db: Database,
+  ours: Context['settings']['receiver'],
+  id: number,
+): Promise<void> {
+  const { data } = await service.webhooks.list();
+  const found = data.find((each) => each.id === id);
+  if (found?.enabled !== false || found.type === undefined) return;
+  if (isOurAddress(ours, found.url)) await markBroken(db, found.type);
+}
+
+function explainMissing(id: number): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ServiceError && error.advice === 'not_found' ? noSuch(id) : error;
+  };
+}
+
+function noSuch(id: number): UserError {
+  return new UserError(`There is no subscription ${id} on this account: \`subscriptions list\` shows them.`);
+}
+
+async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const log = createCommandLog();
+  await using context = await createContext(readySettings(settings), {
+    log,
+    name: 'subscriptions',
+    maxConnections: 2,
+  });
+  await work(context.service as Service, context);
+}
+
+async function list(service: Service, { settings }: Context, { json }: { json?: boolean }): Promise<void> {
+  const { data } = await service.webhooks.list();
+  const rows = data.map((subscription) => {
+    const { id, name, type, enabled, url } = subscription;
+    const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
+    return { id, name, type, enabled, host, ours: isOurAddress(settings.receiver, url) };
+  });
+  if (json) return console.log(JSON.stringify(rows));
+  const head = ['id', 'type', 'enabled', 'ours', 'host', 'name'];
+  const yes = (is: boolean | undefined) => (is ? 'yes' : 'no');
+  const lines = rows.map((row) => [
+    row.id,
+    row.type ?? '',
+    yes(row.enabled),
+    yes(row.ours),
+    row.host ?? '',
+    row.name ?? '',
+  ]);
+  console.log(renderColumns(head, lines));
+}
+
+async function ensure(service: Service, context: Context, { json }: { json?: boolean }): Promise<void> {
+  const { publicUrl, secret, previousSecret } = context.settings.receiver;
+  if (publicUrl === undefined || secret === undefined) {
+    throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the addresses to deliver to are made of them.');
+  }
+  const { db } = context.database;
+  const ensured = await ensureSubscriptions({
+    ...{ service, db, log: context.log, publicUrl, secret, previousSecret },
+    isAsked: true,
+    sealLink: context.sealLink,
+  });
+  console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
+  if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
+}
+
+/** The URL contains the receiver's secret, so it is printed only when the operator has to enter it by hand. */
+function withoutSecret({ url, ...ensured }: Ensured): Omit<Ensured, 'url'> & { url?: string } {
+  return ensured.toDo?.needsAddress ? { ...ensured, url } : ensured;
+}
+
+function sentenceOf({ type, url, outcome, subscriptionId, reason, toDo }: Ensured): string {
+  switch (outcome) {
+    case 'in_place':
+      return `${type}: subscription ${subscriptionId} is in place.`;
+    case 'repaired':
+      return `${type}: subscription ${subscriptionId} was repaired.`;
+    case 'created':
+      return `${type}: subscription ${subscriptionId} was created.`;
+    case 'to_create_by_hand':
+      if (subscriptionId !== undefined && toDo !== undefined) {
+        const address = toDo.needsAddress ? `, which is:\n  ${url}` : '.';
+        return `${type}: the service refused (${reason}). It is left to you: ${toDo.says}${address}`;
+      }
+      return `${type}: the service refused (${reason}). Create a webhook in its portal, of type ${type}, with this address:\n  ${url}`;
+  }
+}

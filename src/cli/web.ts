@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { weaknessesOf } from '../../config/settings.ts';
+import { connectionsOf, createContext, readySettings } from '../context.ts';
+import { areMigrated } from '../migrations.ts';
+import { reportConnections, reportProcess } from '../ops/processes.ts';
+import { registerPages } from '../server/pages.ts';
+import { createReceiver } from '../server/receiver.ts';
+import { startRegistration } from '../server/registration.ts';
+import { createLog } from '../shared/log.ts';
+import { whenReadyFlag } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifetime.ts';
+
+export function addWeb(program: Command): void {
+  program
+    .command('web')
+    .description('Receives webhooks and serves the status page. Registers the webhooks when PUBLIC_URL is set.')
+    .option(...whenReadyFlag)
+    .action((options) => runCommand(() => run(options)));
+}
+
+/** Connections that a start opens at once with queues in Postgres: tables and producers. */
+const minConnections = 2;
+
+/** Receives webhooks and serves the pages, until SIGTERM or Ctrl-C. */
+export async function run({ json }: { json?: boolean }): Promise<void> {
+  const settings = readySettings(
+    await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }),
+  );
+  const log = createLog(settings.logLevel);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  // With queues in Redis it serves at once, and answers 503 until Postgres is reachable.
+  const { databaseUrl, redisUrl } = settings;
+  if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections);
+  else await checkPostgres(databaseUrl);
+  const context = await createContext(settings, {
+    log,
+    name: 'web',
+    maxConnections: connectionsOf(settings, { receives: true, works: false }),
+  });
+  const receiver = await createReceiver(context, (app) => registerPages(app, context));
+  const { publicUrl, secret } = settings.receiver;
+  const registration =
+    publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
+  const reporting = reportProcess(context, 'web');
+  const stopping = new AbortController();
+  const meanwhile = 'Until they are there, /readyz is 503, and so is the answer to what cannot be stored.';
+  const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
+  void logMissingMigrations(areThere, log, meanwhile, stopping.signal);
+  runUntilStopped(log, {
+    abandon: (what) => context.service?.abandon(what),
+    async close() {
+      stopping.abort();
+      await Promise.all([receiver.close(), registration?.stop()]);
+      await reporting.stop();
+      await context[Symbol.asyncDispose]();
+    },
+  });
+  // Printed last: a reader of this line may send a signal at once.
+  log.info(
+    { url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres', connections: context.connections },
+    'The receiver listens',
+  );
+  void reportConnections(context);
+  if (json)
+    console.log(
+      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),
+    );
+}

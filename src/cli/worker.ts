@@ -1,0 +1,68 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type QueueName, queueNames } from '../../config/queues.ts';
+import { weaknessesOf } from '../../config/settings.ts';
+import { connectionsOf, createContext, readySettings } from '../context.ts';
+import { reportConnections } from '../ops/processes.ts';
+import { createLog } from '../shared/log.ts';
+import { whenReadyFlag } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand } from './failures.ts';
+import {
+  checkRulesFile,
+  drainMs,
+  type Entry,
+  runUntilStopped,
+  waitForMigrations,
+  waitForPostgres,
+} from './lifetime.ts';
+
+export function addWorker(program: Command, entry: Entry): void {
+  program
+    .command('worker')
+    .description('Processes the queues: reads what is due through the API and mirrors it. Any number may run.')
+    .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
+    .option(...whenReadyFlag)
+    .action((options) => runCommand(() => run(entry, options)));
+}
+
+function queueList(text: string): QueueName[] {
+  return text.split(',').map((word) => {
+    const name = queueNames.find((each) => each === word.trim());
+    if (name === undefined) {
+      throw new InvalidArgumentError(`There is no queue "${word.trim()}"; there are ${queueNames.join(', ')}.`);
+    }
+    return name;
+  });
+}
+
+/** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
+const minConnections = 4;
+
+/** Processes the queues until SIGTERM or Ctrl-C. */
+export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
+  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] }));
+  await checkRulesFile(settings);
+  const log = createLog(settings.logLevel);
+  for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  await waitForPostgres(settings.databaseUrl, log, settings.redisUrl === undefined ? minConnections : 1);
+  await waitForMigrations(settings, log);
+  const context = await createContext(settings, {
+    log,
+    name: 'worker',
+    maxConnections: connectionsOf(settings, { receives: false, works: true }),
+  });
+  const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
+  const { connections } = context;
+  const queues = options.queues ?? queueNames;
+  runUntilStopped(log, {
+    abandon: (what) => context.service?.abandon(what),
+    async close() {
+      await workers.close(drainMs);
+      await context[Symbol.asyncDispose]();
+    },
+  });
+  // Printed last: a reader of this line may send a signal at once.
+  log.info({ queues, connections }, 'The worker processes its queues');
+  void reportConnections(context);
+  if (options.json) console.log(JSON.stringify({ queues, connections }));
+}

@@ -1,0 +1,198 @@
+import {
+  CompiledQuery,
+  type Kysely as Db,
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type RawBuilder,
+  sql,
+  type Transaction as Tx,
+} from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import type { Log } from '../shared/log.ts';
+import { storableText } from '../shared/storable.ts';
+import { openPool } from './connections.ts';
+import type { Schema } from './schema.ts';
+
+export { sql };
+
+export type Database = Db<Schema>;
+export type Transaction = Tx<Schema>;
+
+export interface OpenDatabase extends AsyncDisposable {
+  readonly db: Database;
+  /** For statements that are hot enough to be prepared by name. */
+  readonly pool: Pool;
+}
+
+/** Opens a pool of connections; whoever opens it disposes of it. A restart of Postgres costs queries, not the process. */
+export function createDatabase(options: {
+  url: string;
+  log: Log;
+  maxConnections: number;
+  /** Shows in pg_stat_activity. */
+  name: string;
+  /** A statement that takes longer fails. Default: no limit. */
+  statementMs?: number;
+}): OpenDatabase {
+  const pool = openPool(options.url, options.log, {
+    max: options.maxConnections,
+    application_name: `trunkline ${options.name}`,
+    query_timeout: options.statementMs,
+  });
+  // Without a listener, a connection that Postgres closes would end the process.
+  const onLost = (error: Error) => {
+    // The end of a pool does not wait until Postgres has seen it: one that stops then may still say so.
+    if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
+  };
+  pool.on('error', onLost);
+  // The pool takes its listener off a connection in use, and one that waits between two statements has no other.
+  pool.on('connect', (client) => {
+    client.on('error', onLost);
+  });
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: storingPool(pool) }) });
+  return {
+    db,
+    pool,
+    async [Symbol.asyncDispose]() {
+      await db.destroy();
+      // Kysely leaves a pool alone that it never asked for a connection.
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
+
+/** The pool as Kysely takes it: parameters are made storable, and hot statements are prepared by name. */
+function storingPool(pool: Pool): PostgresPool {
+  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      const known = clients.get(client);
+      if (known) return known;
+      const wrapped = storingClient(client);
+      clients.set(client, wrapped);
+      return wrapped;
+    },
+  };
+}
+
+function storingClient(client: PoolClient): PostgresPoolClient {
+  const query = (text: string, parameters: readonly unknown[]) =>
+    client.query({ name: preparedNames.get(text), text, values: parameters.map(storable) });
+  return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
+}
+
+/** One NUL or lone surrogate in an answer must not keep the answer out of the database. */
+function storable(parameter: unknown): unknown {
+  if (typeof parameter === 'string') return storableText(parameter);
+  return Array.isArray(parameter) ? parameter.map(storable) : parameter;
+}
+
+/** A statement of the `sql` tag, or (in old code) its text with `$1…` and the parameters. */
+type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: readonly unknown[]];
+
+/** Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``. */
+export async function query<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
+  return (await db.executeQuery(compiled(db, statement))).rows;
+}
+
+/**
+ * The same, prepared once per connection, for statements that every read or every event runs: planning them again costs as
+ * much as running them. Only for look-ups by key, whose plan is the same for all values; the text must not vary.
+ */
+export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
+  const query = compiled(db, statement);
+  if (!preparedNames.has(query.sql)) preparedNames.set(query.sql, `hot_${preparedNames.size}`);
+  return (await db.executeQuery(query)).rows;
+}
+
+/** The names of prepared statements, by text: Kysely passes a driver the text and the values only. */
+const preparedNames = new Map<string, string>();
+
+function compiled<Row>(db: Database | Transaction, statement: Statement<Row>): CompiledQuery<Row> {
+  return typeof statement[0] === 'string'
+    ? CompiledQuery.raw(statement[0], [...(statement[1] ?? [])])
+    : statement[0].compile(db);
+}
+
+type ScalarType =
+  | 'text'
+  | 'bigint'
+  | 'integer'
+  | 'smallint'
+  | 'numeric'
+  | 'double precision'
+  | 'boolean'
+  | 'timestamptz'
+  | 'date'
+  | 'jsonb'
+  | 'uuid';
+
+/**
+ * Rows as one relation of a statement, with each column named once: its type, for a property of the same name, or its type
+ * and how a row gives its value.
+ *
+ * ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
+ *   line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
+ * `unnest($1::text[], $2::timestamptz[]) as new (line, sent_at)`. `ordinality` names a last column that counts from 1.
+ */
+export function relation<Row, Column extends string>(
+  name: string,
+  rows: readonly Row[],
+  columns: {
+    readonly [C in Column]:
+      | (C extends keyof Row ? ScalarType : never)
+      | readonly [type: ScalarType, value: (row: Row) => unknown];
+  },
+  ordinality?: string,
+): RawBuilder<unknown> {
+  const arrays = Object.entries<ScalarType | readonly [ScalarType, (row: Row) => unknown]>(columns).map(
+    ([column, given]) => {
+      const [type, value] =
+        typeof given === 'string' ? ([given, (row: Row) => row[column as keyof Row]] as const) : given;
+      return sql`${rows.map((row) => value(row) ?? null)}::${sql.raw(type)}[]`;
+    },
+  );
+  const names = [...Object.keys(columns), ...(ordinality === undefined ? [] : [ordinality])];
+  const counted = ordinality === undefined ? '' : 'with ordinality ';
+  return sql`unnest(${sql.join(arrays)}) ${sql.raw(`${counted}as ${name} (${names.join(', ')})`)}`;
+}
+
+const deadlock = '40P01';
+const serializationFailure = '40001';
+
+/** Runs a transaction again that Postgres ended because it and another one waited for each other. */
+export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (tries === 5 || (code !== deadlock && code !== serializationFailure)) throw error;
+    }
+  }
+}
+
+const lockNotAvailable = '55P03';
+
+/** Whether a statement gave up waiting for a lock: `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === lockNotAvailable;
+}
+
+/**
+ * Lets the statements of this transaction wait a second at most for what others hold. Whoever waits for all of a table or a
+ * view keeps everybody else off it who comes later, behind one long query of an analyst for as long as that takes.
+ */
+export async function waitBriefly(tx: Database | Transaction): Promise<void> {
+  await query(tx, `set local lock_timeout = '1s'`, []);
+}
+
+/** Runs work in a transaction, from its beginning again when Postgres ends it over a deadlock: it may change nothing else. */
+export function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return retryDeadlock(() => db.transaction().execute(work));
+}

@@ -1,0 +1,106 @@
+/** The most connections to Postgres that the parts of one process open; together DATABASE_POOL_SIZE. */
+export interface ConnectionShares {
+  /** All of them together. */
+  readonly total: number;
+  /** Reads and writes of the mirror, pages, rules. */
+  readonly main: number;
+  /** With queues in Postgres: for adding jobs; for taking and finishing them; for hearing of them. */
+  readonly producers: number;
+  readonly jobs: number;
+}
+
+/** The receiver stores deliveries through connections of its own: pages and scrapes never stand before a delivery. */
+export const inboxConnections = 3;
+/** One holds the lock of a token refresh, the other reads and writes. */
+export const credentialConnections = 2;
+const listeners = 1;
+
+/** Divides the connections of one process among its parts, at least 8: less than 2 for one part might block another. */
+export function shareConnections(
+  total: number,
+  process: {
+    readonly receives: boolean;
+    readonly works: boolean;
+    readonly queues: 'redis' | 'postgres';
+    readonly hasLogin: boolean;
+  },
+): ConnectionShares {
+  const isQueueStore = process.queues === 'postgres';
+  const credentials = process.hasLogin ? credentialConnections : 0;
+  const producers = isQueueStore ? 1 : 0;
+  const inbox = process.receives ? inboxConnections : 0;
+  const rest = total - inbox - credentials - producers - (isQueueStore && process.works ? listeners : 0);
+  const jobs = isQueueStore && process.works ? Math.max(1, Math.floor((rest - 1) / 2)) : 0;
+  return { total, main: rest - jobs, producers, jobs };
+}
+
+const tooManyConnections = '53300';
+
+/** Which limit a refused connection ran into, and what helps; undefined for any other error. */
+export function limitReached(error: unknown): { readonly sentence: string; readonly remedy: string } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!('code' in error) || error.code !== tooManyConnections) return limitReached(error.cause);
+  const [, kind, name] = /for (role|database) "(.*)"/.exec(error.message) ?? [];
+  const limit =
+    kind === undefined ? 'max_connections of the server' : `the limit (ALTER ${kind.toUpperCase()} … CONNECTION LIMIT)`;
+  const whose = kind === undefined ? 'the server' : `the ${kind} "${name}"`;
+  return {
+    sentence: `Postgres takes no more connections: all that ${whose} allows are open (${error.message}).`,
+    remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise ${limit}; where the host sets it, take a larger plan.`,
+  };
+}
+
+/** One limit on connections: how many it allows, and how many of them are open that are none of ours. */
+export interface ConnectionLimit {
+  /** As a part of a sentence: `the role "app"`. */
+  readonly whose: string;
+  readonly most: number;
+  readonly others: number;
+}
+
+/** The limits that the sessions of this role are under, the tightest first; to be asked in one of them. */
+export const connectionLimits = `
+  with session as (
+    select a.usesysid, a.datid, a.application_name like 'trunkline%' or a.application_name = any($1) as is_ours
+    from pg_stat_activity a where a.backend_type = 'client backend'
+  ),
+  limits as (
+    select 'the server' as whose,
+      current_setting('max_connections')::integer - case when r.rolsuper then 0 else
+        current_setting('superuser_reserved_connections')::integer
+        + coalesce(current_setting('reserved_connections', true)::integer, 0) end as most,
+      (select count(*) from session where not is_ours)::integer as others
+    from pg_roles r where r.rolname = current_user
+    union all
+    select format('the role "%s"', r.rolname), r.rolconnlimit,
+      (select count(*) from session where not is_ours and usesysid = r.oid)::integer
+    from pg_roles r where r.rolname = session_user and r.rolconnlimit >= 0 and not r.rolsuper
+    union all
+    select format('the database "%s"', d.datname), d.datconnlimit,
+      (select count(*) from session where not is_ours and datid = d.oid)::integer
+    from pg_database d cross join pg_roles r
+    where d.datname = current_database() and d.datconnlimit >= 0 and r.rolname = session_user and not r.rolsuper
+  )
+  select whose, most, others from limits order by most - others`;
+
+/** What the processes may open, against the tightest limit; `remedy` is undefined while it suffices. */
+export function judgeConnections(
+  processes: readonly { readonly role: string; readonly connections: number }[],
+  limit: ConnectionLimit,
+): { readonly sentence: string; readonly remedy: string | undefined; readonly isTooMuch: boolean } {
+  const needed = processes.reduce((sum, { connections }) => sum + connections, 0);
+  const roles = Map.groupBy(processes, ({ role }) => role);
+  const counted = [...roles]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([role, { length }]) => `${length} ${role}`)
+    .join(' and ');
+  const { whose, most, others } = limit;
+  const isTooMuch = needed > most;
+  const sentence = `${counted} open up to ${needed} connections; ${whose} allows ${most}, of which others hold ${others}.`;
+  if (needed + others <= most) return { sentence, remedy: undefined, isTooMuch };
+  return {
+    sentence,
+    isTooMuch,
+    remedy: `Lower DATABASE_POOL_SIZE, run fewer processes, or raise the limit of ${whose}.`,
+  };
+}

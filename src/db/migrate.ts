@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CompiledQuery } from 'kysely';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import {
+  createDatabase,
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  query,
+  sql,
+  type Transaction,
+  waitBriefly,
+} from './database.ts';
+import { applyRoutines, applyViews, namesIn } from './repeatable.ts';
+
+/** Migrations, and beside them `routines/` and `views/`, whose files are applied again when their text changes. */
+const releaseFolder = new URL('../../migrations/', import.meta.url);
+
+export interface MigrationOutcome {
+  readonly applied: readonly string[];
+  /** Migrations that the database has and this release does not know: it was rolled back. */
+  readonly ahead: readonly string[];
+}
+
+/**
+ * Brings the warehouse's schema up to this release: migrations, then functions and triggers, then the views of `reporting`.
+ * Safe to run from many processes at once; each migration is applied whole or not at all, and a failed one throws. A
+ * database that a newer release has migrated is left as it is; one from before the baseline is refused with `OldDatabase`.
+ */
+export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
+  await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
+  const { db } = database;
+  const [{ is_old } = { is_old: false }] = await query(db, sql<{ is_old: boolean }>`${sql.raw(selectIsOld)}`);
+  if (is_old) throw new OldDatabase();
+  const ahead = await migrationsAhead(db, folder);
+  if (ahead.length > 0) {
+    log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
+    return { applied: [], ahead };
+  }
+  const isAhead = async () => (await migrationsAhead(db, folder)).length > 0;
+  const { applied, routines } = await retryWhileLocked(db, log, () => applySchema(db, folder));
+  if (routines.length > 0) log.info({ routines }, 'Functions and triggers applied');
+  const views = await retryWhileLocked(db, log, () => applyViews(db, isAhead));
+  if (views.length > 0) log.info({ views }, 'Views created');
+  const sequences = await catchUpSequences(db);
+  if (sequences.length > 0) log.warn({ sequences }, 'Sequences were behind their tables and have been advanced');
+  return { applied, ahead };
+}
+
+/** Whether a database was migrated before the baseline: `is_old`. The baseline creates both tables in one transaction. */
+export const selectIsOld = `
+  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old`;
+
+export class OldDatabase extends UserError {
+  constructor() {
+    super(
+      'A version from before the first release created this database, and its schema cannot be upgraded: point DATABASE_URL at an empty database (`start` without DATABASE_URL: set DATA_DIR to an empty folder) and let Trunkline mirror the account again.',
+    );
+  }
+}
+
+/** Whether the database has every migration of this release: the readiness of the schema. */
+export async function isMigrated(db: Database): Promise<boolean> {
+  const [known, applied] = await Promise.all([migrationsIn(releaseFolder), appliedMigrations(db)]);
+  return known.every((name) => applied.includes(name));
+}
+
+async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
+  const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
+  return applied.filter((name) => !known.includes(name));
+}
+
+async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
+  const [found] = await query(db, sql<{ found: boolean }>`select to_regclass('ops.migrations') is not null as found`);
+  if (!found?.found) return [];
+  const rows = await query(db, sql<{ name: string }>`select name from ops.migrations`);
+  return rows.map((row) => row.name);
+}
+
+/** Beside the numbered migrations, the folder holds `schema.sql`, a dump for reading. */
+async function migrationsIn(folder: URL): Promise<string[]> {
+  return (await namesIn(folder)).filter((name) => /^\d/.test(name));
+}
+
+const lockRetryMs = 3_000;
+
+/** Runs work that gives up on a lock after a second until it gets the lock; logs the longest open transactions meanwhile. */
+async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      log.warn({ since: await longestTransactions(db) }, 'Other transactions hold the schema; retrying in 3 seconds');
+      await sleep(lockRetryMs);
+    }
+  }
+}
+
+/** The three longest transactions above one second: their start, by role, application and process of Postgres. */
+async function longestTransactions(db: Database): Promise<Record<string, Date>> {
+  const rows = await query(
+    db,
+    sql<{ who: string; since: Date }>`
+      select concat_ws(', ', usename, nullif(application_name, ''), 'pid ' || pid) as who, xact_start as since
+      from pg_stat_activity
+      where datname = current_database() and xact_start < now() - interval '1 second' order by xact_start limit 3`,
+  );
+  return Object.fromEntries(rows.map(({ who, since }) => [who, since]));
+}
+
+/** What one transaction applies: workers that wait for the migrations must find the triggers too. */
+async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
+  let failed = '';
+  try {
+    return await inTransaction(db, async (tx) => {
+      await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.migrations'))`);
+      const known = await appliedMigrations(tx);
+      const names = await migrationsIn(folder);
+      // A newer release may have migrated while this one waited for the lock.
+      if (known.some((name) => !names.includes(name))) return { applied: [], routines: [] };
+      await waitBriefly(tx);
+      const applied = names.filter((name) => !known.includes(name));
+      for (const name of applied) {
+        failed = `Migration ${name} failed`;
+        await tx.executeQuery(CompiledQuery.raw(await readFile(new URL(`${name}.sql`, folder), 'utf8')));
+        await query(
+          tx,
+          sql`insert into ops.migrations (name, timestamp) values (${name}, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`,
+        );
+      }
+      failed = 'The functions and triggers could not be applied';
+      return { applied, routines: await applyRoutines(tx) };
+    });
+  } catch (error) {
+    if (failed === '' || isLockTimeout(error)) throw error;
+    throw new Error(`${failed}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+interface Numbered {
+  readonly sequence: string;
+  readonly table: string;
+  readonly column: string;
+}
+
+/** Rows of a table that stand first: those from before a sequence began anew have higher numbers than it gives out. */
+const looked = 1_000;
+
+/**
+ * Sets the sequences that lag behind the numbers that rows have, and answers with their names. Who copies rows into
+ * another server, or replicates them, leaves sequences behind: reads would count as older than what is held, and be
+ * dropped, and rows would be refused.
+ */
+async function catchUpSequences(db: Database): Promise<string[]> {
+  const lagging = new Set<string>();
+  const numbered = Map.groupBy(await numberedColumns(db), ({ sequence }) => sequence);
+  for (const [sequence, columns] of numbered) {
+    const highest = (rows: (each: Numbered) => string) =>
+      `greatest(${columns.map((each) => `(select max(${each.column}) from ${rows(each)} t)`).join(', ')})`;
+    const last = `coalesce(pg_sequence_last_value($1::regclass), 0)`;
+    const first = highest(({ table, column }) => `(select ${column} from ${table} limit ${looked})`);
+    const [found] = await query<{ is_behind: boolean }>(db, `select ${first} > ${last} as is_behind`, [sequence]);
+    if (!found?.is_behind) continue;
+    await query(db, `select setval($1::regclass, greatest(${highest(({ table }) => table)}, ${last}))`, [sequence]);
+    lagging.add(sequence);
+  }
+  return [...lagging];
+}
+
+/** Columns that a sequence numbers; reads are numbered before it is known which rows they bring. */
+function numberedColumns(db: Database): Promise<Numbered[]> {
+  return query<Numbered>(
+    db,
+    `select * from (
+       select a.attrelid::regclass::text as "table", quote_ident(a.attname) as "column",
+         case a.attname when 'fetch_seq' then 'ops.fetch_seq'
+         else coalesce(pg_get_serial_sequence(a.attrelid::regclass::text, a.attname),
+           substring(pg_get_expr(d.adbin, d.adrelid) from $$^nextval\\('(.+)'::regclass\\)$$)) end as sequence
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+         left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+       where n.nspname in ('warehouse', 'secrets', 'ops', 'reporting', 'bullmq') and c.relkind = 'r'
+         and a.attnum > 0 and not a.attisdropped
+     ) s where sequence is not null order by 1, 2`,
+    [],
+  );
+}

@@ -1,0 +1,113 @@
+import type { QueueName } from '../../config/queues.ts';
+import type { TargetJob } from '../queues/store.ts';
+import type { Log } from '../shared/log.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import { type DueTarget, type Priority, priorities, type Target, type TargetKind, targetKinds } from './targets.ts';
+
+/** The queue whose workers read a kind of target. */
+export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
+  thread: 'conversations',
+  call: 'calls',
+  recordings: 'calls',
+  transcripts: 'transcripts',
+  users: 'directory',
+  lines: 'directory',
+};
+
+/** The kinds that the workers of each queue read. */
+export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.groupBy(
+  targetKinds,
+  (kind: TargetKind) => queueOf[kind],
+);
+
+/** Enqueues due targets. Best effort: the sweep enqueues what is lost here. */
+export interface Notifier {
+  /** Returns at once; targets are enqueued in the background, each once. */
+  notify(due: readonly DueTarget[]): void;
+  /** Resolves when all due targets have been enqueued or given up. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Waiting = Map<string, TargetJob>;
+
+const maxAtOnce = 500;
+
+/** Milliseconds that a close waits for a queue that hangs; another process sweeps the rest. */
+const closeMs = 500;
+
+export function createNotifier(
+  queues: { enqueue(queue: QueueName, jobs: readonly TargetJob[]): Promise<void> },
+  log: Log,
+): Notifier {
+  const waiting = new Map<QueueName, Waiting>();
+  const enqueuing = new Map<QueueName, Promise<void>>();
+  const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
+  let isFailing = false;
+
+  function enqueue(target: Target, priority: Priority = priorities.live): void {
+    const queue = queueOf[target.kind];
+    const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
+    waiting.set(queue, targets);
+    targets.set(`${target.kind} ${target.key}`, {
+      kind: target.kind,
+      key: target.key,
+      ...(priority !== priorities.live && { isUrgent: false }),
+    });
+    if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
+  }
+
+  async function enqueueAll(queue: QueueName, targets: Waiting): Promise<void> {
+    // Targets notified in one turn of the event loop are enqueued together.
+    await Promise.resolve();
+    while (targets.size > 0) {
+      const some = [...targets.entries()].slice(0, maxAtOnce);
+      for (const [id] of some) targets.delete(id);
+      try {
+        await queues.enqueue(
+          queue,
+          some.map(([, target]) => target),
+        );
+        if (isFailing) log.info({ queue }, 'The queue accepts jobs again');
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing)
+          log.warn({ queue, err: error }, 'The queue accepts no jobs; the sweep enqueues the targets when it does');
+        isFailing = true;
+      }
+    }
+    // No await since the last check, so that a target notified from here on starts a new run.
+    enqueuing.delete(queue);
+  }
+
+  return {
+    notify(due) {
+      for (const { afterMs, priority, ...target } of due) {
+        if (afterMs <= 0) {
+          enqueue(target, priority);
+          continue;
+        }
+        const id = `${target.kind} ${target.key}`;
+        const at = performance.now() + afterMs;
+        const set = timers.get(id);
+        if (set && set.at <= at) continue;
+        clearTimeout(set?.timer);
+        const timer = setTimeout(() => {
+          timers.delete(id);
+          enqueue(target, priority);
+        }, afterMs);
+        timers.set(id, { at, timer });
+      }
+    },
+    async idle() {
+      while (enqueuing.size > 0) await Promise.all(enqueuing.values());
+    },
+    async close() {
+      for (const { timer } of timers.values()) clearTimeout(timer);
+      timers.clear();
+      await withTimeout(closeMs, this.idle(), () => {
+        for (const targets of waiting.values()) targets.clear();
+      });
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { maskKey } from '../shared/masking.ts';
+
+/** The kinds of sync target. Each is one stream, which is parked and resumed as a whole. */
+export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', 'users', 'lines'] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+/** A thing to read through the API. */
+export interface Target {
+  readonly kind: TargetKind;
+  readonly key: string;
+}
+
+/** A target for logs and pages, with phone numbers masked. */
+export function maskedTarget({ kind, key }: Target): string {
+  return `${kind} ${maskKey(kind, key)}`;
+}
+
+/** Live targets are read before history that is filled in. */
+export const priorities = { live: 0, history: 1 } as const;
+export type Priority = (typeof priorities)[keyof typeof priorities];
+
+/**
+ * Ranks of targets that only deliveries name and no read has found: they may not exist. Such a target is first read like a
+ * live one, unless it was one of a crowd of references. If that read does not find it, and for a crowd at once, it ranks
+ * behind all others and is read slowly (`sync/unconfirmed.ts`).
+ */
+export const unconfirmed = { alone: 2, crowd: 3 } as const;
+
+/** The rank of a target: how soon it is read. */
+export type Rank = Priority | (typeof unconfirmed)[keyof typeof unconfirmed];
+
+/** An event names one call or the threads of one text. A delivery with more references is a batch, or forged. */
+const maxAlone = 10;
+
+/** The rank that a delivery with so many references gives to an unconfirmed target. */
+export function rankOf(references: number): Rank {
+  return references > maxAlone ? unconfirmed.crowd : unconfirmed.alone;
+}
+
+/** A target to enqueue `afterMs` from now. */
+export interface DueTarget extends Target {
+  readonly afterMs: number;
+  /** Default: live. */
+  readonly priority?: Priority;
+}
+
+/** A target that has changed, to be read at once or some seconds from now. */
+export interface DirtyTarget extends Target {
+  readonly afterSeconds?: number;
+  /** Default: live. For a target that only a delivery names: `rankOf`. */
+  readonly priority?: Rank;
+}
+
+/** The minimum time between two reads of a target, by how the last one settled: bursts coalesce, refusals cost little. */
+export interface ReadPauses {
+  readonly activeMs: number;
+  readonly refusedMs: number;
+}
+
+export const defaultReadPauses: ReadPauses = { activeMs: 200, refusedMs: 60_000 };
+
+/** Targets due later than this are left to the sweep; the notifier keeps nearer ones in memory. */
+const nearMs = 2_000;
+
+/**
+ * SQL for when a target due at `due` counts as enqueued. One that is far off, or history, does not, so that the sweep enqueues
+ * it when it is due and the queue is short enough.
+ */
+export function enqueuedAt(due: string, priority: string): string {
+  return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
+}
+
+/** SQL for the moment before which a target is not read again. */
+export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
+  return `t.read_at + case ${state} when 'active' then interval '${pauses.activeMs} ms' else interval '${pauses.refusedMs} ms' end`;
+}
+
+/**
+ * SQL that marks the targets of a relation `referenced(kind, key, after_seconds, priority)` dirty and returns those to enqueue
+ * (`DueTargetRow`). A dirty target is enqueued already, so only the step from clean to dirty counts, or a due time that
+ * moves forward. A target that fails keeps its back-off.
+ *
+ * A target with a due read that has not begun is left alone, since that read will see the change: a burst on one target
+ * neither writes its row again and again nor waits for the row's lock. Rows are locked in the order of their keys, so that
+ * concurrent batches cannot deadlock.
+ */
+export function markDirtyStatement(pauses: ReadPauses): string {
+  const isClean = 't.dirty_version = t.clean_version';
+  const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
+  const asked = `now() + min(after_seconds) * interval '1 second'`;
+  const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
+  const isUnconfirmed = `h.priority >= ${unconfirmed.alone} and coalesce(t.is_unconfirmed, true)`;
+  const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.alone})`;
+  const rank = `case when h.priority >= ${unconfirmed.alone} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
+  return `
+    changed as (
+      select h.kind, h.key, h.after_seconds, r.priority, r.is_unconfirmed
+      from referenced h left join ops.sync_targets t using (kind, key)
+      cross join lateral (select ${rank} as priority, ${isUnconfirmed} as is_unconfirmed) r
+      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon}) or r.priority < t.priority
+        or (t.is_unconfirmed and not r.is_unconfirmed)
+    ),
+    marked as (
+      insert into ops.sync_targets as t (kind, key, due_at, rung_at, priority, is_unconfirmed)
+      select kind, key, ${asked}, ${enqueuedAt(asked, 'min(priority)')}, min(priority), bool_and(is_unconfirmed) from changed group by kind, key order by kind, key
+      on conflict (kind, key) do update set
+        dirty_version = t.dirty_version + 1,
+        due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
+        rung_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
+          then ${enqueuedAt(wanted, 'excluded.priority')} else t.rung_at end,
+        priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end,
+        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed
+      returning kind, key, due_at, rung_at
+    )
+    select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
+    from marked where rung_at >= now()`;
+}
+
+export interface DueTargetRow {
+  kind: TargetKind;
+  key: string;
+  after_ms: number;
+}
+
+export function dueTargetsOf(rows: readonly DueTargetRow[]): DueTarget[] {
+  return rows.map((row) => ({ kind: row.kind, key: row.key, afterMs: row.after_ms }));
+}
+
+/** Marks targets dirty, except threads of people who were erased. Returns the targets to enqueue. */
+export async function markDirty(
+  db: Database | Transaction,
+  targets: readonly DirtyTarget[],
+  pauses: ReadPauses,
+): Promise<DueTarget[]> {
+  if (targets.length === 0) return [];
+  const given = relation('h', targets, {
+    kind: 'text',
+    key: 'text',
+    after_seconds: ['double precision', (target) => target.afterSeconds ?? 0],
+    priority: ['smallint', (target) => target.priority ?? priorities.live],
+  });
+  const rows = await hotQuery(
+    db,
+    sql<DueTargetRow>`with referenced as (
+       select * from ${given} where case when kind = 'thread' then not ops.is_erased_thread(key) else true end
+     ),
+     ${sql.raw(markDirtyStatement(pauses))}`,
+  );
+  return dueTargetsOf(rows);
+}

@@ -1,0 +1,232 @@
+import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { senderForm } from '../warehouse/lines.ts';
+import { checkBudgets, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
+import type { Ledger } from './context.ts';
+import { lockControl, readControl } from './control.ts';
+import { readFacts } from './gates/facts.ts';
+import { judge, type Verdict } from './gates/gates.ts';
+import { defaultRuleLimits } from './limits.ts';
+import { releaseSuperseded } from './plans.ts';
+import { lockSend, type Send, transition } from './send.ts';
+import { classifyAnswer, classifyError, markUnknown, type Outcome, type SettleResult, settle } from './settle.ts';
+
+/** A send with its budget reserved, and the fence of this reservation. */
+export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
+
+type Refused = 'held' | 'denied' | 'expired';
+
+/** PLANNED or HELD to RESERVED, in one transaction: the gates, by what the mirror holds, then the budgets. */
+export function reserveSend(
+  ledger: Ledger,
+  sendId: string,
+): Promise<ReservedSend | Refused | 'nothing_due' | 'paused'> {
+  return inTransaction(ledger.db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
+    const facts = await readFacts(tx, send);
+    const limits = ledger.limits();
+    const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
+    // A live send asks the service about a block just before its dispatch; a dry run asks nothing.
+    const verdict = judge(send, facts, isDry && facts.wasBlocked, limits);
+    if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
+    if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';
+    if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
+    if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
+
+    const ownLimits = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
+    const units = maxSegments(send.text);
+    if (isDry) {
+      const micros = units * Math.max(limits.unitMicros, facts.highestUnitMicros);
+      const usedUp = await checkBudgets(tx, send, micros, ownLimits);
+      const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
+      return refuse(tx, ledger, send, { kind: 'deny', reason }, { units, message_type: 'sms' });
+    }
+    await releaseSuperseded(tx, send);
+    const reserved = await reserveBudget(tx, send, units, ownLimits);
+    if ('usedUp' in reserved) {
+      const kind = reserved.isFinal ? 'deny' : 'wait';
+      return refuse(tx, ledger, send, { kind, reason: `gate:budget_${reserved.usedUp}` });
+    }
+    const fence = send.fence + 1;
+    await transition(tx, {
+      sendId,
+      from: [send.state],
+      to: 'RESERVED',
+      dueInMs: ledger.timing.leaseMs,
+      set: { fence, units, message_type: 'sms', reserved_micros: reserved.micros, budget_date: reserved.budgetDate },
+    });
+    return { sendId, fence, line: send.line, number: send.number };
+  });
+}
+
+/** Records a verdict that keeps a send from going out now, and releases what it had reserved. */
+async function refuse(
+  tx: Transaction,
+  { timing }: Ledger,
+  send: Send,
+  verdict: Exclude<Verdict, { kind: 'pass' }>,
+  details: { readonly units?: number; readonly message_type?: string } = {},
+): Promise<Refused> {
+  const step = { sendId: send.sendId, from: [send.state] };
+  const set = { ...details, reserved_micros: 0 };
+  if (send.state === 'RESERVED') await releaseBudget(tx, send);
+  switch (verdict.kind) {
+    case 'hold': {
+      // Quiet hours do not count as age.
+      const maxAgeMs = 1_000 * (send.limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds);
+      const times = { due_at: verdict.until, expires_at: new Date(verdict.until.getTime() + maxAgeMs) };
+      await transition(tx, { ...step, to: 'HELD', reason: 'gate:quiet_hours', set: { ...set, ...times } });
+      return 'held';
+    }
+    case 'wait':
+      await transition(tx, { ...step, to: 'HELD', reason: verdict.reason, dueInMs: timing.waitMs, set });
+      return 'held';
+    case 'expire':
+      await transition(tx, { ...step, to: 'EXPIRED', reason: 'gate:too_old', set });
+      return 'expired';
+    case 'deny':
+      await transition(tx, { ...step, to: 'DENIED', reason: verdict.reason, set });
+      return 'denied';
+  }
+}
+
+/** `lost`: another worker has taken the send over, and nothing was changed. */
+export type DispatchResult = SettleResult | Refused | 'paused' | 'replanned';
+
+/** RESERVED to an outcome: a fresh read of the thread, the commit of the dispatch, one request, and its outcome. */
+export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
+  const { sendId, line, number } = reserved;
+  let isBlocked: boolean;
+  try {
+    const isWhole = await ledger.readThread({ line, number, participants: [] });
+    if (!isWhole) return await giveUpReservation(ledger, reserved, 'the thread could not be read whole');
+    isBlocked = await ledger.isBlocked(line, number);
+  } catch (error) {
+    ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
+    return await giveUpReservation(ledger, reserved, 'the thread could not be read');
+  }
+  // Starts before the commit: a worker that stalls in it may find its lease expired.
+  const isInTime = startStallTimer(ledger.timing.stallMs);
+  const dispatched = await inTransaction(ledger.db, (tx) => commitDispatch(tx, ledger, reserved, isBlocked));
+  if (typeof dispatched === 'string') return dispatched;
+  return settle(ledger, dispatched, await request(ledger, dispatched, isInTime));
+}
+
+/** A send whose request may leave now. */
+interface DispatchedSend extends Send {
+  /** The line as the service writes it. */
+  readonly from: string;
+}
+
+/**
+ * RESERVED to DISPATCHED. This transaction commits before the first byte of the request. It share-locks the kill switch: a
+ * pause waits for its commit and lets nothing out afterwards.
+ */
+async function commitDispatch(
+  tx: Transaction,
+  ledger: Ledger,
+  { sendId, fence }: ReservedSend,
+  isBlocked: boolean,
+): Promise<DispatchedSend | DispatchResult> {
+  await commitDurably(tx);
+  const control = await readControl(tx, 'share');
+  const send = await lockSend(tx, sendId);
+  // After the end of the lease the send belongs to whoever takes it up next.
+  if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
+  const facts = await readFacts(tx, send);
+  if (control.isPaused || facts.ruleMode === 'unknown') {
+    await returnToPlanned(tx, send, control.isPaused ? 'paused' : 'no rules in force', 0);
+    return 'paused';
+  }
+  // Another send may have shown a higher price since the reservation.
+  const { unitMicros } = ledger.limits();
+  if (send.reservedMicros < (send.units ?? 1) * Math.max(unitMicros, control.highestUnitMicros)) {
+    await returnToPlanned(tx, send, 'the price has risen since it was reserved', 0);
+    return 'replanned';
+  }
+  const judged = judge(send, facts, isBlocked, ledger.limits());
+  const isDry = judged.kind === 'pass' && facts.ruleMode === 'dry-run';
+  const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
+  if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
+  await transition(tx, {
+    sendId,
+    from: ['RESERVED'],
+    fence,
+    to: 'DISPATCHED',
+    dueInMs: ledger.timing.leaseMs,
+    set: { baseline_message_ids: await readMessageIds(tx, send) },
+  });
+  return { ...send, from: await senderForm(tx, send.line) };
+}
+
+/** With synchronous_commit = off, a crash of Postgres could undo this commit and let the request out a second time. */
+async function commitDurably(tx: Transaction): Promise<void> {
+  await query(
+    tx,
+    sql`select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`,
+  );
+}
+
+async function readMessageIds(tx: Transaction, { line, number }: Send): Promise<string[]> {
+  const rows = await query(
+    tx,
+    sql<{
+      id: string;
+    }>`select message_id as id from warehouse.sms_messages where line = ${line} and number = ${number}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Measures by two clocks: the monotonic one stops while a machine sleeps. */
+function startStallTimer(milliseconds: number): () => boolean {
+  const [monotonic, wall] = [performance.now(), Date.now()];
+  return () => performance.now() - monotonic <= milliseconds && Date.now() - wall <= milliseconds;
+}
+
+/** The one request of a send. It leaves while `isInTime` returns true, or not at all. */
+async function request({ messages, timing }: Ledger, send: DispatchedSend, isInTime: () => boolean): Promise<Outcome> {
+  try {
+    const { from, number, text } = send;
+    const call = { answerMs: timing.answerMs, maySend: isInTime };
+    return classifyAnswer(await messages.send({ from, to: [number], message: text }, call));
+  } catch (error) {
+    return classifyError(error);
+  }
+}
+
+/** RESERVED to PLANNED by the worker that holds the lease. */
+function giveUpReservation(
+  { db, timing }: Ledger,
+  { sendId, fence }: ReservedSend,
+  reason: string,
+): Promise<'replanned' | 'lost'> {
+  return inTransaction(db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (send?.state !== 'RESERVED' || send.fence !== fence) return 'lost';
+    await returnToPlanned(tx, send, reason, timing.readRetryMs);
+    return 'replanned';
+  });
+}
+
+/** Ends a lease whose worker is gone: a RESERVED send has sent nothing, a DISPATCHED one may have. */
+export function endExpiredLease(
+  ledger: Ledger,
+  sendId: string,
+): Promise<'replanned' | 'unknown' | 'lost' | 'nothing_due'> {
+  return inTransaction(ledger.db, async (tx) => {
+    await lockControl(tx);
+    const send = await lockSend(tx, sendId);
+    if (!send?.isDue) return 'nothing_due';
+    if (send.state === 'DISPATCHED') return markUnknown(tx, ledger, send, 'the worker was gone before the answer');
+    if (send.state !== 'RESERVED') return 'nothing_due';
+    await returnToPlanned(tx, send, 'lease over', 0);
+    return 'replanned';
+  });
+}
+
+/** The caller has locked the send. No request has left, and this fence will send none. */
+async function returnToPlanned(tx: Transaction, send: Send, reason: string, dueInMs: number): Promise<void> {
+  await releaseBudget(tx, send);
+  const set = { reserved_micros: 0 };
+  await transition(tx, { sendId: send.sendId, from: ['RESERVED'], to: 'PLANNED', reason, dueInMs, set });
+}

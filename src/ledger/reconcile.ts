@@ -1,0 +1,232 @@
+import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import { chargeBudget } from './budgets.ts';
+import type { Ledger } from './context.ts';
+import { readSender, recordSender } from './control.ts';
+import { lockSend, type Send, type SendRow, sendColumns, toSend, transition } from './send.ts';
+
+/**
+ * Looks for the message of an UNKNOWN send in its thread. A single match is the send, even in a thread that could not be
+ * read whole, unless it may be another send's. Two or more matches, or none after the last scheduled read, go to manual
+ * review; so does a thread that cannot be read whole, some time after that read. Absence proves nothing: nothing is sent
+ * again.
+ */
+export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
+  const { db, log, timing } = ledger;
+  const { sendId, number } = unknown;
+  const isErased = number.startsWith('erased/');
+  const isWhole = isErased || (await tryReadThread(ledger, unknown));
+  const result = await inTransaction(db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (send?.state !== 'UNKNOWN') return 'lost';
+    const senderId = await readSender(tx, ledger.actsFor);
+    const candidates = await readCandidates(tx, send);
+    const matches = findMatches(send, candidates, senderId);
+    const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
+    const contested = isContested(matches, claims);
+    const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
+    const [match] = matches;
+    if (match && matches.length === 1 && !contested) {
+      const set = { message_id: match.messageId, is_reconciled: true };
+      await transition(tx, { ...step, to: 'SENT', reason: 'reconciled', set });
+      // The price was in the lost answer.
+      await chargeBudget(tx, send, send.reservedMicros);
+      return 'sent';
+    }
+    const isOver =
+      isErased || (isWhole ? await countScheduledRead(tx, send, timing) : await postponeRead(tx, send, timing));
+    if (matches.length <= 1 && !isOver) return 'unknown';
+    const none = isWhole ? 'no message matches' : 'no message matches in a thread that cannot be read whole';
+    const atMostOne = contested ? 'a message matches that another send may have become' : none;
+    const reason = matches.length > 1 ? `${matches.length} messages match` : atMostOne;
+    await transition(tx, { ...step, to: 'NEEDS_HUMAN', reason });
+    return 'needs_human';
+  });
+  if (result === 'needs_human') {
+    log.error({ sendId }, 'A send may or may not have gone out; it needs manual review: trunkline sends settle');
+  }
+  return result;
+}
+
+/** An outbound text of the thread. */
+interface Candidate {
+  readonly messageId: string;
+  readonly to: string | null;
+  readonly text: string | null;
+  readonly at: Date | null;
+  readonly sentBy: string | null;
+  readonly isScheduled: boolean;
+  /** Another send is known to have become it. */
+  readonly isClaimed: boolean;
+}
+
+/** How far the service's clock may be behind ours, and ahead of ours or late to carry out a request. */
+const earlierMs = 120_000;
+const laterMs = 900_000;
+
+/**
+ * The texts that a send may have become (section 2.6): not in the baseline, to the same recipient, of the same text, within
+ * the time window, not of another send, and with `senderId` or nobody as the author.
+ */
+function findMatches(
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
+  candidates: readonly Candidate[],
+  senderId: string | null,
+): readonly Candidate[] {
+  const from = earliest(send);
+  const to = latest(send);
+  const baseline = new Set(send.baseline);
+  return candidates.filter(
+    ({ messageId, to: recipient, text, at, sentBy, isScheduled, isClaimed }) =>
+      !isScheduled &&
+      !isClaimed &&
+      (sentBy === null || sentBy === senderId) &&
+      !baseline.has(messageId) &&
+      normalizeNumber(recipient ?? '') === send.number &&
+      text === send.text &&
+      at !== null &&
+      at.getTime() >= from &&
+      at.getTime() <= to,
+  );
+}
+
+/** By the service's clock. An answer to a text is later than that text by the same clock, however far that clock is behind. */
+function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
+  const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
+  const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
+  return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));
+}
+
+/** By the service's clock. A trigger that is later than its plan shows how far that clock is ahead, at least. */
+function latest({ trigger, plannedAt, dispatchedAt }: Pick<Send, 'trigger' | 'plannedAt' | 'dispatchedAt'>): number {
+  const aheadMs = Math.max(0, trigger.at.getTime() - plannedAt.getTime());
+  return (dispatchedAt?.getTime() ?? Number.NaN) + aheadMs + laterMs;
+}
+
+/**
+ * Whether one of the `rivals`, each given as the messages that it may have become, may be one of `ours`. Not when there are
+ * enough other messages that can only be the rivals'.
+ */
+function isContested(ours: readonly Candidate[], rivals: readonly (readonly Candidate[])[]): boolean {
+  const contenders = rivals.filter((messages) => messages.some((message) => ours.includes(message)));
+  const others = contenders.map((messages) => messages.filter((message) => !ours.includes(message)));
+  return others.some((messages) => messages.length === 0) || new Set(others.flat()).size < contenders.length;
+}
+
+/** False when the mirror may lack some of the thread. */
+async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number }: Send): Promise<boolean> {
+  try {
+    return await readThread({ line, number, participants: [] });
+  } catch (error) {
+    log.info({ err: error, sendId }, 'The thread of an UNKNOWN send could not be read; it is tried again');
+    return false;
+  }
+}
+
+/** Counts the scheduled reads whose time has come, not those that a reference caused. True after the last. */
+async function countScheduledRead(
+  tx: Transaction,
+  { sendId }: Send,
+  { reconcileAtMs }: Ledger['timing'],
+): Promise<boolean> {
+  const [row] = await query(
+    tx,
+    sql<{ reads: number }>`with passed as (
+        select count(*)::integer as reads from unnest(${reconcileAtMs}::float8[]) after_ms
+        where (select dispatched_at from ops.sends where send_id = ${sendId}) + after_ms * interval '1 ms' <= clock_timestamp()
+      )
+      update ops.sends s set looks_count = passed.reads, looked_at = clock_timestamp(), rung_at = '-infinity',
+        due_at = s.dispatched_at + coalesce((${reconcileAtMs}::float8[])[passed.reads + 1], 0) * interval '1 ms'
+      from passed where send_id = ${sendId} returning reads`,
+  );
+  return (row?.reads ?? 0) >= reconcileAtMs.length;
+}
+
+/** The wait before the next try, as a part of the time since the dispatch. */
+const waitPart = 0.1;
+
+/** Schedules another read of a thread that could not be read whole. True once the grace period is over. */
+async function postponeRead(
+  tx: Transaction,
+  { sendId }: Send,
+  { reconcileAtMs, readRetryMs, graceMs }: Ledger['timing'],
+): Promise<boolean> {
+  const [row] = await query(
+    tx,
+    sql<{ is_over: boolean }>`update ops.sends set looked_at = clock_timestamp(), rung_at = '-infinity',
+        due_at = clock_timestamp()
+          + greatest(${readRetryMs} * interval '1 ms', (clock_timestamp() - dispatched_at) * ${sql.lit(waitPart)})
+      where send_id = ${sendId}
+      returning clock_timestamp() > dispatched_at + ${(reconcileAtMs.at(-1) ?? 0) + graceMs} * interval '1 ms' as is_over`,
+  );
+  return row?.is_over ?? false;
+}
+
+/** The outbound texts of the thread of two parties, as the mirror holds them. */
+async function readCandidates(tx: Transaction, { sendId, line, number }: Send): Promise<Candidate[]> {
+  return query(
+    tx,
+    sql<Candidate>`select m.message_id as "messageId", m.to_number as "to", m.body as text, m.sent_at as at,
+        m.sent_by as "sentBy", coalesce(m.is_scheduled, false) as "isScheduled",
+        exists (select from ops.sends o
+          where o.line = m.line and o.message_id = m.message_id and o.send_id <> ${sendId}) as "isClaimed"
+      from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+      where c.line = ${line} and c.number = ${number} and c.participants_key = '' and m.direction = 'out'`,
+  );
+}
+
+/** Other sends of the thread whose message is not known: a matching message may be theirs. */
+async function readRivals(tx: Transaction, { sendId, line, number }: Send): Promise<Send[]> {
+  const rows = await query(
+    tx,
+    sql<SendRow>`select ${sendColumns} from ops.sends s
+      where line = ${line} and number = ${number} and send_id <> ${sendId} and message_id is null
+        and dispatched_at is not null and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')`,
+  );
+  return rows.map(toSend);
+}
+
+/** For how long after a send its message is looked for in the mirror, which usually takes seconds. */
+const linkWithin = sql.raw(`interval '48 hours'`);
+const maxLinks = 100;
+
+/**
+ * Sets `warehouse.sms_messages.send_id` where the message of a SENT send has been mirrored. Where the gateway returned no id,
+ * finds the message as `reconcile` does.
+ */
+export async function linkMessages(ledger: Ledger): Promise<void> {
+  const { db } = ledger;
+  const mirrored = await query(
+    db,
+    sql<{ send_id: string }>`select send_id from ops.sends s
+      where state = 'SENT' and linked_at is null and settled_at > now() - ${linkWithin}
+        and exists (select from warehouse.sms_messages m where m.number = s.number and m.line = s.line and m.direction = 'out'
+          and case when s.message_id is null then m.first_seen_at >= s.dispatched_at else m.message_id = s.message_id end)
+      order by settled_at limit ${maxLinks}`,
+  );
+  for (const { send_id: sendId } of mirrored) {
+    await inTransaction(db, (tx) => linkMessage(tx, ledger, sendId));
+    await recordSender(db, sendId);
+  }
+}
+
+async function linkMessage(tx: Transaction, ledger: Ledger, sendId: string): Promise<void> {
+  const send = await lockSend(tx, sendId);
+  if (send?.state !== 'SENT') return;
+  const messageId = send.messageId ?? (await findUnnamed(tx, ledger, send));
+  if (messageId === undefined) return;
+  await query(
+    tx,
+    sql`with linked as (
+        update warehouse.sms_messages set send_id = ${sendId}
+        where line = ${send.line} and number = ${send.number} and message_id = ${messageId} returning 1
+      )
+      update ops.sends set message_id = ${messageId}, linked_at = now()
+      where send_id = ${sendId} and exists (select from linked)`,
+  );
+}
+
+async function findUnnamed(tx: Transaction, { actsFor }: Ledger, send: Send): Promise<string | undefined> {
+  const matches = findMatches(send, await readCandidates(tx, send), await readSender(tx, actsFor));
+  return matches.length === 1 ? matches[0]?.messageId : undefined;
+}

@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { UserError } from '../shared/errors.ts';
+
+const run = promisify(execFile);
+
+/** The command line of a living process; `undefined` for one that is gone or a zombie. */
+export async function commandLineOf(pid: number): Promise<string | undefined> {
+  if (process.platform !== 'linux') return ps('args=', pid);
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return line.replaceAll('\0', ' ').trim() || undefined;
+}
+
+/** When a living process began, in the system's own words: with its id it names the process beyond any reuse of the id. */
+export async function beginningOf(pid: number): Promise<string | undefined> {
+  if (process.platform !== 'linux') return ps('lstart=', pid);
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The second field, the program's name, may hold spaces and brackets: count from the last bracket.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' ? undefined : fields[19];
+}
+
+async function ps(column: string, pid: number): Promise<string | undefined> {
+  const { stdout } = await run('ps', ['-o', column, '-p', String(pid)]).catch(() => ({ stdout: '' }));
+  return stdout.trim() || undefined;
+}
+
+export interface Ownership {
+  release(): Promise<void>;
+}
+
+/**
+ * Makes this process the only user of a data folder. A claim whose process was killed counts for nothing.
+ * Throws `UserError` while a living process (this one included) holds it.
+ */
+export async function claimFolder(folder: string): Promise<Ownership> {
+  const file = join(folder, 'owner');
+  const claim = `${process.pid} ${await beginningOf(process.pid)}\n`;
+  while (!(await createFile(file, claim))) {
+    const holder = await readFile(file, 'utf8').catch(() => undefined);
+    if (holder === undefined) continue;
+    const [pid, beginning] = holder.trim().split(' ', 2);
+    // A process that is just writing its claim has an empty file for an instant; so has one that died in it.
+    if (beginning !== undefined && (await beginningOf(Number(pid))) === holder.trim().slice(`${pid} `.length)) {
+      throw new UserError(`${folder} is in use by process ${pid}.`, {
+        remedy: 'Stop that process, or choose another folder with DATA_DIR.',
+      });
+    }
+    await rm(file, { force: true });
+  }
+  return { release: () => rm(file, { force: true }) };
+}
+
+async function createFile(file: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+const sizes = { 'webhook-secret': 24, 'encryption-key': 32, 'admin-token': 24 } as const;
+
+type SecretName = keyof typeof sizes;
+
+/** A secret of this machine when the environment gives none: created once and kept in the data folder. */
+export async function ownSecret(dataDir: string, name: SecretName): Promise<string> {
+  await mkdir(dataDir, { recursive: true });
+  return keptSecret(secretFile(dataDir, name), sizes[name]);
+}
+
+/** The secret in a file, readable by its owner only; created with so many random bytes when the file is missing or empty. */
+export async function keptSecret(file: string, bytes: number): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  if (kept.trim() !== '') return kept.trim();
+  const secret = randomBytes(bytes).toString('hex');
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  return secret;
+}
+
+/** Where such a secret is kept. */
+export function secretFile(dataDir: string, name: SecretName): string {
+  return join(dataDir, name);
+}
+
+/** Where a running `trunkline start` keeps its parts: what other commands on this machine need to talk to them. */
+export type Running = z.infer<typeof running>;
+
+const running = z.object({
+  databaseUrl: z.string(),
+  redisUrl: z.string().optional(),
+  /** Without a key where somebody logs in instead. */
+  api: z.object({ baseUrl: z.string(), key: z.string().optional() }).optional(),
+  /** The API is the sandbox that this `start` runs. */
+  isSandbox: z.boolean(),
+  webhookSecret: z.string(),
+  encryptionKey: z.string().optional(),
+  publicUrl: z.string().optional(),
+  /** Where one was set. */
+  timeZone: z.string().optional(),
+  /** Absolute: other commands may run elsewhere. */
+  rulesFile: z.string().optional(),
+  rulesMode: z.string().optional(),
+  statusUrl: z.string(),
+});
+
+const note = running.extend({ pid: z.number(), beginning: z.string() });
+
+/** Leaves a note of what runs in the data folder, for its owner's eyes only; answers with how to take it away. */
+export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
+  const path = noteIn(dataDir);
+  const own = { ...what, pid: process.pid, beginning: (await beginningOf(process.pid)) ?? '' };
+  // Moved in place, so that nobody reads half of it, nor an older file's permissions.
+  const draft = `${path}.${process.pid}`;
+  await mkdir(dataDir, { recursive: true });
+  await rm(draft, { force: true });
+  await writeFile(draft, `${JSON.stringify(own, null, 2)}\n`, { mode: 0o600 });
+  await rename(draft, path);
+  return async () => {
+    const left = await readNote(path);
+    if (left?.pid === own.pid && left.beginning === own.beginning) await rm(path, { force: true });
+  };
+}
+
+/** What runs on this machine with a data folder, while its process lives. */
+export async function findRunning(dataDir: string): Promise<Running | undefined> {
+  const left = await readNote(noteIn(dataDir));
+  return left && (await beginningOf(left.pid)) === left.beginning ? left : undefined;
+}
+
+function noteIn(dataDir: string): string {
+  return join(dataDir, 'running.json');
+}
+
+async function readNote(path: string): Promise<z.infer<typeof note> | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  if (text === '') return undefined;
+  try {
+    return note.parse(JSON.parse(text));
+  } catch {
+    // Another release wrote it, or a disk that was full.
+    return undefined;
+  }
+}

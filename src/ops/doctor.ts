@@ -1,0 +1,564 @@
+import { request } from 'undici';
+import { isLoopbackUrl, plainText, plainTextHost, type Settings, shortestUnguessed } from '../../config/settings.ts';
+import type { Subscription } from '../api-client/client.ts';
+import { createService, type Service, ServiceError } from '../api-client/client.ts';
+import type { ReadySettings } from '../context.ts';
+import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
+import { countToReseal } from '../credentials/resealing.ts';
+import { createDatabase, type Database, type OpenDatabase, query } from '../db/database.ts';
+import { limitReached } from '../db/limits.ts';
+import { isMigrated } from '../db/migrate.ts';
+import { createQueues, type Queues } from '../queues/queues.ts';
+import { eventTypeOf } from '../shared/event-types.ts';
+import type { Log } from '../shared/log.ts';
+import { maskNumbers } from '../shared/masking.ts';
+import { wantedTypes } from '../sync/subscriptions/ensure.ts';
+import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
+import { credentialWords } from './facts/deployment.ts';
+import { quantity } from './format.ts';
+import { healthChecks } from './health-checks.ts';
+import { readConnections } from './processes.ts';
+import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
+
+const [onPostgres, onApi, onReceiver] = [diagnosesOf('Postgres'), diagnosesOf('API'), diagnosesOf('Receiver')];
+
+/** Deliveries per second, over the busiest minute, beyond which the queues in Postgres fall behind. */
+const outgrownPerSecond = 300;
+
+/** Checks each part of a deployment and changes nothing. A part that cannot be checked is a diagnosis too. Never rejects. */
+export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagnosis[]> {
+  await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
+  const { db } = database;
+  const found = [diagnosesOf('Settings').ok('The settings are well-formed.')];
+  const host = plainTextHost(settings.databaseUrl);
+  if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
+  const postgres = await diagnosePostgres(db, settings.poolSize);
+  found.push(...postgres);
+  const serviceClock = new ServiceClock();
+  const open = openCredential(settings, log);
+  const service =
+    open &&
+    createService({
+      baseUrl: open.baseUrl,
+      credential: open.credential,
+      log,
+      retry: { tries: 2 },
+      onAnswer: ({ date }) => serviceClock.observe(date),
+    });
+  try {
+    const mirror = postgres.length > 1 ? await diagnoseMirror(settings, database, service, log) : undefined;
+    found.push(...(mirror?.found ?? []), ...(await diagnoseKeys(settings, db)));
+    found.push(...diagnoseCredential(settings, mirror?.snapshot));
+    const api = service && (await diagnoseApi(service, db, open.kind));
+    found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceClock, db)));
+    found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered(mirror?.snapshot))));
+  } finally {
+    await service?.close();
+    await open?.close();
+  }
+  return found;
+}
+
+function isDelivered(snapshot: Snapshot | undefined): boolean {
+  const held = snapshot && known(snapshot.subscriptions, undefined);
+  return held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
+}
+
+const noApi = onApi.warning(
+  'API_BASE_URL or a credential is not set here, so the service was not asked.',
+  'Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY, to the values that the worker has.',
+);
+
+/** Checks the queues, and runs the health checks of the status page. No snapshot when the queues cannot be opened. */
+async function diagnoseMirror(
+  settings: ReadySettings,
+  database: OpenDatabase,
+  service: Service | undefined,
+  log: Log,
+): Promise<{ found: Diagnosis[]; snapshot?: Snapshot }> {
+  const on = diagnosesOf('Queue');
+  let queues: Queues;
+  try {
+    const { redisUrl, databaseUrl } = settings;
+    queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
+  } catch (error) {
+    return { found: [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, 'Run `trunkline migrate`.')] };
+  }
+  try {
+    const snapshot = await takeSnapshot({ database, queues, service, settings });
+    const facts = known(snapshot.queues, undefined);
+    const found: Diagnosis[] = [];
+    if (facts?.isReachable && facts.warnings.length === 0) {
+      found.push(on.ok(`The queues in ${facts.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
+    }
+    const perSecond = Math.max(0, ...(known(snapshot.inbox, undefined)?.perMinute ?? [])) / 60;
+    if (facts?.backend === 'postgres' && perSecond > outgrownPerSecond) {
+      found.push(
+        on.warning(
+          `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second came in the busiest minute.`,
+          'Set REDIS_URL: queues in Redis take some ten times as many.',
+        ),
+      );
+    }
+    const checks = healthChecks(snapshot).map((check) => ({ ...check, subject: 'Mirror' }));
+    found.push(...checks);
+    if (!checks.some(isFault)) found.push(diagnosesOf('Mirror').ok('Nothing is overdue, parked, failing or refused.'));
+    return { found, snapshot };
+  } catch (error) {
+    return { found: [on.problem(messageOf(error), 'Run `trunkline doctor` again when Postgres answers.')] };
+  } finally {
+    await queues.close();
+  }
+}
+
+/** The service's clock, from its `Date` headers, which have whole seconds. */
+class ServiceClock {
+  #aheadMs: number | undefined;
+
+  observe(date: string | undefined): void {
+    const at = Date.parse(date ?? '');
+    // The header is rounded down, by half a second on average.
+    if (!Number.isNaN(at)) this.#aheadMs = at + 500 - Date.now();
+  }
+
+  /** Milliseconds by which it is ahead of this machine's clock; undefined before the first answer with a date. */
+  get aheadMs(): number | undefined {
+    return this.#aheadMs;
+  }
+}
+
+/** Rounding and network latency explain smaller differences. */
+const maxServiceSkewSeconds = 5;
+
+async function diagnoseServiceClock({ aheadMs }: ServiceClock, db: Database): Promise<Diagnosis[]> {
+  if (aheadMs === undefined) return [];
+  const [row] = await query<{ now: Date }>(db, 'select clock_timestamp() as now', []).catch(() => []);
+  if (!row) return [];
+  const seconds = (aheadMs - (row.now.getTime() - Date.now())) / 1_000;
+  if (Math.abs(seconds) <= maxServiceSkewSeconds) return [onApi.ok('The clocks of the service and of Postgres agree.')];
+  return [
+    onApi.warning(
+      `The service’s clock is ${Math.abs(seconds).toFixed(0)} s ${seconds > 0 ? 'ahead of' : 'behind'} Postgres’: the age of calls and texts is wrong by as much, and what rules and coverage do by it comes early or late.`,
+      'Set the clock of the Postgres server by NTP; if it is right, tell the service’s operator.',
+    ),
+  ];
+}
+
+/** One sentence about a subject, with a remedy unless the level is `ok`. A notice is no fault. */
+export type Diagnosis =
+  | { readonly level: 'ok'; readonly subject: string; readonly sentence: string }
+  | {
+      readonly level: 'notice' | 'warning' | 'problem';
+      readonly subject: string;
+      readonly sentence: string;
+      readonly remedy: string;
+    };
+
+/** Creates diagnoses of one subject. */
+export function diagnosesOf(subject: string) {
+  return {
+    ok: (sentence: string): Diagnosis => ({ level: 'ok', subject, sentence }),
+    warning: (sentence: string, remedy: string): Diagnosis => ({ level: 'warning', subject, sentence, remedy }),
+    problem: (sentence: string, remedy: string): Diagnosis => ({ level: 'problem', subject, sentence, remedy }),
+  };
+}
+
+/** Whether the operator has to act. */
+export function isFault({ level }: Pick<Diagnosis, 'level'>): boolean {
+  return level === 'warning' || level === 'problem';
+}
+
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // When a host name has several addresses, the error of a refused connection has an empty message.
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}
+
+const oldestVersion = 150_000;
+const maxSkewSeconds = 2;
+/** A pooler with several server processes may assign the same one twice in a row. */
+const rounds = 4;
+
+interface Server {
+  number: number;
+  version: string;
+  commits: string;
+  fsync: string;
+  readOnly: boolean;
+  now: Date;
+  jit: boolean;
+}
+
+/** Checks the server. Never rejects: an unreachable server is the only diagnosis then. */
+async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnosis[]> {
+  const began = Date.now();
+  let server: Server | undefined;
+  let answering: Answering;
+  try {
+    [server] = await query<Server>(
+      db,
+      `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+         current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
+         pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
+         clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
+      [],
+    );
+    answering = await askAlternately(db);
+  } catch (error) {
+    const limit = limitReached(error);
+    if (limit) return [onPostgres.problem(limit.sentence, limit.remedy)];
+    return [
+      onPostgres.problem(
+        `Postgres cannot be reached: ${messageOf(error)}.`,
+        'See that it runs, and that the host, user, password and database of DATABASE_URL are right.',
+      ),
+    ];
+  }
+  if (!server) return [];
+  const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
+  return [
+    diagnoseVersion(server),
+    diagnoseSessions(answering),
+    await diagnoseSchema(db),
+    diagnoseDurability(server),
+    diagnoseClock(skew),
+    await diagnoseConnections(db, poolSize),
+    ...diagnoseJit(server),
+  ];
+}
+
+/** The process ids of the servers that answered two open connections, which sent statements alternately. */
+export interface Answering {
+  readonly first: readonly number[];
+  readonly second: readonly number[];
+}
+
+/** Whether a pooler assigns server processes per transaction: a direct connection always gets the same, private one. */
+export function isLent({ first, second }: Answering): boolean {
+  return new Set(first).size > 1 || new Set(second).size > 1 || first.some((pid) => second.includes(pid));
+}
+
+function askAlternately(db: Database): Promise<Answering> {
+  const pidOf = async (connection: Database) => {
+    const [row] = await query<{ pid: number }>(connection, 'select pg_backend_pid() as pid', []);
+    return row?.pid ?? Number.NaN;
+  };
+  return db.connection().execute((one) =>
+    db.connection().execute(async (other) => {
+      const [first, second]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds; round += 1) {
+        first.push(await pidOf(one));
+        second.push(await pidOf(other));
+      }
+      return { first, second };
+    }),
+  );
+}
+
+function diagnoseSessions(answering: Answering): Diagnosis {
+  if (!isLent(answering)) return onPostgres.ok('Each connection has a session of its own.');
+  return onPostgres.problem(
+    'DATABASE_URL leads through a pooler that lends sessions out by the transaction, and what is prepared in one is lost.',
+    'Name Postgres itself, or a pool in session mode, which many hosts offer under another port or name.',
+  );
+}
+
+function diagnoseVersion({ number, version, readOnly }: Server): Diagnosis {
+  if (number < oldestVersion) return onPostgres.problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.');
+  if (readOnly)
+    return onPostgres.problem(
+      'Postgres takes no writes: it is a standby or read-only.',
+      'Name the primary in DATABASE_URL.',
+    );
+  return onPostgres.ok(`Postgres ${version} answers.`);
+}
+
+export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
+  if (!jit) return [];
+  return [
+    onPostgres.warning(
+      'Postgres compiles statements (jit is on) although each of our sessions switches that off; a change may then take seconds.',
+      'Run `alter role … set jit = off` for the user of DATABASE_URL.',
+    ),
+  ];
+}
+
+async function diagnoseSchema(db: Database): Promise<Diagnosis> {
+  try {
+    if (await isMigrated(db)) return onPostgres.ok('The schema has all migrations of this release.');
+    return onPostgres.problem('The schema lacks migrations of this release.', 'Run `trunkline migrate`.');
+  } catch (error) {
+    return onPostgres.problem(
+      `The schema cannot be read: ${messageOf(error)}.`,
+      'Give the user of DATABASE_URL the schema ops.',
+    );
+  }
+}
+
+function diagnoseDurability({ commits, fsync }: Server): Diagnosis {
+  if (fsync === 'off')
+    return onPostgres.problem('A crash of the machine can destroy the database (fsync is off).', 'Set fsync to on.');
+  if (commits === 'off') {
+    return onPostgres.problem(
+      'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
+      'Set synchronous_commit to on for the user of DATABASE_URL.',
+    );
+  }
+  return onPostgres.ok(`Commits are durable (synchronous_commit is ${commits}).`);
+}
+
+function diagnoseClock(skewSeconds: number): Diagnosis {
+  const skew = Math.abs(skewSeconds);
+  if (skew <= maxSkewSeconds) return onPostgres.ok('The clocks of Postgres and of this machine agree.');
+  return onPostgres.warning(
+    `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
+    'Keep both in time with NTP; looks for late recordings shift by the difference.',
+  );
+}
+
+async function diagnoseConnections(db: Database, poolSize: number): Promise<Diagnosis> {
+  try {
+    const { sentence, remedy, isTooMuch } = await readConnections(db, poolSize);
+    if (remedy === undefined) return onPostgres.ok(sentence);
+    return isTooMuch ? onPostgres.problem(sentence, remedy) : onPostgres.warning(sentence, remedy);
+  } catch (error) {
+    return onPostgres.warning(
+      `The limits on connections cannot be read: ${messageOf(error)}.`,
+      'Run `trunkline doctor` again.',
+    );
+  }
+}
+
+const probeTimeoutMs = 15_000;
+
+interface ApiDiagnosis {
+  readonly found: readonly Diagnosis[];
+  /** All subscriptions of the account; undefined when they could not be listed. */
+  readonly subscriptions: readonly Subscription[] | undefined;
+}
+
+/** Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing read, and never rejects. */
+async function diagnoseApi(service: Service, db: Database, credential: OpenCredential['kind']): Promise<ApiDiagnosis> {
+  const found: Diagnosis[] = [];
+  const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
+
+  /** The answer of one probe; undefined after a failure, which becomes a diagnosis. */
+  async function probe<T>(what: string, scope: string, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const answer = await read();
+      found.push(onApi.ok(`${what} can be read.`));
+      return answer;
+    } catch (error) {
+      found.push(diagnoseRefusal(error, what, scope, credential));
+      return undefined;
+    }
+  }
+
+  const lines = await probe('Lines', 'sms:read', () => service.lines.list(call()));
+  if (!lines && isHopeless(found[0])) return { found, subscriptions: undefined };
+  await probe('Users', 'users:read', () => service.users.list(call()));
+  const end = Math.ceil(Date.now() / 1_000);
+  const search = { start: end - 3_600, end, limit: 1 };
+  const recent = await probe('Calls', 'reports:read', () => service.calls.search(search, call()));
+  const subscriptions = await probe('Webhook subscriptions', 'webhooks:read', () => service.webhooks.list({}, call()));
+
+  const callId = recent && (recent.data.calls[0]?.id ?? (await newestCall(db)) ?? (await olderCall(service, end)));
+  if (callId === undefined) found.push(onApi.ok('There was no call to try recordings and transcripts on.'));
+  else {
+    await probe('Recordings', 'recordings:read', () => service.calls.recordings(callId, call()));
+    await probe('Transcripts', 'recordings:read', () => service.calls.transcripts(callId, call()));
+  }
+  const thread = await anyThread(db);
+  if (thread === undefined) found.push(onApi.ok('No conversation is known yet to try texts on.'));
+  else await probe('Texts', 'messages:read', () => service.conversations.read(thread, { limit: 1 }, call()));
+  return { found, subscriptions: subscriptions?.data };
+}
+
+function diagnoseRefusal(error: unknown, what: string, scope: string, credential: OpenCredential['kind']): Diagnosis {
+  if (!(error instanceof ServiceError)) {
+    return onApi.problem(`${what} cannot be read: ${messageOf(error)}.`, 'See that API_BASE_URL is right.');
+  }
+  const reply = maskNumbers(error.message);
+  switch (error.advice) {
+    case 'credential':
+      return credential === 'login'
+        ? onApi.problem(`The log in cannot be used (${reply}).`, 'Run `trunkline auth login`.')
+        : onApi.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
+    case 'scope':
+      return onApi.problem(
+        `${what} cannot be read: the credential lacks the scope ${error.scope ?? scope}.`,
+        credential === 'login'
+          ? `Run \`trunkline auth login\` and grant ${error.scope ?? scope}.`
+          : `Grant ${error.scope ?? scope} to the credential.`,
+      );
+    case 'permission':
+      return onApi.problem(
+        `${what} cannot be read (${reply}).`,
+        `Give the credential the permission that ${what.toLowerCase()} need.`,
+      );
+    case 'not_found':
+    case 'refused':
+      return onApi.warning(`${what} could not be tried (${reply}).`, 'See that API_BASE_URL names the service itself.');
+    case 'retry':
+    case 'reconcile':
+      return onApi.problem(
+        `The service does not answer as it should (${reply}).`,
+        'See that API_BASE_URL is right and reachable from here; if it is, wait or ask the service’s operator.',
+      );
+  }
+}
+
+/** Whether the first probe failed in a way that all others would repeat. */
+function isHopeless(first: Diagnosis | undefined): boolean {
+  return first?.level === 'problem' && !first.sentence.includes('scope');
+}
+
+async function olderCall(service: Service, end: number): Promise<string | undefined> {
+  const month = { start: end - 30 * 86_400, end, limit: 1 };
+  const found = await service.calls
+    .search(month, { signal: AbortSignal.timeout(probeTimeoutMs) })
+    .catch(() => undefined);
+  return found?.data.calls[0]?.id;
+}
+
+async function newestCall(db: Database): Promise<string | undefined> {
+  const text =
+    'select call_id as id from warehouse.calls where deleted_at is null order by started_at desc nulls last limit 1';
+  const rows = await query<{ id: string }>(db, text, []).catch(() => []);
+  return rows[0]?.id;
+}
+
+async function anyThread(db: Database): Promise<{ line: string; number: string } | undefined> {
+  const text = `select line, number from warehouse.sms_conversations where participants_key = '' and deleted_at is null limit 1`;
+  const rows = await query<{ line: string; number: string }>(db, text, []).catch(() => []);
+  return rows[0];
+}
+
+/** Whether ENCRYPTION_KEY_PREVIOUS is still needed. Empty when it is not set, or the tables do not exist yet. */
+async function diagnoseKeys(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
+  if (settings.encryptionKeyPrevious === undefined) return [];
+  const count = await countToReseal(db, settings).catch(() => undefined);
+  if (count === undefined) return [];
+  const sentence =
+    count === 0
+      ? 'Nothing stored needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'
+      : `Values in the database that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
+  return [diagnosesOf('Settings').ok(sentence)];
+}
+
+/** The credential in use. Empty when it cannot be read. */
+function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Snapshot | undefined): Diagnosis[] {
+  const facts = snapshot && known(snapshot.credential, undefined);
+  // Without API_KEY and ENCRYPTION_KEY this process cannot query the service: see `noApi`.
+  if (facts === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
+  if (facts.use === 'none')
+    return [onApi.problem('There is no API key, and nobody is logged in.', 'Run `trunkline auth login`.')];
+  // The health checks report a lost login.
+  if (facts.use === 'login' && facts.state === 'lost') return [];
+  const scopes = facts.use === 'login' ? `, with ${facts.scopes.join(' ')}` : '';
+  return [onApi.ok(`In use: ${credentialWords(facts, new Date())}${scopes}.`)];
+}
+
+const reachTimeoutMs = 5_000;
+
+/**
+ * Checks whether deliveries can arrive: the secret, the address, and the subscriptions with that address. `subscriptions` is
+ * undefined when they could not be listed. `isDelivered`: the mirror has enabled subscriptions of ours. Never rejects.
+ */
+export async function diagnoseReceiver(
+  { receiver, api }: Settings,
+  subscriptions: readonly Subscription[] | undefined,
+  isDelivered: boolean,
+): Promise<Diagnosis[]> {
+  const { publicUrl, secret } = receiver;
+  if (isDelivered && (secret === undefined || publicUrl === undefined)) {
+    return [
+      onReceiver.ok(
+        'Subscriptions of a running receiver are enabled; its PUBLIC_URL and WEBHOOK_SECRET are not set here.',
+      ),
+    ];
+  }
+  if (secret === undefined) {
+    return [
+      onReceiver.warning(
+        'WEBHOOK_SECRET is not set, so the addresses of the receiver are not known here.',
+        'Set it as the receiver has it; `start` keeps its own in the data folder.',
+      ),
+    ];
+  }
+  const found = [diagnoseSecret(secret)];
+  if (publicUrl === undefined) {
+    found.push(
+      onReceiver.warning(
+        'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so nothing announces what is new.',
+        'Run the receiver with PUBLIC_URL: the address at which the service reaches it. Set it here too.',
+      ),
+    );
+    return found;
+  }
+  found.push(await diagnoseReachability(publicUrl, secret));
+  if (api.baseUrl !== undefined && isLoopbackUrl(publicUrl) && !isLoopbackUrl(api.baseUrl)) {
+    found.push(
+      onReceiver.problem(
+        'PUBLIC_URL is a loopback address, which the service cannot reach.',
+        'Set PUBLIC_URL to an address that is reachable from the internet, through a tunnel if need be.',
+      ),
+    );
+  }
+  if (subscriptions)
+    found.push(
+      ...wantedTypes.map((type) =>
+        diagnoseSubscription(type, (each) => deliversTo(each, hookUrl(publicUrl, secret, type)), subscriptions),
+      ),
+    );
+  return found;
+}
+
+function diagnoseSecret(secret: string): Diagnosis {
+  if (secret.length >= shortestUnguessed) return onReceiver.ok('The webhook secret is long enough not to be guessed.');
+  return onReceiver.warning(
+    `The webhook secret has ${secret.length} characters and might be guessed.`,
+    'Make one with `openssl rand -hex 24`, and set the old one as WEBHOOK_SECRET_PREVIOUS until the subscriptions are renewed.',
+  );
+}
+
+async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
+  const remedy = 'See that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
+  try {
+    const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), {
+      signal: AbortSignal.timeout(reachTimeoutMs),
+    });
+    const reply = await answer.body.text();
+    if (answer.statusCode === 200 && isReady(reply)) return onReceiver.ok('The receiver answers at PUBLIC_URL.');
+    const why = whyNot[answer.statusCode] ?? 'not the receiver';
+    return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}: ${why} stands there.`, remedy);
+  } catch (error) {
+    return onReceiver.problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, remedy);
+  }
+}
+
+const whyNot: Readonly<Record<number, string>> = {
+  200: 'another program',
+  404: 'another secret, or another program',
+};
+
+/** Whether a body is a hook's answer to GET. Other programs may answer 200 to everything. */
+function isReady(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { ready?: unknown } | null)?.ready === true;
+  } catch {
+    return false;
+  }
+}
+
+function diagnoseSubscription(
+  type: (typeof wantedTypes)[number],
+  isOurs: (subscription: Subscription) => boolean,
+  subscriptions: readonly Subscription[],
+): Diagnosis {
+  const found = subscriptions.filter(isOurs);
+  if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
+    return onReceiver.ok(`${type} is subscribed to.`);
+  const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
+  return onReceiver.problem(`${type} ${what}.`, 'Run `trunkline subscriptions ensure`.');
+}

@@ -1,0 +1,138 @@
+import { type Database, query } from '../../db/database.ts';
+import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
+import { maskKey } from '../../shared/masking.ts';
+
+/** The rules that the workers use, and their results in the last day. */
+export interface RulesFacts {
+  readonly mode: string;
+  /** Null until a file was valid. */
+  readonly version: string | null;
+  readonly loadedAt: Date | null;
+  readonly ruleCount: number;
+  /** Why the newest file is not in use. */
+  readonly problem: string | null;
+  /** Of the last day, by rule; `failed` are evaluations that ended in an error. */
+  readonly lastDay: readonly {
+    readonly rule: string;
+    readonly tried: number;
+    readonly matched: number;
+    readonly failed: number;
+  }[];
+  /** Actions of the last day, by kind and state. */
+  readonly actions: readonly { readonly kind: string; readonly state: string; readonly count: number }[];
+  /** Actions that the service refused, or whose effect is not certain, in the last day; the most frequent first. */
+  readonly failures: readonly ActionFailure[];
+}
+
+export interface ActionFailure {
+  readonly rule: string;
+  readonly kind: string;
+  readonly state: 'failed' | 'unclear';
+  readonly reason: string;
+  readonly count: number;
+}
+
+/** Undefined until a worker has loaded a rules file. */
+export async function readRules(db: Database): Promise<RulesFacts | undefined> {
+  const [loaded] = await query<Omit<RulesFacts, 'lastDay' | 'actions' | 'failures'>>(
+    db,
+    `select mode, version, loaded_at as "loadedAt", jsonb_array_length(rules) as "ruleCount", problem from ops.rules_loaded`,
+    [],
+  );
+  if (!loaded) return undefined;
+  const lastDay = await query<RulesFacts['lastDay'][number]>(
+    db,
+    `select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
+       count(*) filter (where reason like 'error:%')::integer as failed
+     from ops.rule_runs where evaluated_at > now() - interval '1 day' group by rule order by rule`,
+    [],
+  );
+  const actions = await query<RulesFacts['actions'][number]>(
+    db,
+    `select a.kind, a.state, count(*)::integer as count
+     from ops.rule_runs r join ops.rule_actions a using (run_id)
+     where r.evaluated_at > now() - interval '1 day' group by 1, 2 order by 1, 2`,
+    [],
+  );
+  const failures = await query<ActionFailure>(
+    db,
+    `select r.rule, a.kind, a.state, coalesce(a.reason, 'no reason was kept') as reason, count(*)::integer as count
+     from ops.rule_actions a join ops.rule_runs r using (run_id)
+     where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
+     group by 1, 2, 3, 4 order by count desc, 1, 2 limit 5`,
+    [],
+  );
+  return { ...loaded, lastDay, actions, failures };
+}
+
+/** The ledger, and why automatic texts do not leave. Simulated sends are counted separately. */
+export interface SendFacts extends LedgerSummary {
+  /** The share of `counts` that is dry-run. */
+  readonly simulated: LedgerSummary['counts'];
+  /** Live sends of the last day that failed or wait, by state and reason, the most frequent first. */
+  readonly troubles: readonly SendTrouble[];
+}
+
+export interface SendTrouble {
+  readonly kind: /** The service refused it, or could not be reached: it is given up. */
+    | 'refused'
+    /** A daily budget is used up. */
+    | 'budget'
+    /** It has been planned for a minute or more and has not left. */
+    | 'held_up'
+    /** It expired before it was sent. */
+    | 'too_old';
+  readonly reason: string;
+  readonly count: number;
+  readonly lastAt: Date;
+  /** Masked. */
+  readonly lines: readonly string[];
+  /** No text has left on any of these lines since the first of these sends. */
+  readonly isTotal: boolean;
+  /** A text has left on each of these lines since the last of these sends. */
+  readonly isOver: boolean;
+}
+
+/** A send that waits for nothing leaves within seconds. */
+const heldUpSeconds = 60;
+
+/** A row that is never sent: its rule, or RULES_MODE of the worker that took it, is dry-run. */
+export const isSimulated = `(s.mode = 'dry-run' or coalesce(s.reason, '') = 'dry_run')`;
+
+export async function readSends(db: Database): Promise<SendFacts> {
+  const counted = await query<{ state: keyof LedgerSummary['counts']; count: number }>(
+    db,
+    `select state, count(*)::integer as count from ops.sends s where s.planned_at > now() - interval '1 day' and ${isSimulated}
+     group by state`,
+    [],
+  );
+  const troubles = await query<SendTrouble>(
+    db,
+    `with recent as (
+       select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
+         case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
+           when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
+           when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then 'budget'
+           when s.state = 'PLANNED' and s.planned_at < now() - interval '${heldUpSeconds} seconds' and not k.is_paused then 'held_up'
+           when s.state = 'EXPIRED' then 'too_old' end as kind
+       from ops.sends s cross join ops.send_control k
+       where s.planned_at > now() - interval '1 day' and not ${isSimulated}
+     ), sent as (
+       select line, max(settled_at) as at from ops.sends s
+       where s.planned_at > now() - interval '1 day' and state = 'SENT' group by line
+     ), by_line as (
+       select r.kind, r.reason, r.line, count(*)::integer as count, max(r.at) as last_at,
+         coalesce(max(sent.at) > min(r.at), false) as has_sent, coalesce(max(sent.at) > max(r.at), false) as is_over
+       from recent r left join sent using (line) where r.kind is not null group by 1, 2, 3
+     )
+     select kind, reason, sum(count)::integer as count, max(last_at) as "lastAt",
+       (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
+     from by_line group by 1, 2 order by count desc, kind, reason limit 20`,
+    [],
+  );
+  return {
+    ...(await summarizeSends(db)),
+    simulated: Object.fromEntries(counted.map(({ state, count }) => [state, count])),
+    troubles: troubles.map((each) => ({ ...each, lines: each.lines.map((line) => maskKey('line', line)) })),
+  };
+}

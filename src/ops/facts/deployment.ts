@@ -1,0 +1,141 @@
+import { type QueueName, queueNames } from '../../../config/queues.ts';
+import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
+import { type Database, query } from '../../db/database.ts';
+import { isMigrated } from '../../db/migrate.ts';
+import type { Queues, QueuesHealth } from '../../queues/queues.ts';
+import { ago } from '../format.ts';
+
+/** Where answers of the API differ from its specification. */
+export interface DriftFacts {
+  readonly kinds: number;
+  readonly latest: readonly DriftRow[];
+  /** Signs of partial answers in the last day, newest first, one per operation. */
+  readonly partial: readonly Pick<DriftRow, 'operation' | 'path' | 'lastSeenAt'>[];
+}
+
+export interface DriftRow {
+  readonly operation: string;
+  readonly path: string;
+  readonly what: string;
+  readonly sample: string;
+  readonly seen: number;
+  readonly lastSeenAt: Date;
+}
+
+/** The webhook subscriptions that deliver to this receiver, as last mirrored. */
+export interface SubscriptionFacts {
+  readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
+  readonly othersCount: number;
+  readonly readAt: Date | null;
+}
+
+export interface SchemaFacts {
+  readonly newestMigration: string | null;
+  /** The database has all migrations of this release. */
+  readonly isMigrated: boolean;
+  /** False on a standby, and on a host that sets a database with a full disk to read-only. */
+  readonly takesWrites: boolean;
+  /** The version of the server. */
+  readonly postgres: string;
+}
+
+const maxDriftRows = 8;
+
+export async function readDrift(db: Database): Promise<DriftFacts> {
+  const latest = await query<DriftRow & { kinds: number }>(
+    db,
+    `select operation, path, what, sample, seen_count::float8 as seen, last_seen_at as "lastSeenAt",
+       count(*) over ()::int as kinds
+     from ops.drift order by last_seen_at desc, operation, path limit ${maxDriftRows}`,
+    [],
+  );
+  const partial = await query<DriftFacts['partial'][number]>(
+    db,
+    `select * from (
+       select distinct on (operation) operation, path, last_seen_at as "lastSeenAt" from ops.drift
+       where what = 'sibling_key' and last_seen_at > now() - interval '1 day' order by operation, last_seen_at desc
+     ) newest order by "lastSeenAt" desc`,
+    [],
+  );
+  return { kinds: latest[0]?.kinds ?? 0, latest: latest.map(({ kinds: _, ...row }) => row), partial };
+}
+
+export async function readSubscriptions(db: Database): Promise<SubscriptionFacts> {
+  const rows = await query<{ type: string | null; isEnabled: boolean; isOurs: boolean; readAt: Date }>(
+    db,
+    `select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
+       fetched_at as "readAt"
+     from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
+    [],
+  );
+  const ours = rows.filter(({ isOurs }) => isOurs);
+  return {
+    ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
+    othersCount: rows.length - ours.length,
+    readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
+  };
+}
+
+export async function readSchema(db: Database): Promise<SchemaFacts> {
+  // Not `transaction_read_only`: the snapshot itself is read in a read-only transaction.
+  const [server] = await query<{ postgres: string; takesWrites: boolean; hasMigrations: boolean }>(
+    db,
+    `select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations",
+       not (pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean) as "takesWrites"`,
+    [],
+  );
+  const [newest] = server?.hasMigrations
+    ? await query<{ name: string }>(db, 'select name from ops.migrations order by name desc limit 1', [])
+    : [];
+  return {
+    newestMigration: newest?.name ?? null,
+    isMigrated: await isMigrated(db),
+    takesWrites: server?.takesWrites ?? true,
+    postgres: server?.postgres ?? '',
+  };
+}
+
+/** The credential of this process: its API key, or else the login that all processes share. */
+export type CredentialFacts =
+  | { readonly use: 'api_key' }
+  | ({ readonly use: 'login' } & Omit<LoginStatus, 'service'>)
+  | { readonly use: 'none' };
+
+export async function readCredential(db: Database, apiKey: string | undefined): Promise<CredentialFacts> {
+  if (apiKey !== undefined) return { use: 'api_key' };
+  const status = await readLoginStatus(db);
+  if (status === undefined) return { use: 'none' };
+  const { service: _, ...login } = status;
+  return { use: 'login', ...login };
+}
+
+/** The credential in use, in words, and whether it needs a new login. */
+export function credentialWords(facts: CredentialFacts, at: Date): string {
+  switch (facts.use) {
+    case 'api_key':
+      return 'API key';
+    case 'none':
+      return 'no API key here, and nobody is logged in';
+    case 'login': {
+      const whose = `log in${facts.user === null ? '' : ` of ${facts.user}`}`;
+      return facts.state === 'lost' ? `${whose}, lost: log in again` : `${whose}, made ${ago(facts.loggedInAt, at)}`;
+    }
+  }
+}
+
+export interface QueueFacts extends QueuesHealth {
+  /** Waiting jobs of each queue; null when unknown. */
+  readonly waiting: Readonly<Record<QueueName, number | null>>;
+}
+
+/** Never rejects: an unreachable queue store is a valid result. */
+export async function readQueues(queues: Pick<Queues, 'health' | 'waiting'>): Promise<QueueFacts> {
+  const health = await queues.health();
+  const waiting = await Promise.all(
+    queueNames.map(async (name) => {
+      const count = health.isReachable ? await queues.waiting(name).catch(() => null) : null;
+      return [name, count] as const;
+    }),
+  );
+  return { ...health, waiting: Object.fromEntries(waiting) as Record<QueueName, number | null> };
+}

@@ -1,0 +1,437 @@
+import { type MissingTexts, missingTexts } from '../../audit/gaps/unread-snapshots.ts';
+import { type Database, query } from '../../db/database.ts';
+import { isPutOff } from '../../inbox/sweep.ts';
+import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
+import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
+
+/** How fresh the mirror of one stream is. Null until something is mirrored. */
+export interface Freshness {
+  readonly kind: TargetKind;
+  /** The time of its newest row: when a text was sent, a call began, or users or lines last changed. */
+  readonly newestAt: Date | null;
+  /** When the newest read that was mirrored began. */
+  readonly readAt: Date | null;
+}
+
+/** The states of the recordings and transcripts of the newest calls. */
+export interface Artefacts {
+  readonly calls: number;
+  readonly recordings: Readonly<Record<string, number>>;
+  readonly transcripts: Readonly<Record<string, number>>;
+}
+
+/** How many of the newest rows are read, through the index on their time: whole tables are too large. */
+const newestRows = 500;
+
+interface Stream {
+  newest: Date | null;
+  read: Date | null;
+}
+
+export async function readFreshness(db: Database): Promise<Freshness[]> {
+  const [texts] = await query<Stream>(
+    db,
+    `select max(sent_at) as newest, max(fetched_at) as read from (
+       select sent_at, fetched_at from warehouse.sms_messages where sent_at <= now() order by sent_at desc limit ${newestRows}
+     ) m`,
+    [],
+  );
+  const [calls] = await query<
+    Record<'calls' | 'recordings' | 'transcripts', Date | null> & Record<string, Date | null>
+  >(
+    db,
+    `select max(started_at) as calls, max(started_at) filter (where recording_count > 0) as recordings,
+       max(started_at) filter (where transcript_count > 0) as transcripts, max(fetched_at) as calls_read,
+       max(recordings_fetched_at) as recordings_read, max(transcripts_fetched_at) as transcripts_read
+     from (${newestCalls}) c`,
+    [],
+  );
+  const [users] = await query<Stream>(db, directoryOf('warehouse.users'), []);
+  const [lines] = await query<Stream>(db, directoryOf('warehouse.sms_lines'), []);
+  const of = (kind: TargetKind, newestAt: Date | null | undefined, readAt: Date | null | undefined): Freshness => ({
+    kind,
+    newestAt: newestAt ?? null,
+    readAt: readAt ?? null,
+  });
+  return [
+    of('thread', texts?.newest, texts?.read),
+    of('call', calls?.calls, calls?.calls_read),
+    of('recordings', calls?.recordings, calls?.recordings_read),
+    of('transcripts', calls?.transcripts, calls?.transcripts_read),
+    of('users', users?.newest, users?.read),
+    of('lines', lines?.newest, lines?.read),
+  ];
+}
+
+export async function readArtefacts(db: Database): Promise<Artefacts> {
+  const rows = await query<{ what: 'recordings' | 'transcripts'; state: string; calls: number }>(
+    db,
+    `select what, state, count(*)::int as calls
+     from (${newestCalls}) c
+     cross join lateral (values ('recordings', recordings_state), ('transcripts', transcripts_state)) s (what, state)
+     where state is not null group by what, state`,
+    [],
+  );
+  const of = (what: string) =>
+    Object.fromEntries(rows.flatMap((row) => (row.what === what ? [[row.state, row.calls]] : [])));
+  const recordings = of('recordings');
+  const transcripts = of('transcripts');
+  return { calls: Math.max(sumOf(recordings), sumOf(transcripts)), recordings, transcripts };
+}
+
+const newestCalls = `select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}`;
+
+function directoryOf(table: string): string {
+  return `select max(changed_at) as newest, max(fetched_at) as read from ${table}`;
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** The pending reads of one stream. */
+export interface Backlog {
+  readonly kind: TargetKind;
+  /** Reads due by now, without reads of history. */
+  readonly due: number;
+  /** Reads due later: rechecks and retries. */
+  readonly later: number;
+  /** The share of `later` that failed once or twice and waits for a retry. "Not found" is no failure. */
+  readonly putOff: number;
+  /** The longest of these waits, in seconds from the failed attempt to the next one. */
+  readonly longestPutOffSeconds: number | null;
+  /** Reads of history, which wait behind everything else. */
+  readonly history: number;
+  /** Reads of unconfirmed targets: known only from deliveries, possibly forged. They wait behind everything else. */
+  readonly unconfirmed: number;
+  /** The share of all pending reads whose last attempt failed. */
+  readonly failing: number;
+  /** The share of `failing` with at least three failures in a row. */
+  readonly stubborn: number;
+  /** Targets that the credential may not read; threads only of the account's lines, once known. Retried ever less often. */
+  readonly forbidden: number;
+  /** The counts are lower bounds. */
+  readonly isAtLeast: boolean;
+  readonly oldestDueSeconds: number | null;
+  readonly sampleErrors: readonly string[];
+}
+
+/** A stream that waits because the credential may not read it. */
+export interface ParkedStream {
+  readonly kind: TargetKind;
+  readonly since: Date;
+  readonly until: Date;
+  readonly reason: string;
+  readonly missingScope: string | null;
+}
+
+/** A target whose last read failed or was refused. */
+export interface TargetError {
+  readonly kind: TargetKind;
+  /** Numbers masked. */
+  readonly key: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly error: string;
+  readonly readAt: Date | null;
+  readonly nextAt: Date | null;
+}
+
+/** How many pending and how many forbidden targets are counted; a longer backlog needs no exact figure. */
+const maxCounted = 20_000;
+const newestErrors = 10;
+
+interface BacklogRow {
+  kind: TargetKind;
+  due: number;
+  later: number;
+  put_off: number;
+  longest_put_off: number | null;
+  history: number;
+  unconfirmed: number;
+  failing: number;
+  stubborn: number;
+  oldest: number | null;
+  errors: string[] | null;
+}
+
+/**
+ * Counts pending reads through their index, however many targets there are. Forbidden threads of foreign lines do not count:
+ * one forged delivery is enough to get such a refusal.
+ */
+export async function readBacklog(db: Database): Promise<Backlog[]> {
+  const rows = await query<BacklogRow>(
+    db,
+    `with owed as (
+       select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
+         priority = ${priorities.live} and due_at > now() and ${isPutOff} as is_put_off
+       from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted}
+     )
+     select kind, count(*) filter (where is_live and due_at <= now())::int as due,
+       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where priority = ${priorities.history})::int as history,
+       count(*) filter (where priority >= ${unconfirmed.alone})::int as unconfirmed,
+       count(*) filter (where is_put_off)::int as put_off,
+       extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as longest_put_off,
+       count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
+       extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as oldest,
+       (array_agg(distinct last_error) filter (where attempts > 0 or is_put_off))[1:3] as errors
+     from owed group by kind`,
+    [],
+  );
+  const forbidden = await query<{ kind: TargetKind; count: number }>(
+    db,
+    `select kind, count(*)::int as count from (
+       select kind from ops.sync_targets where last_error is not null and state = 'forbidden'
+         and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
+           or not exists (select from warehouse.sms_lines))
+       limit ${maxCounted}
+     ) forbidden group by kind`,
+    [],
+  );
+  const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history + row.unconfirmed, 0);
+  return targetKinds.map((kind) => {
+    const row = rows.find((each) => each.kind === kind);
+    return {
+      kind,
+      due: row?.due ?? 0,
+      later: row?.later ?? 0,
+      putOff: row?.put_off ?? 0,
+      longestPutOffSeconds: row?.longest_put_off ?? null,
+      history: row?.history ?? 0,
+      unconfirmed: row?.unconfirmed ?? 0,
+      failing: row?.failing ?? 0,
+      stubborn: row?.stubborn ?? 0,
+      forbidden: forbidden.find((each) => each.kind === kind)?.count ?? 0,
+      isAtLeast: counted >= maxCounted,
+      oldestDueSeconds: row?.oldest ?? null,
+      sampleErrors: (row?.errors ?? []).map(maskNumbers),
+    };
+  });
+}
+
+export async function readParked(db: Database): Promise<ParkedStream[]> {
+  const rows = await query<ParkedStream>(
+    db,
+    `select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
+     from ops.streams order by parked_at`,
+    [],
+  );
+  return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
+}
+
+/** The newest errors of pending reads; while the table is small, also of reads that were finally refused. */
+export async function readErrors(db: Database): Promise<TargetError[]> {
+  const [size] = await query<{ bytes: number }>(db, `select pg_relation_size('ops.sync_targets')::float8 as bytes`, []);
+  const isScannable = (size?.bytes ?? 0) < 64 * 1024 * 1024;
+  const rows = await query<TargetError>(
+    db,
+    `select kind, key, state, attempts, last_error as error, read_at as "readAt",
+       case when dirty_version > clean_version then due_at end as "nextAt"
+     from ${isScannable ? 'ops.sync_targets' : `(select * from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted})`} t
+     where last_error is not null order by read_at desc nulls last limit ${newestErrors}`,
+    [],
+  );
+  return rows.map((row) => ({ ...row, key: maskKey(row.kind, row.key), error: maskNumbers(row.error) }));
+}
+
+/** Counts and targets of deliveries, without their bodies. */
+export interface InboxFacts {
+  readonly types: readonly TypeCount[];
+  /** The counts of the day are lower bounds: only the newest deliveries were counted. */
+  readonly isAtLeast: boolean;
+  /** Deliveries per minute of the last hour, the oldest minute first. */
+  readonly perMinute: readonly number[];
+  /** Stored deliveries that could not be parsed, and how many of them arrived in the last day. */
+  readonly unrecognized: { readonly count: number; readonly lastDay: number; readonly isAtLeast: boolean };
+  readonly latest: readonly LatestDelivery[];
+}
+
+export interface TypeCount {
+  /** Null when the address had no type. */
+  readonly type: string | null;
+  readonly lastHour: number;
+  readonly lastDay: number;
+}
+
+export interface LatestDelivery {
+  readonly receivedAt: Date;
+  readonly type: string | null;
+  /** Each as `kind key`, numbers masked. */
+  readonly targets: readonly string[];
+  readonly isRecognized: boolean;
+}
+
+/** How many of the newest deliveries are counted: a day of a large account. Bounds the query in a flood. */
+const maxDeliveriesCounted = 50_000;
+const maxUnrecognized = 1_000;
+const latestShown = 20;
+const minutes = 60;
+
+export async function readInbox(db: Database): Promise<InboxFacts> {
+  // Ids follow arrival, so the primary key bounds the scan; the BRIN index on the time cannot.
+  const counts = await query<{ type: string | null; minute: number; count: number }>(
+    db,
+    `select event_type as type, least(floor(extract(epoch from now() - received_at) / 60), ${minutes})::int as minute,
+       count(*)::int as count
+     from (select event_type, received_at from ops.deliveries order by delivery_id desc limit ${maxDeliveriesCounted}) d
+     where received_at > now() - interval '1 day' group by 1, 2`,
+    [],
+  );
+  const [unrecognized] = await query<{ count: number; lastDay: number }>(
+    db,
+    `select count(*)::int as count, count(*) filter (where received_at > now() - interval '1 day')::int as "lastDay"
+     from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit ${maxUnrecognized}) u`,
+    [],
+  );
+  const latest = await query<LatestDelivery>(
+    db,
+    `select received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
+     from ops.deliveries order by delivery_id desc limit ${latestShown}`,
+    [],
+  );
+  const perMinute = Array.from({ length: minutes }, (_, at) =>
+    total(counts.filter(({ minute }) => Math.max(0, minute) === minutes - 1 - at)),
+  );
+  const types = [...Map.groupBy(counts, ({ type }) => type)].map(([type, of]) => ({
+    type,
+    lastHour: total(of.filter(({ minute }) => minute < minutes)),
+    lastDay: total(of),
+  }));
+  return {
+    types: types.sort((a, b) => b.lastDay - a.lastDay),
+    isAtLeast: total(counts) >= maxDeliveriesCounted,
+    perMinute,
+    unrecognized: {
+      count: unrecognized?.count ?? 0,
+      lastDay: unrecognized?.lastDay ?? 0,
+      isAtLeast: unrecognized?.count === maxUnrecognized,
+    },
+    latest: latest.map((each) => ({ ...each, targets: each.targets.map(maskTarget) })),
+  };
+}
+
+function total(counts: readonly { readonly count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** One closed hour of call history, as compared with the service. */
+export interface ComparedHour {
+  readonly begin: Date;
+  readonly state: 'waiting' | 'proven' | 'differs' | 'failed';
+}
+
+/** Which hours are proven complete, and what is known to be missing. */
+export interface Completeness {
+  /** The last hours that are over, oldest first; none before the first comparison. */
+  readonly hours: readonly ComparedHour[];
+  /** How many of the last days have no hour that was ever compared with the service. */
+  readonly uncompared: { readonly days: number; readonly of: number };
+  /** Hours of any age that were compared and are not proven. */
+  readonly unprovenCount: number;
+  /** The newest reason. */
+  readonly difference: string | null;
+  /** Calls of the watched hours of the last day: how many the service lists, and how many no webhook announced. */
+  readonly lastDay: { readonly reported: number; readonly unannounced: number };
+  readonly openGapCount: number;
+  /** Their lines are masked. */
+  readonly lines: readonly MissingTexts[];
+  /** Progress of a back-fill from 0 to 1; null when none is running. */
+  readonly backfillShare: number | null;
+}
+
+const shownHours = 48;
+const judgedDays = 14;
+
+export async function readCompleteness(db: Database): Promise<Completeness> {
+  const hours = await query<ComparedHour>(
+    db,
+    `select from_at as begin, state from (
+       select from_at, state from ops.coverage where stream = 'calls' and to_at <= now()
+       order by from_at desc limit ${shownHours}) c order by 1`,
+    [],
+  );
+  const [sums] = await query<{
+    unproven: number;
+    difference: string | null;
+    reported: number;
+    unannounced: number;
+    gaps: number;
+    share: number | null;
+    uncompared: number;
+  }>(
+    db,
+    `select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
+       (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
+       coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
+       coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
+       (select count(*) from ops.gaps where filled_at is null)::int as gaps,
+       (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
+        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share,
+       (select count(*)::int
+        from generate_series(0, ${judgedDays - 1}) n, lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
+        where day + interval '1 hour' <= now() and not exists (
+          select from ops.coverage o
+          where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)) as uncompared
+     from ops.coverage where stream = 'calls'`,
+    [],
+  );
+  const lines = await missingTexts(db);
+  return {
+    hours,
+    uncompared: { days: sums?.uncompared ?? judgedDays, of: judgedDays },
+    unprovenCount: sums?.unproven ?? 0,
+    difference: sums?.difference ?? null,
+    lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },
+    openGapCount: sums?.gaps ?? 0,
+    lines: lines.map((each) => ({ ...each, line: maskKey('line', each.line) })),
+    backfillShare: sums?.share ?? null,
+  };
+}
+
+/** How many rows a table holds. */
+export interface RowCount {
+  readonly table: string;
+  readonly rows: number;
+  /** True: counted. False: the estimate of Postgres's statistics. */
+  readonly isExact: boolean;
+}
+
+/** Tables up to this size are counted exactly; that takes milliseconds. */
+const countedBytes = 8 * 1024 * 1024;
+
+const countedTables = [
+  'warehouse.sms_conversations',
+  'warehouse.sms_messages',
+  'warehouse.calls',
+  'warehouse.call_legs',
+  'warehouse.recordings',
+  'warehouse.transcripts',
+  'warehouse.users',
+  'warehouse.sms_lines',
+  'ops.deliveries',
+  'ops.sync_targets',
+] as const;
+
+export async function readRowCounts(db: Database): Promise<RowCount[]> {
+  const sizes = await query<{ table: string; bytes: number; estimate: number }>(
+    db,
+    `select t.name as table, pg_relation_size(c.oid)::float8 as bytes,
+       greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::float8 as estimate
+     from unnest($1::text[]) with ordinality t (name, at) join pg_class c on c.oid = t.name::regclass order by t.at`,
+    [countedTables],
+  );
+  const small = sizes.filter(({ bytes }) => bytes <= countedBytes).map(({ table }) => table);
+  const counted = new Map<string, number>();
+  if (small.length > 0) {
+    const rows = await query<{ table: string; rows: number }>(
+      db,
+      small.map((table) => `select '${table}' as table, count(*)::int as rows from ${table}`).join(' union all '),
+      [],
+    );
+    for (const row of rows) counted.set(row.table, row.rows);
+  }
+  return sizes.map(({ table, estimate }) => {
+    const exact = counted.get(table);
+    return { table, rows: exact ?? Math.round(estimate), isExact: exact !== undefined };
+  });
+}

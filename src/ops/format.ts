@@ -1,0 +1,74 @@
+import type { MissingTexts } from '../audit/gaps/unread-snapshots.ts';
+import type { TargetKind } from '../inbox/targets.ts';
+
+/** The display names of the kinds of target. */
+export const streamNames: Readonly<Record<TargetKind, string>> = {
+  thread: 'Texts',
+  call: 'Calls',
+  recordings: 'Recordings',
+  transcripts: 'Transcripts',
+  users: 'Users',
+  lines: 'Lines',
+};
+
+/** The states of missing unread texts, in words. */
+export const fatesOfTexts: Readonly<Record<MissingTexts['state'], string>> = {
+  behind: 'looked for',
+  unexplained: 'cannot be found, a possible gap',
+  older: 'from before this mirror, which “backfill threads” may find',
+};
+
+const steps = [
+  { seconds: 86_400, unit: 'd' },
+  { seconds: 3_600, unit: 'h' },
+  { seconds: 60, unit: 'min' },
+] as const;
+
+/** A duration in its largest unit, rounded down: `4 s`, `12 min`, `3 h`, `2 d`. */
+export function span(seconds: number): string {
+  const step = steps.find((each) => seconds >= each.seconds);
+  return step ? `${Math.floor(seconds / step.seconds)} ${step.unit}` : `${Math.max(0, Math.floor(seconds))} s`;
+}
+
+/** A time relative to another: `just now`, `4 s ago`, `in 3 min`. */
+export function ago(moment: Date, from: Date): string {
+  const seconds = (from.getTime() - moment.getTime()) / 1_000;
+  if (Math.abs(seconds) < 1) return 'just now';
+  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+}
+
+/** A count with thousands separators. */
+export function quantity(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** A count and its noun: `1 read`, `2,000 reads`. */
+export function countOf(count: number, noun: string): string {
+  return `${quantity(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Date and time in full, in the operator's zone. */
+export function exactly(moment: Date, timeZone: string): string {
+  return moment.toLocaleString('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'long' });
+}
+
+/** A time in UTC to the second, in a form that commands accept. */
+export function toTheSecond(moment: Date): string {
+  return moment.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** The time of day. */
+export function timeOfDay(moment: Date, timeZone: string): string {
+  return moment.toLocaleTimeString('en-GB', { timeZone });
+}
+
+/** Marks the dry-run part of a count, so that nobody takes it for real texts. */
+export function simulatedWords(simulated = 0, count: number): string {
+  if (simulated === 0) return '';
+  return simulated === count ? ' (dry-run)' : ` (${quantity(simulated)} dry-run)`;
+}
+
+/** Formats micro-dollars: `$1.23`. */
+export function dollars(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(2)}`;
+}

@@ -1,0 +1,143 @@
+import { Gauge, type Registry } from '@prometheus-io/client';
+import { queueNames } from '../../config/queues.ts';
+import { states } from '../ledger/send.ts';
+import { healthChecks } from './health-checks.ts';
+import { known, type Snapshot } from './snapshot.ts';
+
+/** Gauges of the state that all processes share, read from the snapshot at each scrape: all receivers report the same. */
+export interface Gauges {
+  /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` or `trunkline_queue_up` is 0. */
+  refresh(): Promise<void>;
+}
+
+export function createGauges(registry: Registry, takeSnapshot: () => Promise<Snapshot>): Gauges {
+  const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge({ name: `trunkline_${name}`, help, labelNames, registers: [registry] });
+
+  const databaseUp = gauge('database_up', '1 while Postgres answers; else the other gauges show what it said last.');
+  const queueUp = gauge('queue_up', '1 while the store of the queues answers.');
+  const checks = gauge('health_checks', 'What the status page tells: problems, warnings and notices.', ['level']);
+  const targets = gauge(
+    'targets',
+    'Reads that are owed: due by now, due later, of history, of what only deliveries named, and of all those whose last read failed.',
+    ['kind', 'state'],
+  );
+  const oldest = gauge('oldest_due_seconds', 'For how long the oldest due read is owed; 0 when none is.', ['kind']);
+  const parked = gauge('stream_parked', '1 while the credential may not read the stream.', ['kind']);
+  const waiting = gauge('queue_waiting', 'Jobs that wait in the queue.', ['queue']);
+  const unannounced = gauge(
+    'unannounced_call_share',
+    'Of the calls of the last day that webhooks were to announce, the share that only call search showed.',
+  );
+  const unproven = gauge(
+    'unproven_hours',
+    'Hours of call history that were compared with the service and are not proven complete.',
+  );
+  const missingTexts = gauge(
+    'missing_unread_texts',
+    'Unread texts that the service counts and that are not held, over all lines.',
+  );
+  const apiWaiting = gauge(
+    'api_waiting_seconds',
+    'For how long the oldest request of all processes has waited for an answer of the service; 0 when none does.',
+  );
+  const workers = gauge('workers', 'Worker processes that run, by their RULES_MODE.', ['mode']);
+  const sends = gauge('sends', 'Automatic texts of the last day, and all that are open; dry-run ones are never sent.', [
+    'state',
+    'mode',
+  ]);
+  const troubles = gauge(
+    'send_troubles',
+    'Live automatic texts of the last day that were refused or wait, by reason.',
+    ['kind', 'reason'],
+  );
+  const paused = gauge('sends_paused', '1 while all automatic texts are paused.');
+  const spent = gauge('sends_spent_dollars', 'What automatic texts have cost today (UTC).');
+  const reserved = gauge('sends_reserved_dollars', 'What is set aside for automatic texts under way or unknown today.');
+  const cap = gauge('sends_cap_dollars', 'What automatic texts may cost in a day.');
+  const runs = gauge('rule_runs', 'Evaluations of rules in the last day.', ['rule', 'outcome']);
+  const actions = gauge('rule_actions', 'Actions of rules in the last day.', ['kind', 'state']);
+
+  function show(snapshot: Snapshot): void {
+    checks.reset();
+    const found = healthChecks(snapshot);
+    for (const level of ['problem', 'warning', 'notice'] as const) {
+      checks.set({ level }, found.filter((each) => each.level === level).length);
+    }
+    showReads(snapshot);
+    showQueues(snapshot);
+    showSends(snapshot);
+    showProcesses(snapshot);
+  }
+
+  function showReads({ backlog, parked: streams, completeness }: Snapshot): void {
+    for (const { kind, due, later, history, unconfirmed, failing, oldestDueSeconds } of known(backlog, [])) {
+      targets.set({ kind, state: 'due' }, due);
+      targets.set({ kind, state: 'later' }, later);
+      targets.set({ kind, state: 'history' }, history);
+      targets.set({ kind, state: 'unconfirmed' }, unconfirmed);
+      targets.set({ kind, state: 'failing' }, failing);
+      oldest.set({ kind }, oldestDueSeconds ?? 0);
+      parked.set({ kind }, known(streams, []).some((stream) => stream.kind === kind) ? 1 : 0);
+    }
+    if (completeness.state === 'unknown') return;
+    const { lastDay, unprovenCount, lines } = completeness.value;
+    unannounced.set(lastDay.reported > 0 ? lastDay.unannounced / lastDay.reported : 0);
+    unproven.set(unprovenCount);
+    missingTexts.set(lines.reduce((sum, { missing }) => sum + missing, 0));
+  }
+
+  function showQueues({ queues }: Snapshot): void {
+    const facts = known(queues, undefined);
+    queueUp.set(facts?.isReachable ? 1 : 0);
+    for (const queue of queueNames) {
+      const count = facts?.waiting[queue] ?? null;
+      if (count !== null) waiting.set({ queue }, count);
+    }
+  }
+
+  function showSends({ sends: ledger, rules }: Snapshot): void {
+    if (ledger.state === 'known') {
+      const { control, counts, simulated, today, dailyMicros } = ledger.value;
+      for (const state of states) {
+        const ofDryRun = simulated[state] ?? 0;
+        sends.set({ state, mode: 'dry-run' }, ofDryRun);
+        sends.set({ state, mode: 'live' }, (counts[state] ?? 0) - ofDryRun);
+      }
+      troubles.reset();
+      for (const { kind, reason, count } of ledger.value.troubles) troubles.set({ kind, reason }, count);
+      paused.set(control.isPaused ? 1 : 0);
+      spent.set(today.spent / 1_000_000);
+      reserved.set(today.reserved / 1_000_000);
+      cap.set(dailyMicros / 1_000_000);
+    }
+    if (rules.state === 'unknown') return;
+    runs.reset();
+    actions.reset();
+    for (const { rule, tried, matched, failed } of rules.value?.lastDay ?? []) {
+      runs.set({ rule, outcome: 'matched' }, matched);
+      runs.set({ rule, outcome: 'failed' }, failed);
+      runs.set({ rule, outcome: 'not_matched' }, tried - matched - failed);
+    }
+    for (const { kind, state, count } of rules.value?.actions ?? []) actions.set({ kind, state }, count);
+  }
+
+  function showProcesses({ processes }: Snapshot): void {
+    if (processes.state === 'unknown') return;
+    apiWaiting.set(Math.max(0, ...processes.value.map(({ waitingSeconds }) => waitingSeconds ?? 0)));
+    for (const mode of ['off', 'dry-run', 'live'] as const) {
+      workers.set({ mode }, processes.value.filter((each) => each.role === 'worker' && each.rulesMode === mode).length);
+    }
+  }
+
+  return {
+    async refresh() {
+      try {
+        show(await takeSnapshot());
+        databaseUp.set(1);
+      } catch {
+        databaseUp.set(0);
+      }
+    },
+  };
+}

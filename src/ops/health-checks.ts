@@ -1,0 +1,543 @@
+import type { ActionFailure, SendFacts, SendTrouble } from './facts/automation.ts';
+import type { Backlog, ParkedStream } from './facts/mirror.ts';
+import { ago, countOf, dollars, quantity, span, streamNames } from './format.ts';
+import { known, type Part, type Snapshot } from './snapshot.ts';
+
+/** A finding for the operator, with its remedy. */
+export interface HealthCheck {
+  /**
+   * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it
+   * decides neither the verdict nor an exit code.
+   */
+  readonly level: 'problem' | 'warning' | 'notice';
+  readonly sentence: string;
+  readonly remedy: string;
+}
+
+/** The overall state in one sentence: the most severe check, or that all is well. */
+export interface Verdict {
+  readonly level: 'ok' | 'warning' | 'problem';
+  readonly sentence: string;
+}
+
+/** Seconds after which a due read is late; the sweep enqueues it again after five. */
+export const lateSeconds = 30;
+const veryLateSeconds = 600;
+
+export function verdictOf(snapshot: Snapshot): Verdict {
+  const [gravest] = healthChecks(snapshot);
+  if (gravest && gravest.level !== 'notice') return { level: gravest.level, sentence: gravest.sentence };
+  return { level: 'ok', sentence: calmSentence(snapshot) };
+}
+
+/** The JSON of `/api/status` and `trunkline status --json`. */
+export function statusJson(snapshot: Snapshot): object {
+  return { verdict: verdictOf(snapshot), concerns: withCure(healthChecks(snapshot)), ...snapshot };
+}
+
+/** The public JSON name of a remedy is `cure`. */
+export function withCure(found: readonly object[]): object[] {
+  return found.map((each) => {
+    const { remedy, ...rest } = each as { remedy?: string };
+    return remedy === undefined ? rest : { ...rest, cure: remedy };
+  });
+}
+
+/** All checks that found something, by level; within a level data first, then sends and rules, then settings. */
+export function healthChecks(snapshot: Snapshot): HealthCheck[] {
+  const checks = [
+    ...checkSchema(snapshot),
+    ...checkLogin(snapshot),
+    ...known(snapshot.parked, []).map((parked) => checkParked(parked, isLogin(snapshot))),
+    ...checkAnswers(snapshot),
+    ...checkCircuit(snapshot),
+    ...checkBacklogAge(snapshot),
+    ...checkCompleteness(snapshot),
+    ...checkPutOff(known(snapshot.backlog, [])),
+    ...checkFailing(known(snapshot.backlog, [])),
+    ...checkForbidden(snapshot),
+    ...checkPartialAnswers(snapshot),
+    ...checkModes(snapshot),
+    ...checkSends(snapshot),
+    ...checkRules(snapshot),
+    ...checkQueues(snapshot),
+    ...checkSubscriptions(snapshot),
+    ...checkUnknownParts(snapshot),
+    ...checkInbox(snapshot),
+  ];
+  return checks.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
+}
+
+const levels: readonly HealthCheck['level'][] = ['problem', 'warning', 'notice'];
+
+/** Claims only what is proven: webhooks announce new data, but only a comparison proves history. */
+function calmSentence(snapshot: Snapshot): string {
+  const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
+  const { days, of } = known(snapshot.completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
+  const what = days === 0 ? 'Everything' : 'Everything that was announced';
+  const begin = due === 0 ? `${what} is mirrored` : `${what} is mirrored but ${countOf(due, 'read')} under way`;
+  const newest = known(snapshot.freshness, [])
+    .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
+    .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
+  const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
+  if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
+  const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
+  return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${end}`;
+}
+
+/** Undefined when every one of the last days was compared. */
+function uncomparedWords({ completeness }: Snapshot): string | undefined {
+  const { days, of } = known(completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
+  if (days === 0) return undefined;
+  const which = days === of ? `The last ${of} days` : `${days} of the last ${of} days`;
+  return `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`;
+}
+
+function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
+  const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
+  const unwritten = takesWrites
+    ? 'The last delivery could not be stored, and was answered 503.'
+    : 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.';
+  const seeTo = 'See that DATABASE_URL names the primary, that its disk is not full, and what the log of `web` says.';
+  const lacking = 'The database lacks migrations of this release.';
+  return [
+    ...(isRefusing || !takesWrites ? [{ level: 'problem', sentence: unwritten, remedy: seeTo } as const] : []),
+    ...(isMigrated ? [] : [{ level: 'problem', sentence: lacking, remedy: 'Run `trunkline migrate`.' } as const]),
+  ];
+}
+
+function isLogin({ credential }: Snapshot): boolean {
+  return known(credential, undefined)?.use === 'login';
+}
+
+function checkLogin({ credential }: Snapshot): HealthCheck[] {
+  const facts = known(credential, undefined);
+  if (facts?.use !== 'login' || facts.state !== 'lost') return [];
+  return [
+    {
+      level: 'problem',
+      sentence: 'Somebody has to log in again, so nothing is read.',
+      remedy: `Run \`trunkline auth login\`; nothing is lost, and reading goes on by itself. The reason: ${facts.lastError ?? 'not kept'}.`,
+    },
+  ];
+}
+
+function checkParked({ kind, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
+  const what = streamNames[kind];
+  if (missingScope === null) {
+    // The daemon's own reasons name the login command; any other reason is a refusal by the service.
+    const isLoginNeeded = reason.includes('trunkline auth login');
+    const remedy = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'See to API_KEY';
+    return {
+      level: 'problem',
+      sentence: `${what} are not read: ${isLoginNeeded ? 'somebody has to log in' : 'the service refuses the credential'}.`,
+      remedy: `${remedy} (${reason}). Nothing is lost: reading goes on by itself.`,
+    };
+  }
+  const grant = isLoggedIn
+    ? `Run \`trunkline auth login\` and grant ${missingScope}`
+    : `Grant ${missingScope} to the credential`;
+  return {
+    level: 'problem',
+    sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
+    remedy: `${grant}; reading goes on by itself, and nothing is lost.`,
+  };
+}
+
+/** Seconds without any answer, and seconds without an answer of one operation while others are answered. */
+const unansweredSeconds = 5;
+const unansweredOperationSeconds = 15;
+
+/** Every process reports how long its requests wait, so this finds a hanging service before a request times out. */
+function checkAnswers({ processes }: Snapshot): HealthCheck[] {
+  const waiting = known(processes, []).filter(({ waitingSeconds, answeredSeconds }) => {
+    if (waitingSeconds === null) return false;
+    const isSilent = answeredSeconds === null || answeredSeconds >= waitingSeconds;
+    return waitingSeconds > (isSilent ? unansweredSeconds : unansweredOperationSeconds);
+  });
+  const [longest] = waiting.sort((a, b) => (b.waitingSeconds ?? 0) - (a.waitingSeconds ?? 0));
+  if (longest === undefined) return [];
+  const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
+  const since = span(waitingSeconds ?? 0);
+  if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
+    return [
+      {
+        level: 'warning',
+        sentence: `The service has not answered ${waitingOperation} for ${since}; other requests are answered.`,
+        remedy: 'What is due is kept and read when it answers. If it lasts, ask the service’s operator.',
+      },
+    ];
+  }
+  const last =
+    answeredSeconds === null ? 'It has not answered yet' : `Its last answer came ${span(answeredSeconds)} ago`;
+  return [
+    {
+      level: 'problem',
+      sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${since}.`,
+      remedy: `${last}. What is due is kept and read when it answers; see that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
+    },
+  ];
+}
+
+function checkCircuit({ circuit }: Snapshot): HealthCheck[] {
+  if (!circuit || circuit.state === 'closed') return [];
+  const pause = circuit.retryAfterMs === undefined ? '' : ` The next try is in ${span(circuit.retryAfterMs / 1_000)}.`;
+  return [
+    {
+      level: 'problem',
+      sentence: 'The service fails repeatedly, so reads rest.',
+      remedy: `What is owed is kept and read when it answers again.${pause} If it lasts, ask the service’s operator.`,
+    },
+  ];
+}
+
+function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
+  const parked = known(snapshot.parked, []);
+  const waiting = known(snapshot.backlog, []).filter(({ kind }) => !parked.some((each) => each.kind === kind));
+  const oldest = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
+  if (oldest <= lateSeconds) return [];
+  const due = waiting.reduce((sum, each) => sum + each.due, 0);
+  const workers = known(snapshot.processes, undefined)?.filter(({ role }) => role === 'worker').length;
+  return [
+    {
+      level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
+      sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
+      remedy: workers
+        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}; see what the log of the worker says, or start another beside it (\`trunkline worker\`).`
+        : 'Start a worker (`trunkline worker`); if one runs, see that it reaches this database.',
+    },
+  ];
+}
+
+/** Only a worker knows that its circuit breaker is open. Other processes see its delayed reads. */
+function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
+  const waiting = backlog.filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
+  if (waiting.length === 0) return [];
+  const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
+  return [
+    {
+      level: 'warning',
+      sentence: `The service does not take ${countOf(count, 'read')} at present.`,
+      remedy: `${count === 1 ? 'It is' : 'They are'} tried again by ${count === 1 ? 'itself' : 'themselves'}; the last error was: ${waiting[0]?.sampleErrors[0] ?? 'not kept'}`,
+    },
+  ];
+}
+
+function checkQueues({ queues }: Snapshot): HealthCheck[] {
+  if (queues.state === 'unknown') return [];
+  const { backend, isReachable, reason, warnings, notices } = queues.value;
+  if (!isReachable) {
+    const name = backend === 'redis' ? 'Redis' : 'the queue’s schema in Postgres';
+    return [
+      {
+        level: 'problem',
+        sentence: 'The queue cannot be reached, so nothing new is read.',
+        remedy: `${reason === undefined ? '' : `${reason} `}See that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}; deliveries are kept meanwhile.`,
+      },
+    ];
+  }
+  return [...warnings.map((each) => ofStore(each, 'warning')), ...notices.map((each) => ofStore(each, 'notice'))];
+}
+
+/** A message of the queue store: a sentence, and after a colon its remedy. */
+function ofStore(text: string, level: HealthCheck['level']): HealthCheck {
+  const [sentence = text, remedy = ''] = text.split(/: (?=\w+ )/, 2);
+  return { level, sentence: `${sentence}.`, remedy: `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}` };
+}
+
+function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
+  if (subscriptions.state === 'unknown') return [];
+  const { ours } = subscriptions.value;
+  const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
+  const remedy = 'Run `trunkline subscriptions ensure`; it enables them, or prints what to create by hand.';
+  if (ours.some(({ isEnabled }) => isEnabled)) {
+    if (disabled.length === 0) return [];
+    return [{ level: 'warning', sentence: `The subscription of ${disabled.join(', ')} is disabled.`, remedy }];
+  }
+  // Without PUBLIC_URL, subscriptions created by hand cannot be recognized as ours, but they deliver.
+  const arrives = known(inbox, undefined)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
+  if (arrives) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: 'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+      remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
+    },
+  ];
+}
+
+function checkFailing(backlog: readonly Backlog[]): HealthCheck[] {
+  return backlog
+    .filter(({ stubborn }) => stubborn > 0)
+    .map(({ kind, stubborn, sampleErrors }) => ({
+      level: 'warning',
+      sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
+      remedy: `${stubborn === 1 ? 'It is' : 'They are'} tried again by ${stubborn === 1 ? 'itself' : 'themselves'}; the last error was: ${sampleErrors[0] ?? 'not kept'}`,
+    }));
+}
+
+/** Recordings may be forbidden on purpose; missing texts or calls never are. */
+function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
+  const who = bearers[known(credential, undefined)?.use ?? 'none'];
+  return known(backlog, [])
+    .filter(({ kind, forbidden }) => forbidden > 0 && kind !== 'recordings' && kind !== 'transcripts')
+    .map(({ kind, forbidden }) => ({
+      level: 'warning',
+      sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
+      remedy: `${who.remedy}; what it may not read is asked for again within a day, or now with \`trunkline resync\`.`,
+    }));
+}
+
+/** The refused party by credential, and its remedy: an API key has no user whose role could be changed. */
+const bearers = {
+  api_key: { name: 'The API key', remedy: 'Give it the permission in the portal, or set API_KEY to one that has it' },
+  login: {
+    name: 'The role of who logged in',
+    remedy: 'Give it the permission in the portal, or let somebody who may run `trunkline auth login`',
+  },
+  none: { name: 'The credential of the worker', remedy: 'Give it the permission in the portal' },
+} as const;
+
+function forbiddenOf(kind: Backlog['kind'], count: number): string {
+  if (kind === 'users' || kind === 'lines') return `the account’s ${kind}`;
+  return countOf(count, kind === 'thread' ? 'conversation' : 'call');
+}
+
+function checkInbox({ inbox }: Snapshot): HealthCheck[] {
+  const count = known(inbox, undefined)?.unrecognized.lastDay ?? 0;
+  if (count === 0) return [];
+  return [
+    {
+      level: 'notice',
+      sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be understood.`,
+      remedy:
+        'They are kept: `trunkline events list --unrecognized` shows them; `events discard --before DATE --unrecognized` removes them.',
+    },
+  ];
+}
+
+function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
+  const { completeness } = snapshot;
+  if (completeness.state === 'unknown') return [];
+  const { unprovenCount, difference, lines } = completeness.value;
+  const checks: HealthCheck[] = [];
+  if (unprovenCount > 0) {
+    checks.push({
+      level: 'warning',
+      sentence: `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
+      remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again by ${unprovenCount === 1 ? 'itself' : 'themselves'}; the newest reason: ${difference ?? 'not kept'}`,
+    });
+  }
+  const unexplained = lines.filter(({ state }) => state === 'unexplained');
+  if (unexplained.length > 0) {
+    checks.push({
+      level: 'warning',
+      sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
+      remedy:
+        'If you know who may have written, put the numbers into a file: `trunkline backfill threads --numbers FILE`.',
+    });
+  }
+  const uncompared = uncomparedWords(snapshot);
+  if (uncompared !== undefined) {
+    checks.push({
+      level: 'notice',
+      sentence: uncompared,
+      remedy:
+        '`trunkline backfill calls` fills history in and proves it, `trunkline backfill threads` looks for older texts, and `trunkline coverage` shows what is proven of each day.',
+    });
+  }
+  return checks;
+}
+
+/** Partial answers prove no absence (section 8): deleted rows stay, and no rule texts into such a thread. */
+function checkPartialAnswers({ drift, takenAt }: Snapshot): HealthCheck[] {
+  const partial = known(drift, undefined)?.partial ?? [];
+  const [latest] = partial;
+  if (latest === undefined) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be only a part of what there is.`,
+      remedy: `\`${latest.path}\` stands beside their data, last ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Nothing is taken for deleted by them; look for a release of Trunkline that reads them.`,
+    },
+  ];
+}
+
+/** The RULES_MODE of the worker that takes a reply decides whether it is sent. */
+function checkModes({ processes }: Snapshot): HealthCheck[] {
+  const workers = known(processes, []).filter(({ role, rulesMode }) => role === 'worker' && rulesMode !== null);
+  const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
+  if (byMode.size < 2) return [];
+  const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
+  return [
+    {
+      level: 'problem',
+      sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some of what rules decide is done.`,
+      remedy: 'Set RULES_MODE alike for all workers, and restart those that have another.',
+    },
+  ];
+}
+
+function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
+  const facts = known(rules, undefined);
+  if (facts === undefined) return [];
+  const { problem, version, mode, lastDay, failures } = facts;
+  const checks: HealthCheck[] = [];
+  if (problem && mode !== 'off') {
+    const sentence = version ? 'The rules file has a mistake, so the rules before it stay.' : 'No rules are in force.';
+    checks.push({ level: version ? 'warning' : 'problem', sentence, remedy: problem.split('\n')[0] ?? problem });
+  }
+  const use = known(credential, undefined)?.use ?? 'none';
+  for (const failure of failures) checks.push(checkAction(failure, use));
+  const failed = lastDay.filter((each) => each.failed > 0);
+  if (failed.length > 0) {
+    const count = failed.reduce((sum, each) => sum + each.failed, 0);
+    checks.push({
+      level: 'warning',
+      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
+      remedy:
+        'Nothing was done then. See ops.rule_runs: reason begins with "error:" and says why; `trunkline rules check` examines the file.',
+    });
+  }
+  return checks;
+}
+
+function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): HealthCheck {
+  const times = count === 1 ? '' : ` ${quantity(count)} times`;
+  if (state === 'unclear') {
+    return {
+      level: 'warning',
+      sentence: `The rule ${rule} may have done ${kind}${times}, or not: ${reason}.`,
+      remedy: 'Look into the thread; it is not done again by itself. See ops.rule_actions, state unclear.',
+    };
+  }
+  return {
+    level: 'warning',
+    sentence: `The rule ${rule} failed to ${kind}${times} in the last day: ${reason}.`,
+    // All actions except replies, which are sends, need this scope (section 4.2).
+    remedy: remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
+  };
+}
+
+type Bearer = keyof typeof bearers;
+
+/** The remedy for a refusal by the service (section 7). A reason begins with the error code. */
+function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string): string {
+  const code = /^[a-z_]+/.exec(reason)?.[0] ?? '';
+  const status = /\((\d{3})\)/.exec(reason)?.[1];
+  switch (code) {
+    case 'unauthenticated':
+      return use === 'login' ? 'Run `trunkline auth login`.' : 'Set API_KEY to a key that is valid and not revoked.';
+    case 'insufficient_scope':
+      return use === 'login'
+        ? `Run \`trunkline auth login\` and grant the scope ${scope}.`
+        : `Grant the scope ${scope} to the credential.`;
+    case 'permission_denied':
+      return `The line is not the account’s, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it: allow it in the portal.`;
+    case 'invalid_request':
+      return status === '422'
+        ? 'No rate of the account applies to the destination: have it enabled at the service, or keep the rule from such numbers.'
+        : `The service does not take the request: ${otherwise}.`;
+    case 'network':
+    case 'timeout':
+    case 'server':
+    case 'rate_limited':
+    case 'circuit_open':
+      return 'The service was away or overloaded: see that API_BASE_URL is reachable; if it lasts, ask the service’s operator.';
+    default:
+      return `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`;
+  }
+}
+
+function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
+  if (sends.state === 'unknown') return [];
+  const { control, counts, troubles } = sends.value;
+  const use = known(credential, undefined)?.use ?? 'none';
+  const checks: HealthCheck[] = [];
+  if (control.isPaused) {
+    checks.push({
+      level: control.by === 'ledger' ? 'problem' : 'warning',
+      sentence: 'All automatic texts are paused.',
+      remedy: `For ${span((takenAt.getTime() - control.since.getTime()) / 1_000)} now, ${control.by === 'ledger' ? 'by the daemon itself' : 'by the operator'}; the reason: ${control.reason}. \`trunkline sends resume\` lets them out again; what has become too old by then is not sent.`,
+    });
+  }
+  const open = counts.NEEDS_HUMAN ?? 0;
+  if (open > 0) {
+    checks.push({
+      level: 'problem',
+      sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
+      remedy:
+        'Somebody has to decide: see `trunkline sends list --state NEEDS_HUMAN`, look into the thread, and `trunkline sends settle`. Nothing is sent again by itself.',
+    });
+  }
+  const unknown = counts.UNKNOWN ?? 0;
+  if (unknown > 0) {
+    checks.push({
+      level: 'warning',
+      sentence: `The answer to ${countOf(unknown, 'automatic text')} was lost: whether ${unknown === 1 ? 'it' : 'they'} went out is not known yet.`,
+      remedy:
+        'The thread is read for it, for a day at most; nothing is sent again by itself. `trunkline sends list --state UNKNOWN` shows them.',
+    });
+  }
+  return [...checks, ...troubles.map((trouble) => checkTrouble(trouble, sends.value, use, takenAt))];
+}
+
+function checkTrouble(trouble: SendTrouble, sends: SendFacts, use: Bearer, takenAt: Date): HealthCheck {
+  const { kind, reason, count, lastAt, lines, isTotal, isOver } = trouble;
+  const texts = countOf(count, 'automatic text');
+  const was = count === 1 ? 'was' : 'were';
+  const when = `the last ${ago(lastAt, takenAt)}`;
+  switch (kind) {
+    case 'refused':
+      return {
+        level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
+        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${reason}, ${when}${isOver ? '; since then others went out' : isTotal ? ', and none has gone out since' : ''}.`,
+        remedy: remedyOf(reason, use, 'sms:send', '`trunkline sends show ID` shows the history of each of them'),
+      };
+    case 'budget': {
+      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
+      return {
+        level: 'warning',
+        sentence: `${texts} ${was} kept back today: the day’s budget ${budgetWords(which, sends)} is used up.`,
+        remedy: 'It begins anew at midnight UTC. To let more out, raise it under `limits` in the rules file.',
+      };
+    }
+    case 'held_up':
+      return {
+        level: 'warning',
+        sentence: `${texts} ${count === 1 ? 'waits' : 'wait'} longer than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
+        remedy: 'See that a worker runs that works the queue sends, and that the service answers it.',
+      };
+    case 'too_old':
+      return {
+        level: 'notice',
+        sentence: `${texts} of the last day ${was} not sent, since what ${count === 1 ? 'it was' : 'they were'} to answer had become too old, ${when}.`,
+        remedy: 'A text that comes so late only confuses. `trunkline sends list --state EXPIRED` shows them.',
+      };
+  }
+}
+
+function budgetWords(which: string, { today, dailyMicros }: SendFacts): string {
+  const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} set aside` : '';
+  if (which === 'money') return `of money (${dollars(today.spent)} spent${set}, of ${dollars(dailyMicros)})`;
+  return which === 'line' ? 'of texts of a line' : 'of texts of the account';
+}
+
+function checkUnknownParts(snapshot: Snapshot): HealthCheck[] {
+  const unknown = Object.entries(snapshot).flatMap(([name, part]: [string, Part<unknown> | unknown]) =>
+    isUnknown(part) ? [{ name, reason: part.reason }] : [],
+  );
+  const [first] = unknown;
+  if (first === undefined) return [];
+  return [
+    {
+      level: 'warning',
+      sentence: `Not all could be asked: ${unknown.map(({ name }) => name).join(', ')}.`,
+      remedy: `Postgres said: ${first.reason}`,
+    },
+  ];
+}
+
+function isUnknown(part: unknown): part is { state: 'unknown'; reason: string } {
+  return typeof part === 'object' && part !== null && 'state' in part && part.state === 'unknown' && 'reason' in part;
+}

@@ -1,0 +1,102 @@
+import { queueNames } from '../../config/queues.ts';
+import type { Context } from '../context.ts';
+import { type Database, query } from '../db/database.ts';
+import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
+import { startLoop } from '../shared/loop.ts';
+
+/** A running process, as it last reported itself. */
+export interface RunningProcess {
+  readonly role: 'web' | 'worker';
+  readonly startedAt: Date;
+  /** The maximum of its connections to Postgres. */
+  readonly connections: number;
+  /** Null when it evaluates no rules. */
+  readonly rulesMode: 'off' | 'dry-run' | 'live' | null;
+  /** Seconds since the service last answered it; null before the first answer. */
+  readonly answeredSeconds: number | null;
+  /** Seconds for which its oldest unanswered request has been waiting; null without one. */
+  readonly waitingSeconds: number | null;
+  readonly waitingOperation: string | null;
+}
+
+const reportEveryMs = 2_000;
+/** Seconds without a report after which a process counts as dead, or as cut off from Postgres. */
+const goneAfterSeconds = 15;
+
+/** The running processes, oldest first. */
+export function readProcesses(db: Database): Promise<RunningProcess[]> {
+  return query<RunningProcess>(
+    db,
+    `select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
+       extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
+       extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
+     from ops.processes where seen_at > now() - interval '${goneAfterSeconds} seconds' order by started_at, process_id`,
+    [],
+  );
+}
+
+/** Reports this process to the others until `stop`: its role, the RULES_MODE of a worker, and whether the service answers. */
+export function reportProcess(
+  {
+    database: { db },
+    processId,
+    connections,
+    service,
+    settings,
+    log,
+  }: Pick<Context, 'database' | 'processId' | 'connections' | 'service' | 'settings' | 'log'>,
+  role: RunningProcess['role'],
+): { stop(): Promise<void> } {
+  async function report(): Promise<void> {
+    const waiting = service?.waiting();
+    await query(
+      db,
+      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation, connections)
+       values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6, $7)
+       on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
+         seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
+         api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
+         connections = excluded.connections`,
+      [
+        processId,
+        role,
+        role === 'worker' ? settings.rulesMode : null,
+        waiting?.answeredMs ?? null,
+        waiting?.oldest?.ms ?? null,
+        waiting?.oldest?.operation ?? null,
+        connections ?? null,
+      ],
+    );
+  }
+
+  const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: report });
+  void loop.kick();
+  return {
+    async stop() {
+      await loop.stop();
+      await query(db, 'delete from ops.processes where process_id = $1', [processId]).catch(() => undefined);
+    },
+  };
+}
+
+/** Compares the connections of all running processes with the limit; without processes, assumes one web and one worker. */
+export async function readConnections(db: Database, poolSize: number): Promise<ReturnType<typeof judgeConnections>> {
+  const limits = await query<ConnectionLimit>(db, connectionLimits, [queueNames]);
+  const running = await readProcesses(db).catch(() => []);
+  const assumed = ['web', 'worker'].map((role) => ({ role, connections: poolSize }));
+  const [tightest] = limits;
+  if (!tightest) throw new Error('Postgres names no limit on connections');
+  return judgeConnections(running.length > 0 ? running : assumed, tightest);
+}
+
+/** Logs the possible connections and the limit of Postgres. Logs nothing while Postgres is unreachable. */
+export async function reportConnections({
+  database: { db },
+  settings,
+  log,
+}: Pick<Context, 'database' | 'settings' | 'log'>): Promise<void> {
+  const judgement = await readConnections(db, settings.poolSize).catch(() => undefined);
+  if (!judgement) return;
+  if (judgement.remedy === undefined) log.info(judgement.sentence);
+  else log.warn(`${judgement.sentence} ${judgement.remedy}`);
+}

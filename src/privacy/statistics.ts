@@ -1,0 +1,99 @@
+import { type Database, inTransaction, query } from '../db/database.ts';
+
+interface Described {
+  readonly schema: string;
+  /** The table, or one of its indexes. */
+  readonly relation: string;
+  readonly column: string;
+}
+
+/**
+ * Removes erased values from the planner's statistics, which hold the most common values of each column. Analyses all tables,
+ * so that a repeated erasure completes an interrupted one. ANALYZE keeps the old statistics of an empty table: these are
+ * cleared. Resolves to the tables where that failed.
+ */
+export async function refreshStatistics(db: Database): Promise<string[]> {
+  const tables = await query<{ table: string }>(
+    db,
+    `select c.oid::regclass::text as "table" from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'reporting', 'bullmq') and c.relkind = 'r'
+       and pg_has_role(c.relowner, 'usage') order by 1`,
+    [],
+  );
+  const kept: string[] = [];
+  for (const { table } of tables) {
+    await query(db, `analyze ${table}`, []);
+    const described = await query<Described>(
+      db,
+      `select s.schemaname as schema, s.tablename as relation, s.attname as column
+       from pg_stats s join pg_namespace n on n.nspname = s.schemaname join pg_class c on c.relnamespace = n.oid and c.relname = s.tablename
+       where (c.oid = $1::regclass or exists (select from pg_index i where i.indexrelid = c.oid and i.indrelid = $1::regclass))
+         and not exists (select from ${table})`,
+      [table],
+    );
+    if (described.length > 0 && !(await clear(db, table, described))) kept.push(table);
+  }
+  return kept;
+}
+
+async function clear(db: Database, table: string, described: readonly Described[]): Promise<boolean> {
+  const [able] = await query<{ has_function: boolean; is_superuser: boolean }>(
+    db,
+    `select exists (select from pg_proc where proname = 'pg_clear_attribute_stats') as has_function,
+       rolsuper as is_superuser from pg_roles where rolname = current_user`,
+    [],
+  );
+  if (able?.has_function) {
+    for (const { schema, relation, column } of described) {
+      await query(db, 'select pg_clear_attribute_stats($1, $2, $3, false)', [schema, relation, column]);
+    }
+    return true;
+  }
+  if (!able?.is_superuser) return replace(db, table);
+  await query(
+    db,
+    `delete from pg_statistic where starelid = $1::regclass
+       or starelid in (select indexrelid from pg_index where indrelid = $1::regclass)`,
+    [table],
+  );
+  return true;
+}
+
+/** An empty value for a NOT NULL column, by category of its type. */
+const blanks = `case when a.atttypid = 'uuid'::regtype then 'gen_random_uuid()' when a.atttypid = 'jsonb'::regtype then $s$'{}'$s$
+  else (array['0', 'false', 'now()', $s$'{}'$s$, $s$'0'$s$])[array_position(array['N', 'B', 'D', 'A', 'T'], t.typcategory::text)] end`;
+
+/**
+ * Replaces the statistics of an empty table: before Postgres 18, its owner cannot clear them. Analyses it with one blank,
+ * uncommitted row. False when a constraint rejects that row, or the table cannot be locked.
+ */
+async function replace(db: Database, table: string): Promise<boolean> {
+  const columns = await query<{ name: string; value: string }>(
+    db,
+    `select quote_ident(a.attname) as name, coalesce(${blanks}, $s$''$s$) as value
+     from pg_attribute a join pg_type t on t.oid = a.atttypid
+     where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef
+       and a.attidentity = ''`,
+    [table],
+  );
+  const into =
+    columns.length === 0
+      ? 'default values'
+      : `(${columns.map(({ name }) => name).join(', ')}) values (${columns.map(({ value }) => value).join(', ')})`;
+  try {
+    await inTransaction(db, async (tx) => {
+      await query(tx, `set local lock_timeout = '5s'`, []);
+      await query(tx, `alter table ${table} disable trigger user`, []);
+      const [row] = await query<{ at: string }>(tx, `insert into ${table} ${into} returning ctid::text as at`, []);
+      await query(tx, `analyze ${table}`, []);
+      await query(tx, `delete from ${table} where ctid = $1::tid`, [row?.at]);
+      await query(tx, `alter table ${table} enable trigger user`, []);
+    });
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    // Constraint violation (class 23), invalid value (22), lock timeout, no privilege, deadlock.
+    if (/^(?:22|23)/.test(code) || code === '55P03' || code === '42501' || code === '40P01') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Log } from '../shared/log.ts';
+
+/** Logs when the store of the queues becomes unavailable and when it is back, once each. */
+export interface OutageLog {
+  report(error: unknown): void;
+  isOver(): void;
+  /** Logs nothing from now on: errors of connections that are being closed do not matter. */
+  end(): void;
+}
+
+export function createOutageLog(log: Log, backend: string): OutageLog {
+  let isAway = false;
+  let isEnded = false;
+  const reported = new Set<string>();
+
+  function report(err: unknown): void {
+    if (isEnded) return;
+    if (isLostLock(err)) {
+      log.debug({ err, backend }, 'A job took longer than its lock; another worker may take it, which does no harm');
+      return;
+    }
+    const isUnreachable = isConnectionError(err);
+    if (!isUnreachable && !isRefusal(err)) {
+      // Job ids and counts differ from error to error of one kind.
+      const kind = String(err).replace(/\d+/g, '#');
+      if (!reported.has(kind)) log.warn({ err, backend }, 'The queue library reported an error; the worker goes on');
+      reported.add(kind);
+      return;
+    }
+    if (isAway) return;
+    isAway = true;
+    const what = isUnreachable ? 'The queues cannot be reached' : 'The store of the queues refuses requests';
+    log.warn({ err, backend }, `${what}; targets wait in Postgres`);
+  }
+
+  return {
+    report,
+    isOver() {
+      if (!isAway || isEnded) return;
+      isAway = false;
+      log.info({ backend }, 'The queues are back');
+    },
+    end() {
+      isEnded = true;
+    },
+  };
+}
+
+/** The library's codes for a job that is gone, finished, not locked any more, or locked by another worker. */
+const lostLockCodes: readonly unknown[] = [-1, -2, -3, -6];
+
+function isLostLock(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && lostLockCodes.includes(error.code)) || error.message.startsWith('could not renew lock');
+}
+
+const connectionCodes =
+  /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|PIPE|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOENT|queue_unavailable|08\d{3}|57P0[1-5]|53300|28\d{3}|3D000)$/;
+const connectionWords =
+  /^(?:Connection (?:is closed|terminated|ended)|timeout e|Socket timeout|Command timed out|connect E|Stream isn't writeable|Reached the max retries|Client has encountered|WRONGPASS|NOAUTH|Query read timeout)/i;
+
+/** Node's codes for certificates that are not trusted. */
+const certificateFaults = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Whether a connection to a store failed because its certificate is not trusted. */
+export function isUntrusted(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && certificateFaults.has(String(error.code));
+}
+
+/** Whether there is no usable connection. */
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return (
+    connectionCodes.test(code) ||
+    connectionWords.test(error.message) ||
+    isUntrusted(error) ||
+    isConnectionError(error.cause)
+  );
+}
+
+/** A refusal of Redis or Postgres: a replica takes no writes, memory is used up. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const hasState = 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));
+  return hasState || /^[A-Z]{3,} /.test(error.message) || isRefusal(error.cause);
+}

@@ -1,0 +1,197 @@
+import { query, type Transaction } from '../../db/database.ts';
+import { type Day, replaceRows } from './parts.ts';
+
+const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
+
+const counts: Readonly<Record<string, string>> = {
+  call_count: 'count(*)',
+  ...outcomes(['answered', 'voicemail', 'abandoned', 'short_abandoned', 'missed', 'unknown']),
+  talk_seconds: `coalesce(sum(c.talk_seconds) filter (where c.outcome = 'answered'), 0)`,
+  talk_count: `count(c.talk_seconds) filter (where c.outcome = 'answered')`,
+  duration_seconds: 'coalesce(sum(c.duration_seconds), 0)',
+  answer_wait_seconds: 'coalesce(sum(c.answer_wait_seconds), 0)',
+  answer_wait_count: 'count(c.answer_wait_seconds)',
+  longest_wait_seconds: 'max(c.wait_seconds)',
+  ...Object.fromEntries(
+    thresholds.map((seconds) => [`ans_le_${seconds}`, `count(*) filter (where c.answer_wait_seconds <= ${seconds})`]),
+  ),
+  transferred_count: 'count(*) filter (where c.transferred_count > 0)',
+  recorded_count: 'count(*) filter (where c.is_recorded)',
+  called_back_count: `count(nullif(c.called_back_call_id, ''))`,
+  repeated_count: 'count(*) filter (where c.repeated_count > 0)',
+};
+
+function outcomes(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [`${name}_count`, `count(*) filter (where c.outcome = '${name}')`]));
+}
+
+/** The columns that every rollup of calls counts, by `ops.add_call_counts`. */
+const counted = Object.keys(counts);
+const countColumns = counted.join(', ');
+
+/** What fills them, from `reporting.fct_call c`, by their names. */
+const countExpressions = Object.entries(counts)
+  .map(([name, expression]) => `${expression} as ${name}`)
+  .join(', ');
+
+/** What fills them from a finer rollup. */
+const sumExpressions = counted
+  .map((name) => `${name === 'longest_wait_seconds' ? 'max' : 'sum'}(${name}) as ${name}`)
+  .join(', ');
+
+/** A word that the specification does not know counts as unknown: it can be longer than an index takes. */
+const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;
+
+/** Rebuilds quarters of an hour of `reporting.call_interval_rollup`. */
+export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[]): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'call_interval_rollup',
+      keys: ['bucket_at', 'direction', 'is_internal'],
+      values: ['local_date', 'local_hour', ...counted],
+      scope: 't.bucket_at = any($1::timestamptz[])',
+      fresh: `select q.bucket_at, ${knownDirection} as direction, c.is_internal, min(c.local_date) as local_date,
+          min(c.local_hour) as local_hour, ${countExpressions}
+        from unnest($1::timestamptz[]) as q (bucket_at)
+          join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+        group by 1, 2, 3`,
+    },
+    [quarters],
+  );
+}
+
+/** Adds the quarters of one local day up to hours. */
+export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await query(tx, 'delete from reporting.call_hour_rollup where local_date = $1', [date]);
+  await query(
+    tx,
+    `insert into reporting.call_hour_rollup (local_date, local_hour, direction, is_internal, ${countColumns})
+     select $1::date, local_hour, direction, is_internal, ${sumExpressions}
+     from reporting.call_interval_rollup where bucket_at >= $2 and bucket_at < $3 group by 2, 3, 4`,
+    [date, from, to],
+  );
+}
+
+/** Rebuilds one local day of the rollups by number, queue and huntgroup, and by user. */
+export async function rebuildCallDay(tx: Transaction, day: Day): Promise<void> {
+  await rebuildEndpoints(tx, day);
+  await rebuildAgents(tx, day);
+}
+
+async function rebuildEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'call_endpoint_rollup',
+      keys: ['local_date', 'kind', 'endpoint', 'direction'],
+      values: counted,
+      scope: 't.local_date = $1::date',
+      // Legs and a search can name the same queue.
+      fresh: `select $1::date as local_date, 'number' as kind, coalesce(c.account_number, '') as endpoint,
+          ${knownDirection} as direction, ${countExpressions}
+        from reporting.fct_call c
+        where c.started_at >= $2 and c.started_at < $3 and not c.is_internal
+        group by 3, 4
+        union all
+        select $1::date, a.kind, a.endpoint, ${knownDirection}, ${countExpressions}
+        from (
+          select distinct call_id, kind, endpoint from reporting.fct_call_attribution
+          where started_at >= $2 and started_at < $3 and kind in ('queue', 'huntgroup') and role = 'entered'
+        ) a
+          join reporting.fct_call c on c.call_id = a.call_id
+        where not c.is_internal
+        group by 2, 3, 4`,
+    },
+    [date, from, to],
+  );
+}
+
+async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'call_agent_rollup',
+      keys: ['local_date', 'user_id', 'direction'],
+      values: ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'],
+      scope: 't.local_date = $1::date',
+      fresh: `select $1::date as local_date, user_id, direction, count(*) filter (where is_handled) as handled_count,
+          count(*) filter (where is_rung and not is_handled) as rang_count,
+          count(*) filter (where is_transferred) as transferred_to_count, coalesce(sum(talk_seconds), 0) as talk_seconds,
+          count(talk_seconds) as talk_count
+        from (
+          select c.call_id, c.user_id, ${knownDirection} as direction,
+            bool_or(c.role in ('answered', 'placed')) as is_handled, bool_or(c.role = 'rang') as is_rung,
+            bool_or(c.role = 'transferred_to') as is_transferred,
+            sum(c.talk_seconds) filter (where c.role in ('answered', 'placed')) as talk_seconds
+          from reporting.fct_call_attribution c
+          where c.started_at >= $2 and c.started_at < $3 and c.user_id is not null
+          group by 1, 2, 3
+        ) touched
+        group by 2, 3`,
+    },
+    [date, from, to],
+  );
+}
+
+const sums = ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'];
+
+/** Adds the days of users up to the local month that a day, `2026-11-01`, lies in. */
+export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'call_agent_month_rollup',
+      keys: ['month_start_date', 'user_id', 'direction'],
+      values: sums,
+      scope: `t.month_start_date = date_trunc('month', $1::date::timestamp)::date`,
+      fresh: `select date_trunc('month', $1::date::timestamp)::date as month_start_date, user_id, direction,
+          ${sums.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
+        from reporting.call_agent_rollup
+        where local_date >= date_trunc('month', $1::date::timestamp)::date
+          and local_date < (date_trunc('month', $1::date::timestamp) + interval '1 month')::date
+        group by 2, 3`,
+    },
+    [date],
+  );
+}
+
+/** Whether today's window of repeat callers began after the last rebuild, or one of these quarters of an hour lies in it. */
+export async function areCallersStale(tx: Transaction, quarters: readonly Date[]): Promise<boolean> {
+  const [row] = await query<{ is_stale: boolean }>(
+    tx,
+    `select callers_date is distinct from reporting.local_day(now())
+       or exists (select from unnest($1::timestamptz[]) bucket_at where bucket_at >= reporting.day_start(reporting.local_day(now()) - 6)) as is_stale
+     from ops.rollup_state`,
+    [quarters],
+  );
+  return row?.is_stale ?? true;
+}
+
+/** Finds out again who called twice or more today and on the six local days before. */
+export async function rebuildCallers(tx: Transaction): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'repeat_caller_rollup',
+      keys: ['last_call_id'],
+      values: ['inbound_count', 'answered_count', 'active_day_count', 'first_call_at', 'last_call_at'],
+      scope: 'true',
+      // Ids begin with the second of the call. Days are counted as bits, which takes no sort.
+      fresh: `select max(c.call_id collate "C") as last_call_id, count(*) as inbound_count,
+          count(*) filter (where c.status = 'answered') as answered_count,
+          bit_count(bit_or(1 << greatest(0, p.today - (c.started_at at time zone p.time_zone)::date))::bit(8)) as active_day_count,
+          min(c.started_at) as first_call_at, max(c.started_at) as last_call_at
+        from (
+          select time_zone, reporting.local_day(now()) as today, reporting.day_start(reporting.local_day(now()) - 6) as begins_at
+          from reporting.params
+        ) p
+          join warehouse.calls c on c.started_at >= p.begins_at
+        where c.direction = 'inbound' and c.is_internal is not true and c.external_number is not null and c.deleted_at is null
+        group by c.external_number
+        having count(*) >= 2`,
+    },
+    [],
+  );
+  await query(tx, 'update ops.rollup_state set callers_date = reporting.local_day(now())', []);
+}

@@ -1,0 +1,171 @@
+import { query, type Transaction } from '../../db/database.ts';
+import type { Day } from './parts.ts';
+
+const columns = [
+  'started_at',
+  'local_date',
+  'outcome',
+  'account_number',
+  'wait_seconds',
+  'called_back_call_id',
+  'returned_by',
+  'returned_at',
+  'returned_call_id',
+  'texted_at',
+];
+const of = (row: string) => columns.map((column) => `${row}.${column}`).join(', ');
+
+/**
+ * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
+ * one, those whose return stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
+ * Returns the local days of those that are new, gone or different.
+ */
+export async function rebuildReturns(
+  tx: Transaction,
+  quarters: { readonly calls: readonly Date[]; readonly texts: readonly Date[] },
+  isAlone = false,
+): Promise<string[]> {
+  if (quarters.calls.length + quarters.texts.length === 0) return [];
+  const touched = await query<{ call_id: string }>(
+    tx,
+    `with moved as materialized (
+       select c.call_id, c.external_number, c.started_at, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
+       from unnest($1::timestamptz[]) as q (bucket_at)
+         join warehouse.calls c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+     ), contacts as (
+       select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
+       union
+       select distinct m.number, q.bucket_at
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
+       union
+       select distinct unnest(g.participants), q.bucket_at
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
+     ), held as (
+       select r.call_id
+       from (select bucket_at from unnest($1::timestamptz[]) bucket_at union select bucket_at from unnest($2::timestamptz[]) bucket_at) q
+         join reporting.missed_call_returns r on r.returned_at >= q.bucket_at and r.returned_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join reporting.missed_call_returns r on r.texted_at >= q.bucket_at and r.texted_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id
+       from unnest($1::timestamptz[]) as q (bucket_at)
+         join reporting.missed_call_returns r on r.started_at >= q.bucket_at and r.started_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id from moved join reporting.missed_call_returns r on r.called_back_call_id = moved.call_id
+     )
+     select call_id from held
+     union
+     select call_id from moved where is_missed
+     ${isAlone ? '' : `union ${reached}`}`,
+    [quarters.calls, quarters.texts],
+  );
+  return replace(
+    tx,
+    touched.map((row) => row.call_id),
+  );
+}
+
+const reached = `
+  select c.call_id
+  from contacts k
+    cross join reporting.params p
+    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
+      and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
+
+async function replace(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
+  if (callIds.length === 0) return [];
+  const rows = await query<{ date: string }>(
+    tx,
+    `with fresh as materialized (${freshReturns}),
+     before as materialized (select * from reporting.missed_call_returns where call_id = any($1)),
+     gone as (
+       delete from reporting.missed_call_returns where call_id = any($1) and call_id not in (select call_id from fresh)
+     ),
+     written as (
+       insert into reporting.missed_call_returns as r (call_id, ${columns.join(', ')})
+       select call_id, ${columns.join(', ')} from fresh
+       on conflict (call_id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+       where (${of('r')}) is distinct from (${of('excluded')})
+     )
+     select distinct day::text as date
+     from before b full join fresh f using (call_id) cross join lateral (values (b.local_date), (f.local_date)) v (day)
+     where day is not null and (${of('b')}) is distinct from (${of('f')})
+     order by 1`,
+    [callIds],
+  );
+  return rows.map((row) => row.date);
+}
+
+/** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
+const textKind = `case
+    when s.send_id is not null or exists (select from ops.sends o where o.line = s.line and o.message_id = s.message_id) then 'automatic_text'
+    when s.sent_by is null then 'text_by_unknown'
+    else 'text'
+  end`;
+
+const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
+
+const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and s.is_blocked is not true
+           and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
+
+const freshReturns = `
+  select m.call_id, m.started_at, m.local_date, m.outcome, m.account_number, m.wait_seconds,
+    left(nullif(m.called_back_call_id, ''), 200) as called_back_call_id,
+    case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
+    case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
+    case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
+    case when m.called_back_call_id <> '' or ${isReturn('f.kind')} then null else f.happened_at end as texted_at
+  from reporting.fct_call m
+    cross join reporting.params p
+    left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
+    left join lateral (
+      select * from (
+        (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
+         where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
+           and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
+         order by o.started_at, o.call_id limit 1)
+        union all
+        (select i.started_at, 'caller_got_through', i.call_id from warehouse.calls i
+         where i.external_number = m.external_number and i.direction = 'inbound' and i.status = 'answered' and i.deleted_at is null
+           and i.started_at > m.started_at and i.started_at <= m.started_at + p.callback_window
+         order by i.started_at, i.call_id limit 1)
+        union all
+        select texts.sent_at, texts.kind, null
+        from (
+          select s.sent_at, ${textKind} as kind from warehouse.sms_messages s
+          where s.number = m.external_number and ${isSentInWindow}
+          union all
+          -- A group goes by the number of one member, and its texts reach all.
+          select s.sent_at, ${textKind}
+          from warehouse.sms_conversations g join warehouse.sms_messages s on s.conversation_id = g.conversation_id
+          where g.participants_key <> '' and g.participants @> array[m.external_number] and ${isSentInWindow}
+        ) texts
+      ) contacts (happened_at, kind, call_id)
+      order by ${isReturn('kind')} desc, happened_at, kind limit 1
+    ) f on true
+  where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
+    and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
+
+/** Counts how the missed calls of one local day were returned, by number. */
+export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promise<void> {
+  await query(tx, 'delete from reporting.callback_rollup where local_date = $1', [date]);
+  const returned = (way: string) => `count(*) filter (where returned_by = '${way}')`;
+  await query(
+    tx,
+    `insert into reporting.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
+       called_back_count, outbound_call_count, caller_got_through_count, text_count, automatic_text_count, text_by_unknown_count,
+       return_time_count, minutes_to_return_p50)
+     select $1::date, account_number, count(*), count(*) filter (where outcome = 'voicemail'),
+       count(*) filter (where outcome = 'short_abandoned'), ${returned('called_back')}, ${returned('outbound_call')},
+       ${returned('caller_got_through')}, ${returned('text')}, ${returned('automatic_text')}, ${returned('text_by_unknown')},
+       count(return_seconds),
+       round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1)
+     from reporting.missed_call_returns where local_date = $1 group by account_number`,
+    [date],
+  );
+}

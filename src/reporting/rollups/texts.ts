@@ -1,0 +1,164 @@
+import { query, type Transaction } from '../../db/database.ts';
+import type { Day } from './parts.ts';
+
+/** Rebuilds one local day of texts and of what carriers reported of them. */
+export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await query(tx, 'delete from reporting.sms_day_rollup where local_date = $1', [date]);
+  await query(
+    tx,
+    `insert into reporting.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
+       outbound_automatic_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
+       undetermined_count, no_receipt_count, blocked_count)
+     select $1::date, line, count(*) filter (where direction = 'in'), count(*) filter (where direction = 'out'),
+       count(*) filter (where sender_kind = 'user'), count(*) filter (where sender_kind = 'automatic'),
+       count(distinct number), count(distinct conversation_id), count(*) filter (where has_media),
+       count(*) filter (where delivery_class = 'delivered'), count(*) filter (where delivery_class = 'failed'),
+       count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped')),
+       count(*) filter (where delivery_class = 'no_receipt'), count(*) filter (where delivery_class = 'blocked')
+     from reporting.fct_sms_message where sent_at >= $2 and sent_at < $3
+     group by line`,
+    [date, from, to],
+  );
+  await query(tx, 'delete from reporting.sms_failure_rollup where local_date = $1', [date]);
+  await query(
+    tx,
+    `insert into reporting.sms_failure_rollup
+       (local_date, line, delivery_class, delivery_status, delivery_error, message_count, number_count, first_at, last_at)
+     select $1::date, line, delivery_class, delivery_status, delivery_error, count(*), count(distinct number), min(sent_at), max(sent_at)
+     from reporting.fct_sms_message
+     where sent_at >= $2 and sent_at < $3 and delivery_class in ('failed', 'blocked', 'unmapped')
+     group by 2, 3, 4, 5`,
+    [date, from, to],
+  );
+}
+
+const half = 'percentile_cont(0.5) within group';
+const ninetieth = 'percentile_cont(0.9) within group';
+
+/** Rebuilds how fast the turns of one local day were replied to. */
+export async function rebuildResponseDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await query(tx, 'delete from reporting.sms_response_rollup where local_date = $1', [date]);
+  await query(
+    tx,
+    `insert into reporting.sms_response_rollup (local_date, line, turn_count, session_count, replied_count, user_replied_count,
+       automatic_first_count, reply_p50_seconds, reply_p90_seconds, user_reply_p50_seconds, user_reply_p90_seconds,
+       user_reply_p50_business_seconds, user_reply_p90_business_seconds, first_response_count, first_response_p50_seconds,
+       first_response_p90_seconds, first_response_p50_business_seconds, first_response_p90_business_seconds)
+     select $1::date, line, count(*), count(*) filter (where is_session_start), count(first_reply_at), count(first_user_reply_at),
+       count(*) filter (where first_reply_kind = 'automatic'),
+       ${half} (order by reply_seconds), ${ninetieth} (order by reply_seconds),
+       ${half} (order by user_reply_seconds), ${ninetieth} (order by user_reply_seconds),
+       ${half} (order by user_reply_business_seconds), ${ninetieth} (order by user_reply_business_seconds),
+       count(first_user_reply_at) filter (where is_session_start),
+       ${half} (order by user_reply_seconds) filter (where is_session_start),
+       ${ninetieth} (order by user_reply_seconds) filter (where is_session_start),
+       ${half} (order by user_reply_business_seconds) filter (where is_session_start),
+       ${ninetieth} (order by user_reply_business_seconds) filter (where is_session_start)
+     from reporting.sms_turns where turn_started_at >= $2 and turn_started_at < $3
+     group by line`,
+    [date, from, to],
+  );
+}
+
+// An outbound text after a long silence still answers: only a customer's text begins a session.
+const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at - t.before_at > p.session_gap)`;
+
+// One message with an absurd date must not stop the drain.
+const seconds = (length: string) => `case when ${length} > 2147483647 then 2147483647 else ${length} end::integer`;
+
+/** The turns of conversations as their messages tell them. Time, message and sender of a person's reply travel as one value. */
+const freshTurns = `
+  texts as (
+    select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
+      lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
+    from warehouse.sms_messages m
+    where m.conversation_id = any($1::bigint[]) and m.sent_at is not null and m.direction in ('in', 'out')
+      and m.is_scheduled is not true and m.deleted_at is null
+    window sent as (partition by m.conversation_id order by m.sent_at, m.message_id)
+  ),
+  numbered as (
+    select t.*, ${beginsSession} as is_session_start,
+      sum((${beginsSession})::integer) over sent as session_number,
+      sum((t.direction = 'in' and (t.before_direction is distinct from 'in' or t.sent_at - t.before_at > p.session_gap))::integer)
+        over sent as turn_number
+    from texts t cross join reporting.params p
+    window sent as (partition by t.conversation_id order by t.sent_at, t.message_id)
+  ),
+  answered as (
+    select n.*,
+      min(case when n.direction = 'out' and n.sent_by is not null and not n.is_blocked
+        then array[(extract(epoch from n.sent_at) * 1000000)::bigint, n.message_id, n.sent_by] end)
+        over (partition by n.conversation_id, n.session_number order by n.sent_at desc, n.message_id desc) as user_reply
+    from numbered n
+  ),
+  turns as (
+    select conversation_id, turn_number::integer, min(line) as line,
+      min(sent_at) filter (where direction = 'in') as turn_started_at,
+      (count(*) filter (where direction = 'in'))::integer as inbound_count,
+      bool_or(is_session_start) as is_session_start,
+      turn_number = max(turn_number) over (partition by conversation_id) as is_last,
+      min(sent_at) filter (where direction = 'out' and not is_blocked) as first_reply_at,
+      (array_agg(case when sent_by is null then 'automatic' else 'user' end order by sent_at, message_id)
+        filter (where direction = 'out' and not is_blocked))[1] as first_reply_kind,
+      min(user_reply) as user_reply
+    from answered where turn_number > 0
+    group by conversation_id, turn_number
+  ),
+  fresh as materialized (
+    select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_session_start, t.is_last,
+      t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
+      ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
+      ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
+      case when r.replied_at is not null then ${seconds('open.seconds')} end as user_reply_business_seconds
+    from turns t
+      cross join reporting.params p
+      cross join lateral (
+        select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
+      ) r
+      cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, p.schedule_id) open
+  )`;
+
+const columns = [
+  'line',
+  'turn_started_at',
+  'inbound_count',
+  'is_session_start',
+  'is_last',
+  'first_reply_at',
+  'first_reply_kind',
+  'first_user_reply_at',
+  'first_user_reply_by',
+  'reply_seconds',
+  'user_reply_seconds',
+  'user_reply_business_seconds',
+];
+const of = (table: string) => columns.map((column) => `${table}.${column}`).join(', ');
+
+/**
+ * Rebuilds the turns of conversations, and returns the moments at which turns began that are new, gone or different: their
+ * days are to be rolled up again. One statement, so that what differs is told from one state of the messages.
+ */
+export async function rebuildTurns(tx: Transaction, conversationIds: readonly string[]): Promise<Date[]> {
+  if (conversationIds.length === 0) return [];
+  const rows = await query<{ turn_started_at: Date }>(
+    tx,
+    `with ${freshTurns},
+     before as (select * from reporting.sms_turns where conversation_id = any($1::bigint[])),
+     gone as (
+       delete from reporting.sms_turns t where t.conversation_id = any($1::bigint[])
+         and not exists (select from fresh f where f.conversation_id = t.conversation_id and f.turn_number = t.turn_number)
+     ),
+     written as (
+       insert into reporting.sms_turns as t (conversation_id, turn_number, ${columns.join(', ')})
+       select conversation_id, turn_number, ${columns.join(', ')} from fresh
+       on conflict (conversation_id, turn_number) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+       where (${of('t')}) is distinct from (${of('excluded')})
+     )
+     select distinct moment as turn_started_at
+     from before b full join fresh f using (conversation_id, turn_number)
+       cross join lateral (values (b.turn_started_at), (f.turn_started_at)) v (moment)
+     where moment is not null and (${of('b')}) is distinct from (${of('f')})`,
+    [conversationIds],
+  );
+  return rows.map((row) => row.turn_started_at);
+}

@@ -1,0 +1,176 @@
+import type { BlockedSender, ConversationState } from '../../api-client/client.ts';
+import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import type { Assignee } from '../rule.ts';
+import type { ClaimedAction } from './queue.ts';
+
+/* What actions read from the warehouse and write to it. */
+
+/** The user to assign to, null for nobody; or why there is none, and whether the rule is wrong. */
+export type FoundAssignee =
+  | { readonly user: number | null }
+  | { readonly missing: string; readonly isMistake: boolean };
+
+/** Resolves an assignee of the rules file by the user directory and the call's attribution as they are now. */
+export async function findAssignee(
+  db: Database | Transaction,
+  to: Assignee,
+  { line, trigger }: Pick<ClaimedAction, 'line' | 'trigger'>,
+): Promise<FoundAssignee> {
+  switch (to.kind) {
+    case 'user':
+      return { user: to.userId };
+    case 'nobody':
+      return { user: null };
+    case 'named': {
+      const user = await userNamed(db, to.name);
+      return user === undefined ? { missing: `no user is called ${to.name}`, isMistake: true } : { user };
+    }
+    case 'agent': {
+      const user = (await agentOf(db, trigger)) ?? (await firstUserOf(db, line));
+      return user === undefined
+        ? {
+            missing: 'no user is known to have been on the call, and the line has no users of its own',
+            isMistake: false,
+          }
+        : { user };
+    }
+    case 'line': {
+      const user = await firstUserOf(db, line);
+      return user === undefined ? { missing: 'the line has no users of its own', isMistake: false } : { user };
+    }
+  }
+}
+
+async function firstUserOf(db: Database | Transaction, line: string): Promise<number | undefined> {
+  const [user] = await query<{ id: string }>(
+    db,
+    sql`select user_id as id from warehouse.sms_line_users where line = ${line} and valid_to = 'infinity' order by user_id limit 1`,
+  );
+  return user && Number(user.id);
+}
+
+async function userNamed(db: Database | Transaction, name: string): Promise<number | undefined> {
+  const [user] = await query<{ id: string }>(
+    db,
+    sql`
+      select user_id as id from warehouse.users
+      where deleted_at is null and lower(${name}) in (lower(username), lower(email)) order by user_id limit 1`,
+  );
+  return user && Number(user.id);
+}
+
+/** The user who talked longest on the call of a trigger. */
+async function agentOf(
+  db: Database | Transaction,
+  { kind, key }: ClaimedAction['trigger'],
+): Promise<number | undefined> {
+  const isTranscript = kind === 'transcript_ready' || kind === 'action_required';
+  const call = isTranscript
+    ? sql`(select call_id from warehouse.transcripts where transcript_id = ${key})`
+    : sql`${key}`;
+  const [user] = await query<{ id: string }>(
+    db,
+    sql`
+      select a.user_id as id from warehouse.call_attributions a
+      join warehouse.users u on u.user_id = a.user_id and u.deleted_at is null
+      where a.call_id = ${call} and a.role in ('answered', 'placed')
+      order by a.talk_seconds desc nulls last, a.user_id limit 1`,
+  );
+  return user && Number(user.id);
+}
+
+const withoutBlanks = (column: string) => sql.raw(`btrim(regexp_replace(${column}, '\\s+', ' ', 'g'))`);
+
+/**
+ * Direction of the oldest kind of text that makes a resolve wrong: one newer than the text that was judged, or than the
+ * trigger. For a silence our own texts count too, except the run's own reply, which is recognised by its body where the
+ * response that carried its id was lost. Texts of one second are ordered by id.
+ */
+export async function newerText(
+  db: Database,
+  { runId }: Pick<ClaimedAction, 'runId'>,
+): Promise<'in' | 'out' | undefined> {
+  const rows = await query<{ direction: 'in' | 'out' }>(
+    db,
+    sql`
+      select coalesce(m.direction, 'out') as direction from ops.rule_runs r
+      left join warehouse.sms_messages judged on r.trigger_kind in ('message_received', 'thread_idle')
+        and judged.conversation_id = r.conversation_id and judged.message_id::text = split_part(r.trigger_key, '/', 2)
+      join warehouse.sms_conversations c on c.line = r.line and c.number = r.number and c.participants_key = ''
+      join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true
+        and (m.sent_at, m.message_id)
+          > (coalesce(judged.sent_at, r.trigger_at), coalesce(judged.message_id, ${Number.MAX_SAFE_INTEGER}))
+      where r.run_id = ${runId} and (m.direction = 'in' or r.trigger_kind = 'thread_idle' and not exists (
+        select from ops.rule_actions a join ops.sends s using (send_id)
+        where a.run_id = r.run_id
+          and coalesce(s.message_id = m.message_id, ${withoutBlanks('s.body')} = ${withoutBlanks('m.body')})))
+      order by direction limit 1`,
+  );
+  return rows[0]?.direction;
+}
+
+/** What the answer to one of our own calls says of a conversation. */
+export interface ObservedState {
+  readonly line: string;
+  readonly number: string;
+  readonly axis: 'resolved' | 'assigned' | 'comment';
+  readonly state: ConversationState;
+  /** On the axis `assigned`: the user, null for nobody. */
+  readonly assignedTo?: number | null;
+  readonly actor: string;
+  readonly via: string;
+  readonly runId: string;
+}
+
+/**
+ * Records the state of a conversation. The API has no way to read it (section 2.5), so these answers are all there is. Every
+ * answer says whether the conversation is resolved, whatever was requested.
+ */
+export async function recordState(tx: Transaction, observed: ObservedState): Promise<void> {
+  const { line, number, axis, state, assignedTo = null, actor, via, runId } = observed;
+  const { resolved = null, resolvedBy = null, resolvedAt = null } = state;
+  const isAssignment = axis === 'assigned';
+  const kept = (column: string) =>
+    sql.raw(`case when excluded.is_resolved is null then c.${column} else excluded.${column} end`);
+  await query(
+    tx,
+    sql`
+      with conversation as (
+        insert into warehouse.sms_conversations as c (line, number, discovered_via, is_resolved, resolved_by, resolved_at,
+          resolved_observed_at, resolved_observed_via, assigned_user_id, is_assignment_known, assigned_observed_at,
+          assigned_observed_via)
+        values (${line}, ${number}, 'rule', ${resolved}, ${resolvedBy}, ${resolvedAt}, now(), ${via}, ${assignedTo},
+          ${isAssignment}, case when ${isAssignment} then now() end, case when ${isAssignment} then ${via} end)
+        on conflict (line, number, participants_key) do update set
+          is_resolved = coalesce(excluded.is_resolved, c.is_resolved),
+          resolved_by = ${kept('resolved_by')}, resolved_at = ${kept('resolved_at')},
+          resolved_observed_at = ${kept('resolved_observed_at')}, resolved_observed_via = ${kept('resolved_observed_via')},
+          assigned_user_id = case when ${isAssignment} then excluded.assigned_user_id else c.assigned_user_id end,
+          is_assignment_known = c.is_assignment_known or ${isAssignment},
+          assigned_observed_at = coalesce(excluded.assigned_observed_at, c.assigned_observed_at),
+          assigned_observed_via = coalesce(excluded.assigned_observed_via, c.assigned_observed_via)
+        returning conversation_id
+      )
+      insert into warehouse.sms_conversation_events
+        (conversation_id, axis, is_resolved, user_id, resolved_at, actor, observed_via, run_id)
+      select conversation_id, ${axis}, ${resolved}, ${isAssignment ? assignedTo : resolvedBy}, ${resolvedAt},
+        ${`rule ${actor}`}, ${via}, ${runId}
+      from conversation`,
+  );
+}
+
+/** Records a block that the service confirmed. */
+export async function recordBlock(
+  tx: Transaction,
+  { line, number }: Pick<ClaimedAction, 'line' | 'number'>,
+  { reason, blockedAt }: BlockedSender,
+): Promise<void> {
+  await query(
+    tx,
+    sql`
+      insert into warehouse.blocked_senders (line, number, reason, blocked_at, observed_via)
+      values (${line}, ${number}, ${reason ?? null}, ${blockedAt ?? null}, 'lines.block')
+      on conflict (line, number) do update set reason = excluded.reason, blocked_at = excluded.blocked_at,
+        observed_at = excluded.observed_at, observed_via = excluded.observed_via`,
+  );
+}

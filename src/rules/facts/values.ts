@@ -1,0 +1,107 @@
+import { maskNumbers } from '../../shared/masking.ts';
+import { declarationOf, declaredFacts, type FactGroup, type Facts, type FactType } from './declared.ts';
+
+type Shape = Record<string, unknown>;
+
+/**
+ * One class per group of facts: CEL takes an instance as it is, but converts a plain object again for every condition.
+ */
+export const groupClasses = Object.fromEntries(
+  Object.keys(declaredFacts).map((group) => [group, class {}]),
+) as unknown as Readonly<Record<FactGroup, new () => object>>;
+
+/** Facts as CEL takes them: integers as BigInt, and a missing fact is no key at all, for `has(…)`. */
+export function celFacts(facts: Facts): Shape {
+  const shape = converted(facts, (value, type) => {
+    if (value === undefined) return undefined;
+    if (type === 'int') return BigInt(value as number);
+    return type === 'list<int>' ? (value as readonly number[]).map(BigInt) : value;
+  });
+  for (const [group, values] of Object.entries(shape)) {
+    if (group !== 'now') shape[group] = Object.assign(new groupClasses[group as FactGroup](), values);
+  }
+  return shape;
+}
+
+/** Facts as templates take them: a missing fact is nil, while a misspelt name is an error. */
+export function templateFacts(facts: Facts): Shape {
+  const shape = templateShapes.get(facts) ?? converted(facts, (value) => value ?? null);
+  templateShapes.set(facts, shape);
+  return shape;
+}
+
+// Many rules are evaluated on one event.
+const templateShapes = new WeakMap<Facts, Shape>();
+const recordedValues = new WeakMap<Facts, Shape>();
+
+function converted(facts: Facts, convert: (value: unknown, type: FactType) => unknown): Shape {
+  const shape: Shape = { now: facts.now };
+  for (const [group, declared] of Object.entries(declaredFacts)) {
+    const given = facts[group as FactGroup] as Shape | undefined;
+    if (given === undefined) continue;
+    const values: Shape = {};
+    for (const [name, { type }] of Object.entries(declared)) {
+      const value = convert(given[name], type);
+      if (value !== undefined) values[name] = value;
+    }
+    shape[group] = values;
+  }
+  return shape;
+}
+
+/** Facts from a row of the database with columns such as `thread.line`: null is a missing fact. */
+export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
+  const facts: Record<string, Shape> = {};
+  for (const [path, value] of Object.entries(row)) {
+    const type = declarationOf(path)?.type;
+    if (type === undefined || value === null) continue;
+    const [group = '', name = ''] = path.split('.');
+    facts[group] ??= {};
+    // Postgres sends a bigint as a string.
+    facts[group][name] =
+      type === 'int' ? Number(value) : type === 'list<int>' ? (value as string[]).map(Number) : value;
+  }
+  return facts;
+}
+
+/**
+ * The facts that a condition reads, as its run keeps them: enough to understand the result, but no text, speech or name.
+ * Numbers are masked to their last four digits.
+ */
+export function recordedFacts(facts: Facts, paths: readonly string[]): Shape {
+  const known = recordedValues.get(facts) ?? {};
+  recordedValues.set(facts, known);
+  const chosen: Shape = {};
+  for (const path of paths) {
+    if (!(path in known)) known[path] = recordedValue(facts, path);
+    chosen[path] = known[path];
+  }
+  return chosen;
+}
+
+function recordedValue(facts: Facts, path: string): unknown {
+  const value = factAt(facts, path);
+  if (value === undefined) return null;
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'string') return value;
+  return declarationOf(path)?.isPrivate ? `(${value.length} characters)` : maskNumbers(value);
+}
+
+/** The fact at a path such as `message.text`, or `now`. */
+export function factAt(facts: Facts, path: string): unknown {
+  const [group = '', name] = path.split('.');
+  const value = facts[group as keyof Facts];
+  return name === undefined ? value : (value as Shape | undefined)?.[name];
+}
+
+/** A text in lower case with single spaces, without punctuation and accents: the fact `message.plain`. */
+export function plainText(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[’']/gu, '')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}

@@ -1,0 +1,119 @@
+import { query, sql, type Transaction } from '../../db/database.ts';
+import { type BudgetName, maxSegments } from '../../ledger/budgets.ts';
+import { readFacts } from '../../ledger/gates/facts.ts';
+import { judge } from '../../ledger/gates/gates.ts';
+import { type AccountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
+import type { SendPlan } from '../../ledger/send.ts';
+import type { Pair } from '../../shared/thread.ts';
+import type { SimulatedSend } from './world.ts';
+
+/** What would have become of a reply. */
+export type ReplyOutcome =
+  | { readonly kind: 'sent'; readonly at: Date; readonly segments: number; readonly micros: number }
+  /** Held until its quiet hours end. */
+  | { readonly kind: 'held'; readonly until: Date }
+  | { readonly kind: 'denied'; readonly reason: string };
+
+/** What the simulation has done in the thread so far. */
+export interface ThreadChanges {
+  readonly sends: readonly SimulatedSend[];
+  readonly isBlocked: boolean;
+}
+
+/** Decides what becomes of a reply at a moment, as the ledger would have. */
+export type Judge = (plan: SendPlan, changes: ThreadChanges, at: Date) => Promise<ReplyOutcome>;
+
+/**
+ * Judges replies by the ledger's own gates, on what the mirror knew then, and by budgets, which start with what was really
+ * sent before `from`.
+ */
+export async function createJudge(tx: Transaction, limits: AccountLimits, from: Date): Promise<Judge> {
+  const budgets = await openBudgets(tx, limits, from);
+
+  return async (plan, changes, at) => {
+    const facts = await readFacts(tx, plan, { now: at, withoutOwnFrom: from });
+    const own = changes.sends.filter((sent) => sent.at <= at).toReversed();
+    const maxAgeMs = (plan.limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds) * 1_000;
+    const send = {
+      ...plan,
+      limits: plan.limits ?? {},
+      // Quiet hours do not age a reply.
+      expiresAt: new Date(Math.max(plan.trigger.at.getTime(), at.getTime()) + maxAgeMs),
+      plannedAt: plan.trigger.at,
+    };
+    const verdict = judge(
+      send,
+      {
+        ...facts,
+        isPaused: false,
+        ownMessages: [...own.map((sent) => sent.at), ...facts.ownMessages],
+        ownSends: [...own, ...facts.ownSends],
+      },
+      // The service cannot be asked about the past.
+      changes.isBlocked || facts.wasBlocked,
+      limits,
+    );
+    if (verdict.kind === 'hold') return { kind: 'held', until: verdict.until };
+    if (verdict.kind === 'expire') return { kind: 'denied', reason: 'gate:too_old' };
+    if (verdict.kind === 'deny' || verdict.kind === 'wait') return { kind: 'denied', reason: verdict.reason };
+    const segments = maxSegments(plan.text);
+    const price = facts.highestUnitMicros;
+    const micros = segments * Math.max(limits.unitMicros, price);
+    // Until a price is known, the ledger charges the maximum.
+    const usedUp = budgets.take(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });
+    return usedUp === undefined
+      ? { kind: 'sent', at, segments, micros }
+      : { kind: 'denied', reason: `gate:budget_${usedUp}` };
+  };
+}
+
+/** The budgets of simulated days (UTC). */
+interface Budgets {
+  /** Takes a send's part of its day, or returns the budget that is used up. Checks `reserved` and books `charged`. */
+  take(
+    plan: Pick<SendPlan, 'line' | 'number' | 'limits'>,
+    at: Date,
+    micros: { readonly reserved: number; readonly charged: number },
+  ): BudgetName | undefined;
+}
+
+/** Opens the budgets with what the ledger had sent on each day before a moment. */
+async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date): Promise<Budgets> {
+  const spent = new Map<string, number>();
+
+  function add({ line, number }: Pair, day: string, micros: number): void {
+    const counts = [
+      ['money', micros],
+      ['account', 1],
+      [`line/${line}`, 1],
+      [`thread/${line}/${number}`, 1],
+    ] as const;
+    for (const [scope, count] of counts) {
+      spent.set(`${day} ${scope}`, (spent.get(`${day} ${scope}`) ?? 0) + count);
+    }
+  }
+
+  const before = await query<Pair & { day: string; micros: number }>(
+    tx,
+    sql`
+      select line, number, budget_date::text as day, coalesce(settled_micros, reserved_micros)::float8 as micros
+      from ops.sends
+      where budget_date >= (${from}::timestamptz at time zone 'UTC')::date and dispatched_at < ${from}
+        and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')`,
+  );
+  for (const sent of before) add(sent, sent.day, sent.micros);
+
+  return {
+    take(plan, at, micros) {
+      const day = at.toISOString().slice(0, 10);
+      const used = (scope: string) => spent.get(`${day} ${scope}`) ?? 0;
+      const perThread = Math.min(limits.perThread, plan.limits?.perThread ?? limits.perThread);
+      if (used('account') >= limits.perAccount) return 'account';
+      if (used(`line/${plan.line}`) >= limits.perLine) return 'line';
+      if (used(`thread/${plan.line}/${plan.number}`) >= perThread) return 'thread';
+      if (used('money') + micros.reserved > limits.dailyMicros) return 'money';
+      add(plan, day, micros.charged);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import type { RawBuilder } from 'kysely';
+import { query, sql, type Transaction } from '../../db/database.ts';
+import type { Span } from '../../shared/span.ts';
+import type { Pair } from '../../shared/thread.ts';
+import type { Action } from '../evaluate.ts';
+import type { Case } from '../facts/read.ts';
+import { pairKey } from '../history.ts';
+import type { Rule } from '../rule.ts';
+import type { Trigger, TriggerKind } from '../triggers.ts';
+
+/* The world of a simulation: triggers of the past, and what simulated rules have changed since. */
+
+/** All triggers of a span that some rule waits for, in the order of their moments. */
+export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span: Span<Date>): Promise<Trigger[]> {
+  const wanted = new Set(rules.map(({ on }) => on));
+  const triggers: Trigger[] = [];
+  for (const [kinds, statement] of triggerSources) {
+    if (!kinds.some((kind) => wanted.has(kind))) continue;
+    const rows = await query<Trigger>(tx, statement(span));
+    triggers.push(...rows.filter(({ kind }) => wanted.has(kind)));
+  }
+  for (const idleSeconds of idleDurations(rules)) {
+    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastSilences(span, idleSeconds));
+    triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
+  }
+  return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** The silences, in seconds, that active rules wait for. */
+export function idleDurations(rules: readonly Rule[]): Set<number> {
+  return new Set(rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
+}
+
+const triggerSources: readonly (readonly [readonly TriggerKind[], (span: Span<Date>) => RawBuilder<Trigger>])[] = [
+  [
+    ['message_received'],
+    ({ from, to }) => sql`
+      select 'message_received' as kind, conversation_id || '/' || message_id as key, sent_at as at
+      from warehouse.sms_messages
+      where direction = 'in' and sent_at >= ${from} and sent_at < ${to} and is_scheduled is not true and deleted_at is null
+      order by sent_at, message_id`,
+  ],
+  [
+    ['call_missed', 'call_ended', 'voicemail_left'],
+    ({ from, to }) => sql`
+      select e.kind, call_id as key, ended_at as at from warehouse.calls, lateral (values ('call_ended', true),
+        ('call_missed', status = 'missed'), ('voicemail_left', status = 'voicemail')) e (kind, is_so)
+      where e.is_so and started_at >= ${from}::timestamptz - interval '1 day' and ended_at >= ${from} and ended_at < ${to}
+        and deleted_at is null and not is_erased
+      order by ended_at, call_id, e.kind`,
+  ],
+  [
+    ['transcript_ready', 'action_required'],
+    // A transcript that a back-fill mirrored counts from two minutes after its call.
+    ({ from, to }) => sql`
+      select e.kind, t.transcript_id as key, moment.at
+      from warehouse.transcripts t join warehouse.calls c using (call_id), lateral (
+        select case when t.first_seen_at < c.ended_at + interval '1 day' then t.first_seen_at
+          else c.ended_at + interval '2 minutes' end as at) moment, lateral (values ('transcript_ready', true),
+        ('action_required', t.is_action_required or t.is_urgent_action_required)) e (kind, is_so)
+      where e.is_so and c.started_at >= ${from}::timestamptz - interval '2 days' and moment.at >= ${from} and moment.at < ${to}
+        and t.deleted_at is null and c.deleted_at is null
+      order by moment.at, t.transcript_id, e.kind`,
+  ],
+];
+
+/** Silences that end in the span. Texts that rules sent in it are left out: the simulation sends them anew. */
+function pastSilences({ from, to }: Span<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
+  const idle = sql`${idleSeconds} * interval '1 second'`;
+  return sql`
+    select conversation_id || '/' || message_id as key, sent_at + ${idle} as at
+    from (
+      select m.conversation_id, m.message_id, m.sent_at,
+        lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
+      from warehouse.sms_messages m
+      where m.sent_at >= ${from}::timestamptz - ${idle} and m.sent_at < ${to}
+        and m.deleted_at is null and m.is_scheduled is not true and (m.send_id is null or m.sent_at < ${from})
+    ) texts
+    where sent_at + ${idle} >= ${from} and sent_at + ${idle} < ${to} and (next_at is null or next_at > sent_at + ${idle})
+    order by at`;
+}
+
+/** When the thread was next written in after a moment, by anybody but rules. */
+export async function nextTextAfter(tx: Transaction, conversationId: string, at: Date): Promise<Date | undefined> {
+  const [row] = await query<{ at: Date | null }>(
+    tx,
+    sql`
+      select min(sent_at) as at from warehouse.sms_messages
+      where conversation_id = ${conversationId} and sent_at > ${at} and send_id is null and deleted_at is null
+        and is_scheduled is not true`,
+  );
+  return row?.at ?? undefined;
+}
+
+/** Threads in which rules matched before: their limits and replies still count. */
+export function threadsBefore(tx: Transaction, from: Date): Promise<Pair[]> {
+  return query<Pair>(
+    tx,
+    sql`
+      select distinct line, number from ops.rule_runs
+      where is_matched and line is not null and number is not null and trigger_at < ${from}`,
+  );
+}
+
+/** A reply that a simulated rule would have sent. */
+export interface SimulatedSend extends Pair {
+  readonly at: Date;
+  readonly text: string;
+}
+
+/** What simulated rules have changed so far. */
+export interface SimulatedChanges {
+  /** The case with these changes in its facts. */
+  applyTo(each: Case): Case;
+  send(sent: SimulatedSend): void;
+  sentTo(thread: Pair): readonly SimulatedSend[];
+  isBlocked(thread: Pair): boolean;
+  /** Performs a step other than a reply; an assignment with the user that was found, null for nobody. */
+  perform(thread: Pair, action: Action, at: Date, assignedTo?: number | null): void;
+}
+
+interface ThreadState {
+  resolved?: { readonly is: boolean; readonly at: Date };
+  /** Null for nobody. */
+  assignedTo?: number | null;
+  isBlocked?: boolean;
+}
+
+export function createChanges(): SimulatedChanges {
+  const sends = new Map<string, SimulatedSend[]>();
+  const states = new Map<string, ThreadState>();
+  const sentTo = (thread: Pair) => sends.get(pairKey(thread)) ?? [];
+  const stateOf = (thread: Pair) => states.get(pairKey(thread)) ?? {};
+
+  return {
+    sentTo,
+    isBlocked: (thread) => stateOf(thread).isBlocked === true,
+    send(sent) {
+      sends.set(pairKey(sent), [...sentTo(sent), sent]);
+    },
+    perform(thread, action, at, assignedTo) {
+      const state = stateOf(thread);
+      if (action.kind === 'resolve') state.resolved = { is: true, at };
+      if (action.kind === 'reopen') state.resolved = { is: false, at };
+      if (action.kind === 'block') state.isBlocked = true;
+      if (action.kind === 'assign' && assignedTo !== undefined) state.assignedTo = assignedTo;
+      states.set(pairKey(thread), state);
+    },
+    applyTo(each) {
+      const { subject, facts, trigger } = each;
+      if (!subject || typeof facts === 'string' || !facts.thread || !facts.contact) return each;
+      const { thread, contact } = facts;
+      const { resolved, assignedTo } = stateOf(subject);
+      const before = sentTo(subject).filter(({ at }) => at <= trigger.at);
+      const last = before.at(-1)?.at;
+      const isResolved = resolved?.is && !(each.earlierInboundAt && each.earlierInboundAt > resolved.at);
+      const isLast =
+        last !== undefined && last >= (thread.last_inbound_at ?? last) && last >= (thread.last_outbound_at ?? last);
+      return {
+        ...each,
+        facts: {
+          ...facts,
+          thread: {
+            ...thread,
+            exists: thread.exists || before.length > 0,
+            message_count: thread.message_count + before.length,
+            outbound_count: thread.outbound_count + before.length,
+            last_outbound_at: newest(thread.last_outbound_at, last),
+            last_direction: isLast ? 'out' : thread.last_direction,
+            is_resolved: isResolved ?? thread.is_resolved,
+            assigned_user_id: assignedTo === undefined ? thread.assigned_user_id : (assignedTo ?? undefined),
+          },
+          contact: {
+            ...contact,
+            is_new: contact.is_new && before.length === 0,
+            earlier_messages: contact.earlier_messages + before.length,
+            last_message_at: newest(contact.last_message_at, last),
+          },
+        },
+      };
+    },
+  };
+}
+
+function newest(a: Date | undefined, b: Date | undefined): Date | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a > b ? a : b;
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { type Call, transcriptSchema } from '../account.ts';
+import type { Context } from '../context.ts';
+import { type Api, dataOf } from '../http/api.ts';
+import { notFound, permissionDenied } from '../http/errors.ts';
+import { tag } from '../http/openapi.ts';
+import {
+  callSchema,
+  callSummary,
+  callSummarySchema,
+  callWithLegs,
+  recordingSchema,
+  recordingsOf,
+  transcriptsOf,
+} from './call-resource.ts';
+import { searchCalls, searchRequest } from './call-search.ts';
+
+const callPath = z.object({
+  callid: z
+    .string()
+    .regex(/^\d{9,11}\.\d{1,12}$/, 'must be a unix timestamp, a dot and a sequence number, as in 1700000000.12345'),
+});
+
+const tags = tag('4.6');
+const recordings = { scope: 'recordings:read', permission: 'recordings' } as const;
+
+/** GET /calls/{callid}, its recordings and its transcripts (4.6). */
+export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store' | 'links' | 'now'>): void {
+  function requireCall(id: string): Call {
+    const call = store.calls.get(id);
+    if (call === undefined) throw notFound(`the call ${id}`);
+    return call;
+  }
+
+  api.get(
+    '/calls/:callid',
+    {
+      config: { scope: 'reports:read', permission: 'callReports' },
+      schema: {
+        operationId: 'getCall',
+        summary: 'One call with its legs',
+        tags,
+        params: callPath,
+        response: { 200: dataOf(callSchema) },
+      },
+    },
+    ({ params }) => ({ data: callWithLegs(requireCall(params.callid)) }),
+  );
+
+  api.get(
+    '/calls/:callid/recordings',
+    {
+      config: recordings,
+      schema: {
+        operationId: 'listRecordings',
+        summary: 'Recordings of a call',
+        description: 'Empty when nothing was recorded or the recordings are not ready.',
+        tags,
+        params: callPath,
+        response: { 200: dataOf(z.array(recordingSchema)) },
+      },
+    },
+    ({ params }) => {
+      if (store.settings.get('account')?.sensitiveContent) {
+        throw permissionDenied('this account requires re-verification for sensitive content, which the API cannot do');
+      }
+      return { data: recordingsOf(requireCall(params.callid), now().getTime(), links) };
+    },
+  );
+
+  api.get(
+    '/calls/:callid/transcripts',
+    {
+      config: recordings,
+      schema: {
+        operationId: 'listTranscripts',
+        summary: 'Transcripts of a call',
+        description: 'Empty when not recorded, too short, or not ready.',
+        tags,
+        params: callPath,
+        response: { 200: dataOf(z.array(transcriptSchema)) },
+      },
+    },
+    ({ params }) => ({ data: transcriptsOf(requireCall(params.callid), now().getTime()) }),
+  );
+}
+
+const page = z
+  .object({
+    total: z.int().describe('Across all pages.'),
+    limit: z.int().describe('As applied.'),
+    offset: z.int(),
+    calls: z.array(callSummarySchema),
+  })
+  .meta({ id: 'CallPage' });
+
+/** POST /calls/search (4.6): the calls of a time window, by default newest first. */
+export function callSearchRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const schema = {
+    operationId: 'searchCalls',
+    summary: 'Call history',
+    tags: tag('4.6'),
+    body: searchRequest,
+    response: { 200: dataOf(page) },
+  };
+  api.post('/calls/search', { config: { scope: 'reports:read', permission: 'callReports' }, schema }, ({ body }) => {
+    const { total, calls } = searchCalls(store, body, now().getTime());
+    return { data: { total, limit: body.limit, offset: body.offset, calls: calls.map(callSummary) } };
+  });
+}

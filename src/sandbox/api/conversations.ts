@@ -1,0 +1,233 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { BlockedSender, ConversationState, Note } from '../account.ts';
+import type { Context } from '../context.ts';
+import { type Api, dataOf, linePath, pairPath, phoneNumber } from '../http/api.ts';
+import { type Credential, credentialOf, requireLine } from '../http/auth.ts';
+import { invalidRequest, notFound } from '../http/errors.ts';
+import { tag } from '../http/openapi.ts';
+import { pairKey } from '../store/store.ts';
+import { rfc3339 } from '../time.ts';
+
+/** Section 2.5. The assignee is not part of it. */
+const stateSchema = z
+  .object({
+    line: z.string(),
+    number: z.string(),
+    resolved: z.boolean().describe('After the call.'),
+    resolvedBy: z.int().optional().describe('Absent when an integration resolved it without naming a user.'),
+    resolvedAt: z.string().optional().describe('Absent when not resolved.'),
+  })
+  .meta({ id: 'ConversationState' });
+
+const comment = z.string().refine((text) => text.trim() !== '', 'must not be empty');
+const resolveBody = z.strictObject({
+  resolvedBy: z.int().optional().describe('The resolving user. API keys only: for a token it is its owner.'),
+  comment: comment.optional().describe('An internal note.'),
+});
+const assignBody = z.strictObject({
+  userId: z.int().nullable().default(null).describe('Without one, the thread returns to the unassigned queue.'),
+});
+const commentBody = z.strictObject({ comment });
+
+const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
+const described = { tags: tag('4.2'), params: pairPath };
+const answered = dataOf(stateSchema);
+
+type Pair = z.output<typeof pairPath>;
+
+/**
+ * The state of conversations (3, 4.2), each between a line and one number. A conversation without a state is open:
+ *
+ *     open ──resolve──▶ resolved      resolve again: unchanged
+ *     open ◀──reopen─── resolved      reopen again: unchanged
+ */
+export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const { conversations, users } = store;
+
+  function stateOf(request: FastifyRequest & { params: Pair }): ConversationState {
+    const { line, number } = request.params;
+    requireLine(store, request, line);
+    return conversations.get(pairKey({ line, number })) ?? { line, number, resolved: false, notes: [] };
+  }
+
+  function requireAccountUser(id: number, field: string): number {
+    if (users.get(id) === undefined) throw invalidRequest(`${field} must be a user on the account, got ${id}`);
+    return id;
+  }
+
+  /** A token acts for its owner only; an API key for the named user, or for nobody (4.2). */
+  function resolverOf(credential: Credential, named: number | undefined): { by?: number } {
+    if (credential.kind === 'key') return named === undefined ? {} : { by: requireAccountUser(named, 'resolvedBy') };
+    if (named === undefined) return { by: credential.user.id };
+    throw invalidRequest('resolvedBy is for API keys only: a token resolves for its owner');
+  }
+
+  function withNote(state: ConversationState, text: string, author: Pick<Note, 'by'>): ConversationState {
+    return { ...state, notes: [...state.notes, { ...author, text, at: now().getTime() }] };
+  }
+
+  api.post(
+    '/sms/conversations/:line/:number/resolve',
+    {
+      config,
+      schema: {
+        operationId: 'resolveConversation',
+        summary: 'Resolve a conversation',
+        description: 'A resolved conversation keeps its resolver and time.',
+        ...described,
+        body: resolveBody,
+        response: { 200: answered },
+      },
+    },
+    (request) => {
+      const { resolvedBy, comment: note } = request.body;
+      const before = stateOf(request);
+      const resolver = resolverOf(credentialOf(request), resolvedBy);
+      const after = before.resolved ? before : resolved(before, resolver, now().getTime());
+      const noted = note === undefined ? after : withNote(after, note, resolver);
+      return { data: stateResource(noted === before ? before : conversations.put(noted)) };
+    },
+  );
+
+  api.post(
+    '/sms/conversations/:line/:number/reopen',
+    {
+      config,
+      schema: {
+        operationId: 'reopenConversation',
+        summary: 'Reopen a conversation',
+        description: 'Succeeds also when it is open.',
+        ...described,
+        response: { 200: answered },
+      },
+    },
+    (request) => {
+      const before = stateOf(request);
+      return { data: stateResource(before.resolved ? conversations.put(reopened(before)) : before) };
+    },
+  );
+
+  api.post(
+    '/sms/conversations/:line/:number/assign',
+    {
+      config,
+      schema: {
+        operationId: 'assignConversation',
+        summary: 'Assign a conversation to a user, or to nobody',
+        description: 'Neither resolves nor reopens it.',
+        ...described,
+        body: assignBody,
+        response: { 200: answered },
+      },
+    },
+    (request) => {
+      const { assignedTo: _, ...unassigned } = stateOf(request);
+      const { userId } = request.body;
+      const after = userId === null ? unassigned : { ...unassigned, assignedTo: requireAccountUser(userId, 'userId') };
+      return { data: stateResource(conversations.put(after)) };
+    },
+  );
+
+  api.post(
+    '/sms/conversations/:line/:number/comments',
+    {
+      config,
+      schema: {
+        operationId: 'commentOnConversation',
+        summary: 'Add an internal note',
+        description: 'It is never sent to the other party.',
+        ...described,
+        body: commentBody,
+        response: { 201: answered },
+      },
+    },
+    (request, reply) => {
+      const state = stateOf(request);
+      const credential = credentialOf(request);
+      const author = credential.kind === 'user' ? { by: credential.user.id } : {};
+      reply.code(201);
+      return { data: stateResource(conversations.put(withNote(state, request.body.comment, author))) };
+    },
+  );
+}
+
+function resolved(state: ConversationState, { by }: Pick<Note, 'by'>, at: number): ConversationState {
+  return { ...state, resolved: true, ...(by === undefined ? {} : { resolvedBy: by }), resolvedAt: at };
+}
+
+function reopened({ resolvedBy: _by, resolvedAt: _at, ...state }: ConversationState): ConversationState {
+  return { ...state, resolved: false };
+}
+
+function stateResource({ line, number, resolved, resolvedBy, resolvedAt }: ConversationState) {
+  return { line, number, resolved, resolvedBy, resolvedAt: resolvedAt === undefined ? undefined : rfc3339(resolvedAt) };
+}
+
+/** Section 2.7. */
+const blockedSender = z
+  .object({
+    line: z.string(),
+    number: z.string(),
+    reason: z.string().describe('Never shown to the blocked party.'),
+    blockedAt: z.string(),
+  })
+  .meta({ id: 'BlockedSender' });
+
+const blockBody = z.strictObject({ number: phoneNumber, reason: z.string().default('') });
+
+const tags = tag('4.3');
+
+/** Blocked senders of a line (4.3). The specification shows no way to unblock. */
+export function blockingRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const { blocked } = store;
+
+  api.post(
+    '/sms/lines/:line/blocked',
+    {
+      config: { scope: 'sms:write', permission: 'phoneNumbers' },
+      schema: {
+        operationId: 'blockSender',
+        summary: 'Block a number on a line',
+        description: 'A blocked number keeps its first reason and time.',
+        tags,
+        params: linePath,
+        body: blockBody,
+        response: { 201: dataOf(blockedSender) },
+      },
+    },
+    (request, reply) => {
+      const pair = { line: request.params.line, number: request.body.number };
+      requireLine(store, request, pair.line);
+      const block =
+        blocked.get(pairKey(pair)) ?? blocked.put({ ...pair, reason: request.body.reason, blockedAt: now().getTime() });
+      reply.code(201);
+      return { data: blockedResource(block) };
+    },
+  );
+
+  api.get(
+    '/sms/lines/:line/blocked/:number',
+    {
+      config: { scope: 'sms:read', permission: 'phoneNumbers' },
+      schema: {
+        operationId: 'getBlockedSender',
+        summary: 'Whether a number is blocked on a line',
+        tags,
+        params: pairPath,
+        response: { 200: dataOf(blockedSender) },
+      },
+    },
+    (request) => {
+      const { line, number } = request.params;
+      requireLine(store, request, line);
+      const block = blocked.get(pairKey({ line, number }));
+      if (block === undefined) throw notFound(`a block of ${number} on ${line}`);
+      return { data: blockedResource(block) };
+    },
+  );
+}
+
+function blockedResource(block: BlockedSender): z.output<typeof blockedSender> {
+  return { ...block, blockedAt: rfc3339(block.blockedAt) };
+}

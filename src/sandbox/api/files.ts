@@ -1,0 +1,87 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { HostedFile } from '../account.ts';
+import { notFound } from '../http/errors.ts';
+import type { Table } from '../store/table.ts';
+
+/** Signed links of recordings and media: stable, without expiry, valid without a credential (2.10). */
+export interface Links {
+  recording(uniqueId: string): string;
+  media(file: string): string;
+  /** Whether the signature is that of the path. */
+  isSigned(path: string, signature: string): boolean;
+}
+
+export function createLinks(baseUrl: () => string, seed: number): Links {
+  const sign = (path: string) => createHmac('sha256', `links ${seed}`).update(path).digest('hex').slice(0, 32);
+  const link = (path: string) => `${baseUrl()}${path}?signature=${sign(path)}`;
+  return {
+    recording: (uniqueId) => link(`/recordings/${uniqueId}.wav`),
+    media: (file) => link(`/media/${encodeURIComponent(file)}`),
+    isSigned(path, signature) {
+      const expected = Buffer.from(sign(path));
+      const given = Buffer.from(signature);
+      return expected.length === given.length && timingSafeEqual(expected, given);
+    },
+  };
+}
+
+interface FilePath {
+  Params: { file: string };
+  Querystring: { signature?: string };
+}
+
+/** The audio and pictures behind the signed links of 2.6 and 2.10. They need no credential. */
+export function fileRoutes(
+  app: FastifyInstance,
+  { links, store }: { links: Links; store: { files: Table<string, HostedFile> } },
+): void {
+  const audio = silence(1);
+
+  function requireSigned(request: FastifyRequest<FilePath>): void {
+    const [path = ''] = request.url.split('?');
+    if (!links.isSigned(path, request.query.signature ?? '')) throw notFound('the file');
+  }
+
+  app.get<FilePath>(
+    '/recordings/:file',
+    { schema: { summary: 'Audio of a recorded leg' } },
+    (request, reply): FastifyReply => {
+      requireSigned(request);
+      return reply.type('audio/wav').send(audio);
+    },
+  );
+
+  app.get<FilePath>(
+    '/media/:file',
+    { schema: { summary: 'A picture of a message' } },
+    (request, reply): FastifyReply => {
+      requireSigned(request);
+      const hosted = store.files.get(request.params.file);
+      if (hosted === undefined) return reply.type('image/gif').send(pixel);
+      return reply.type(hosted.contentType).send(Buffer.from(hosted.content, 'base64'));
+    },
+  );
+}
+
+/** The content of generated pictures. */
+const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+/** A silent WAV file: 8 kHz, mono, 8 bits. */
+function silence(seconds: number): Buffer {
+  const samples = 8_000 * seconds;
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(36 + samples, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(8_000, 24);
+  header.writeUInt32LE(8_000, 28);
+  header.writeUInt16LE(1, 32);
+  header.writeUInt16LE(8, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(samples, 40);
+  return Buffer.concat([header, Buffer.alloc(samples, 128)]);
+}

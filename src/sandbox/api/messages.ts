@@ -1,0 +1,301 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Message } from '../account.ts';
+import { assumptions } from '../assumptions.ts';
+import type { Context } from '../context.ts';
+import { type Api, countField, dataOf, idField, instant, linePath, noContent, pairPath } from '../http/api.ts';
+import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
+import { notFound, permissionDenied } from '../http/errors.ts';
+import { tag } from '../http/openapi.ts';
+import { requireNumber } from '../phone-number.ts';
+import { isInConversation, isReadBy, type Reader, readerOf, recipientsOf, withReadMark } from '../store/messages.ts';
+import { rfc3339 } from '../time.ts';
+import type { Links } from './files.ts';
+
+/** Section 2.6. */
+const messageSchema = z
+  .object({
+    id: z.int(),
+    direction: z.enum(['in', 'out']),
+    from: z.string(),
+    to: z.string(),
+    text: z.string(),
+    media: z.array(z.string()).describe('Publicly readable; treat as secrets.'),
+    sentAt: z.string(),
+    read: z.boolean().describe('Whether the calling user has read it.'),
+    readBy: z.array(z.int()),
+    sentBy: z.int().optional().describe('Absent when an integration sent it.'),
+    delivery: z
+      .object({ status: z.string(), error: z.string(), at: z.string() })
+      .optional()
+      .describe('Carrier receipt; absent means not yet reported.'),
+    groupParticipants: z.array(z.string()).optional(),
+    scheduled: z.boolean(),
+    scheduledAt: z.string().optional(),
+    blocked: z.boolean().describe('Charged, and not delivered.'),
+    blockReason: z.string().optional(),
+  })
+  .meta({ id: 'Message' });
+
+/** A message in a thread read, with the read state of the reader. */
+function messageResource(message: Message, reader: Reader, now: number, links: Links): z.output<typeof messageSchema> {
+  const isScheduled = message.scheduledAt !== undefined && message.scheduledAt > now;
+  const { delivery, participants } = message;
+  return {
+    id: message.id,
+    direction: message.direction,
+    from: message.from,
+    to: recipientsOf(message).join(assumptions.groupSeparator),
+    text: message.text,
+    media: message.media.map((file) => links.media(file)),
+    sentAt: rfc3339(!isScheduled && message.scheduledAt !== undefined ? message.scheduledAt : message.sentAt),
+    read: isReadBy(message, reader),
+    readBy: message.readBy,
+    sentBy: message.sentBy,
+    delivery: delivery && { status: delivery.status, error: delivery.error, at: rfc3339(delivery.at) },
+    groupParticipants: participants.length > 0 ? participants : undefined,
+    scheduled: isScheduled,
+    scheduledAt: message.scheduledAt === undefined ? undefined : rfc3339(message.scheduledAt),
+    blocked: message.blockReason !== undefined,
+    blockReason: message.blockReason,
+  };
+}
+
+const { min, max, default: usual } = assumptions.threadLimit;
+const range = `must be from ${min} to ${max}`;
+
+const threadQuery = z.object({
+  markRead: z.enum(['true', 'false']).default('false').describe('Also marks the returned messages read.'),
+  groupParticipants: z.string().optional().describe('Comma-separated; addresses a group thread.'),
+  limit: countField.pipe(z.number().min(min, range).max(max, range)).default(usual),
+  offset: countField.default(0),
+});
+
+const thread = z
+  .object({
+    line: z.string(),
+    number: z.string(),
+    messages: z.array(messageSchema),
+    markedRead: z.boolean().describe('True only when the request passed markRead=true.'),
+  })
+  .meta({ id: 'Thread' });
+
+/** Section 8. */
+const maxMarks = 50;
+
+const markBody = z.strictObject({
+  messageIds: z
+    .array(z.int())
+    .min(1, 'must name at least one message')
+    .max(maxMarks, `must name at most ${maxMarks} messages`),
+  read: z.boolean().default(true).describe('False marks as unread.'),
+});
+
+const messagePath = pairPath.extend({ id: idField });
+
+const read = { scope: 'messages:read', permission: 'phoneNumbers' } as const;
+const write = { scope: 'messages:write', permission: 'phoneNumbers' } as const;
+
+/** Reading, marking and deleting the messages of a conversation (4.2). */
+export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'store' | 'links' | 'now'>): void {
+  const { messages } = store;
+
+  function mark(message: Message, reader: Reader, read: boolean): Message {
+    const after = withReadMark(message, reader, read);
+    return after === message ? message : messages.put(after);
+  }
+
+  /** The account setting overrides every scope and role (4.2, rule 1). */
+  function requireDeleting(): void {
+    if (store.settings.get('account')?.restrictDeletingSms) {
+      throw permissionDenied('the account does not allow deleting messages');
+    }
+  }
+
+  api.get(
+    '/sms/conversations/:line/:number',
+    {
+      config: read,
+      schema: {
+        operationId: 'readThread',
+        summary: 'Messages of a conversation',
+        tags: tag('4.2'),
+        params: pairPath,
+        querystring: threadQuery,
+        response: { 200: dataOf(thread) },
+      },
+    },
+    (request) => {
+      const { line, number } = request.params;
+      const { markRead, groupParticipants, limit, offset } = request.query;
+      requireLine(store, request, line);
+      const all = messages.thread(line, threadParties(request.params, groupParticipants));
+      const end = Math.max(0, all.length - offset);
+      const page = all.slice(Math.max(0, end - limit), end).reverse();
+      const reader = readerOf(credentialOf(request));
+      const markedRead = markRead === 'true';
+      const returned = markedRead ? page.map((message) => mark(message, reader, true)) : page;
+      const at = now().getTime();
+      return {
+        data: { line, number, messages: returned.map((one) => messageResource(one, reader, at, links)), markedRead },
+      };
+    },
+  );
+
+  api.post(
+    '/sms/conversations/:line/:number/read',
+    {
+      config: write,
+      schema: {
+        operationId: 'markMessages',
+        summary: 'Mark messages read or unread',
+        description: 'Affects only the calling user; an API key marks for the account.',
+        tags: tag('4.2'),
+        params: pairPath,
+        body: markBody,
+        response: { 204: noContent },
+      },
+    },
+    (request, reply) => {
+      requireLine(store, request, request.params.line);
+      const reader = readerOf(credentialOf(request));
+      for (const id of request.body.messageIds) {
+        const message = messages.get(id);
+        if (message !== undefined && isInConversation(message, request.params))
+          mark(message, reader, request.body.read);
+      }
+      reply.code(204).send();
+    },
+  );
+
+  api.delete(
+    '/sms/conversations/:line/:number/messages/:id',
+    {
+      config: write,
+      schema: {
+        operationId: 'deleteMessage',
+        summary: 'Delete one message',
+        tags: tag('4.2'),
+        params: messagePath,
+        response: { 204: noContent },
+      },
+    },
+    (request, reply) => {
+      const { line, id } = request.params;
+      requireLine(store, request, line);
+      requireDeleting();
+      const message = messages.get(id);
+      if (message === undefined || !isInConversation(message, request.params)) throw notFound(`the message ${id}`);
+      messages.delete(id);
+      reply.code(204).send();
+    },
+  );
+
+  api.delete(
+    '/sms/conversations/:line/:number',
+    {
+      config: write,
+      schema: {
+        operationId: 'deleteThread',
+        summary: 'Delete every message of a conversation',
+        tags: tag('4.2'),
+        params: pairPath,
+        response: { 204: noContent },
+      },
+    },
+    (request, reply) => {
+      const { line, number } = request.params;
+      requireLine(store, request, line);
+      requireDeleting();
+      for (const { id } of [...messages.thread(line, [number])]) messages.delete(id);
+      reply.code(204).send();
+    },
+  );
+}
+
+const since = instant
+  .optional()
+  .transform((text) => (text === undefined ? undefined : endOfSecond(Date.parse(text))))
+  .describe('RFC 3339; only messages after it. Without it, all.');
+
+const unreadQuery = z.object({
+  lines: z.string().optional().describe('Comma-separated numbers; omit for all.'),
+  since,
+});
+
+/** Section 2.7. */
+const unreadCounts = z
+  .object({ total: z.int(), lines: z.array(z.object({ line: z.string(), count: z.int() })) })
+  .meta({ id: 'UnreadCounts' });
+
+/** Unread counts, and marking a line read (4.3). */
+export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
+  const { messages } = store;
+
+  function namedLines(request: FastifyRequest, names: string | undefined): string[] {
+    if (names === undefined) return usableLines(store, request).map((line) => line.number);
+    const numbers = new Set(names.split(',').map((name) => requireNumber(name, 'lines')));
+    return [...numbers].map((number) => requireLine(store, request, number).number);
+  }
+
+  api.get(
+    '/sms/unread',
+    {
+      config: { scope: 'messages:read', permission: 'phoneNumbers' },
+      schema: {
+        operationId: 'countUnread',
+        summary: 'Number of unread messages by line',
+        description: 'Messages that the calling user has not read; for an API key, those that nobody has read.',
+        tags: tag('4.3'),
+        querystring: unreadQuery,
+        response: { 200: dataOf(unreadCounts) },
+      },
+    },
+    (request) => {
+      const reader = readerOf(credentialOf(request));
+      const lines = namedLines(request, request.query.lines).map((line) => ({
+        line,
+        count: messages.unread(line, reader, request.query.since),
+      }));
+      return { data: { total: lines.reduce((sum, { count }) => sum + count, 0), lines } };
+    },
+  );
+
+  api.post(
+    '/sms/lines/:line/read',
+    {
+      config: { scope: 'messages:write', permission: 'phoneNumbers', needsUser: true },
+      schema: {
+        operationId: 'markLineRead',
+        summary: 'Mark a whole line read',
+        description: 'For the calling user, in all conversations of the line.',
+        tags: tag('4.3'),
+        params: linePath,
+        body: z.strictObject({ since }),
+        response: { 204: noContent },
+      },
+    },
+    (request, reply) => {
+      const { number } = requireLine(store, request, request.params.line);
+      const reader = requireUser(request).user.id;
+      for (const message of messages.ofLine(number, request.body.since)) {
+        const after = withReadMark(message, reader, true);
+        if (after !== message) messages.put(after);
+      }
+      reply.code(204).send();
+    },
+  );
+}
+
+/** Answers have times in whole seconds: a message in the same second as a whole-second `since` is not after it. */
+function endOfSecond(moment: number): number {
+  return moment % 1000 === 0 ? moment + 999 : moment;
+}
+
+/** The parties of a thread except the line. Throws a 400 when a participant is not a phone number. */
+export function threadParties({ line, number }: z.output<typeof pairPath>, groupParticipants = ''): string[] {
+  const others = groupParticipants.split(',').filter((part) => part.trim() !== '');
+  const parties = new Set([number, ...others.map((part) => requireNumber(part, 'groupParticipants'))]);
+  parties.delete(line);
+  return [...parties];
+}

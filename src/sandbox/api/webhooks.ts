@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { eventTypes, type Subscription } from '../account.ts';
+import { assumptions } from '../assumptions.ts';
+import type { Context } from '../context.ts';
+import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
+import { ApiError, notFound } from '../http/errors.ts';
+import { tag } from '../http/openapi.ts';
+import { rfc3339 } from '../time.ts';
+
+/** Section 2.12. */
+export const subscriptionSchema = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    url: z.string().describe('Delivery address; http or https.'),
+    type: z.enum(eventTypes),
+    enabled: z.boolean(),
+    createdAt: z.string(),
+    updatedAt: z.string(),
+  })
+  .meta({ id: 'Subscription' });
+
+/** A webhook subscription as the API shows it. */
+export function subscriptionResource(subscription: Subscription): z.output<typeof subscriptionSchema> {
+  return {
+    ...subscription,
+    createdAt: rfc3339(subscription.createdAt),
+    updatedAt: rfc3339(subscription.updatedAt),
+  };
+}
+
+const eventType = z.enum(eventTypes);
+const listQuery = z.object({
+  type: eventType.optional(),
+  enabled: z.enum(['true', 'false']).optional().describe('Only `true` is supported.'),
+});
+
+const fields = {
+  name: z.string(),
+  description: z.string(),
+  url: z.string().max(1024).refine(isHttpUrl, 'must be an http or https address'),
+  type: eventType,
+  enabled: z.boolean(),
+};
+const createBody = z.strictObject({
+  ...fields,
+  name: fields.name.default(''),
+  description: fields.description.default(''),
+  enabled: fields.enabled.default(assumptions.createdEnabled),
+});
+const changeBody = z.strictObject(fields).partial();
+
+const read = { scope: 'webhooks:read' } as const;
+const write = { scope: 'webhooks:write' } as const;
+const tags = tag('4.7');
+const one = dataOf(subscriptionSchema);
+const assumed = 'Assumed: the specification does not show it.';
+
+/** Webhook subscriptions (4.7). Create, read one, enable, delete and the list of types are assumed. */
+export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  const { subscriptions } = store;
+
+  function requireSubscription(id: number): Subscription {
+    const subscription = subscriptions.get(id);
+    if (subscription === undefined) throw notFound(`the subscription ${id}`);
+    return subscription;
+  }
+
+  function change(id: number, changes: z.output<typeof changeBody>): z.output<typeof one> {
+    const subscription = requireSubscription(id);
+    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    const changed = { ...subscription, ...given, updatedAt: now().getTime() };
+    return { data: subscriptionResource(subscriptions.put(changed)) };
+  }
+
+  api.get(
+    '/webhooks',
+    {
+      config: read,
+      schema: {
+        operationId: 'listWebhooks',
+        summary: 'Subscriptions',
+        tags,
+        querystring: listQuery,
+        response: { 200: dataOf(z.array(subscriptionSchema)) },
+      },
+    },
+    ({ query: { type, enabled } }) => {
+      if (enabled === 'false') throw new ApiError(400, 'unsupported', 'only enabled=true is supported');
+      const listed = subscriptions
+        .values()
+        .filter((subscription) => type === undefined || subscription.type === type)
+        .filter((subscription) => enabled === undefined || subscription.enabled);
+      return { data: listed.map(subscriptionResource) };
+    },
+  );
+
+  api.get(
+    '/webhooks/types',
+    {
+      config: read,
+      schema: {
+        operationId: 'listWebhookTypes',
+        summary: 'The live list of event types',
+        description: 'Assumed: the specification does not show its format.',
+        tags,
+        response: { 200: dataOf(z.array(eventType)) },
+      },
+    },
+    () => ({ data: [...eventTypes] }),
+  );
+
+  api.get(
+    '/webhooks/:id',
+    {
+      config: read,
+      schema: {
+        operationId: 'getWebhook',
+        summary: 'One subscription',
+        description: assumed,
+        tags,
+        params: idPath,
+        response: { 200: one },
+      },
+    },
+    ({ params }) => ({ data: subscriptionResource(requireSubscription(params.id)) }),
+  );
+
+  api.post(
+    '/webhooks',
+    {
+      config: write,
+      schema: {
+        operationId: 'createWebhook',
+        summary: 'Subscribe to events of one type',
+        description: assumed,
+        tags,
+        body: createBody,
+        response: { 201: one },
+      },
+    },
+    ({ body }, reply) => {
+      const at = now().getTime();
+      const id = Math.max(900, subscriptions.highestKey()) + 1;
+      const created = subscriptions.put({ id, ...body, createdAt: at, updatedAt: at });
+      reply.code(201);
+      return { data: subscriptionResource(created) };
+    },
+  );
+
+  for (const method of ['PUT', 'PATCH'] as const) {
+    api.route({
+      method,
+      url: '/webhooks/:id',
+      config: write,
+      schema: {
+        operationId: method === 'PUT' ? 'updateWebhook' : 'patchWebhook',
+        summary: 'Change fields of a subscription',
+        tags,
+        params: idPath,
+        body: changeBody,
+        response: { 200: one },
+      },
+      handler: ({ params, body }) => change(params.id, body),
+    });
+  }
+
+  for (const [verb, enabled] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const) {
+    api.post(
+      `/webhooks/:id/${verb}`,
+      {
+        config: write,
+        schema: {
+          operationId: `${verb}Webhook`,
+          summary: enabled ? 'Resume deliveries' : 'Stop deliveries and keep the subscription',
+          ...(enabled && { description: assumed }),
+          tags,
+          params: idPath,
+          response: { 200: one },
+        },
+      },
+      ({ params }) => change(params.id, { enabled }),
+    );
+  }
+
+  api.delete(
+    '/webhooks/:id',
+    {
+      config: write,
+      schema: {
+        operationId: 'deleteWebhook',
+        summary: 'Unsubscribe',
+        description: assumed,
+        tags,
+        params: idPath,
+        response: { 204: noContent },
+      },
+    },
+    ({ params }, reply) => {
+      subscriptions.delete(requireSubscription(params.id).id);
+      reply.code(204).send();
+    },
+  );
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}

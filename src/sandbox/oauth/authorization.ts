@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { forgetOldest } from '../../shared/bounded.ts';
+import { type AccountSettings, defaultSettings, type OAuthClient, type Scope, scopes, type User } from '../account.ts';
+import { assumptions } from '../assumptions.ts';
+import type { Context } from '../context.ts';
+import type { Api } from '../http/api.ts';
+import { tag } from '../http/openapi.ts';
+import { consentPage, pagePolicy, refusalPage } from '../http/pages.ts';
+import { isChallenge, type OAuthErrorCode, randomSecret } from './tokens.ts';
+
+/** The endpoints of 5.3 and section 9, relative to the base address. */
+export const addresses = {
+  discovery: '/.well-known/oauth-authorization-server',
+  registration: '/api/v1/oauth/register',
+  authorization: '/api/v1/oauth/authorize',
+  token: '/api/v1/oauth/token',
+} as const;
+
+const loopback = ['localhost', '127.0.0.1'];
+
+/** Why the address is not allowed as a redirect URI (5.3); undefined when it is. */
+export function redirectProblem(
+  uri: string,
+  { redirectHosts, plainLoopbackRedirects }: AccountSettings,
+): string | undefined {
+  if (!URL.canParse(uri)) return 'is not an address';
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes('#')) return 'must not have a fragment';
+  if (username !== '' || password !== '') return 'must not have a user or a password';
+  const isPlainLoopback = plainLoopbackRedirects && protocol === 'http:' && loopback.includes(hostname);
+  if (protocol !== 'https:' && !isPlainLoopback) return 'must be HTTPS';
+  if (!redirectHosts.includes(hostname)) return `has the host ${hostname}, which is not on the operator's allow-list`;
+  return undefined;
+}
+
+/** Every field is optional here, so that errors can be reported by redirect where that is safe. */
+const authorizationQuery = z.object({
+  response_type: z.string().optional().describe('`code`'),
+  client_id: z.string().optional().describe('From the registration.'),
+  redirect_uri: z.string().optional().describe('Exactly as registered.'),
+  scope: z.string().optional().describe('Separated by spaces.'),
+  state: z.string().max(2000).optional().describe('Returned unchanged.'),
+  code_challenge: z.string().optional().describe('base64url of the SHA-256 of the verifier.'),
+  code_challenge_method: z.string().optional().describe('`S256`'),
+});
+
+interface AuthorizationRequest {
+  client: OAuthClient;
+  redirectUri: string;
+  scopes: Scope[];
+  state: string | undefined;
+  challenge: string;
+}
+
+type ReadRequest =
+  | { outcome: 'valid'; request: AuthorizationRequest }
+  /** No redirect: the client or its redirect URI is not known. */
+  | { outcome: 'untrusted'; message: string }
+  /** Redirect with an error. */
+  | { outcome: 'refused'; redirectUri: string; state: string | undefined; error: OAuthErrorCode; description: string };
+
+/** Reads an authorization request. Client and redirect URI come first, since all other errors are sent there. */
+function readRequest(
+  query: z.output<typeof authorizationQuery>,
+  client: OAuthClient | undefined,
+  settings: AccountSettings,
+): ReadRequest {
+  const { redirect_uri: redirectUri = '', state } = query;
+  if (client === undefined) return { outcome: 'untrusted', message: 'No client is registered under this client_id.' };
+  if (!client.redirectUris.includes(redirectUri)) {
+    return { outcome: 'untrusted', message: 'The redirect_uri is not exactly one that this client registered.' };
+  }
+  const problem = redirectProblem(redirectUri, settings);
+  if (problem !== undefined) return { outcome: 'untrusted', message: `The redirect_uri ${problem}.` };
+
+  const refuse = (error: OAuthErrorCode, description: string): ReadRequest => {
+    return { outcome: 'refused', redirectUri, state, error, description };
+  };
+  if (query.response_type === undefined) return refuse('invalid_request', 'response_type is missing');
+  if (query.response_type !== 'code') return refuse('unsupported_response_type', 'response_type must be code');
+  if (query.code_challenge_method !== 'S256') {
+    return refuse('invalid_request', 'PKCE is required: code_challenge_method must be S256');
+  }
+  const { code_challenge: challenge = '' } = query;
+  if (!isChallenge(challenge)) {
+    return refuse('invalid_request', 'PKCE is required: code_challenge must be base64url of a SHA-256');
+  }
+  const names = [...new Set((query.scope ?? '').split(' ').filter(Boolean))];
+  const requested = scopes.filter((scope) => names.includes(scope));
+  if (names.length === 0) return refuse('invalid_scope', 'scope is missing');
+  if (requested.length < names.length) return refuse('invalid_scope', 'a scope is not in scopes_supported');
+  return { outcome: 'valid', request: { client, redirectUri, scopes: requested, state, challenge } };
+}
+
+const decisionForm = z.object({
+  ticket: z.string(),
+  decision: z.enum(['allow', 'deny']),
+  user: z.string().default(''),
+  scope: z
+    .union([z.string(), z.array(z.string())])
+    .default([])
+    .transform((given) => (typeof given === 'string' ? [given] : given)),
+});
+
+const { codeLifetimeMs, consentLifetimeMs } = assumptions;
+const maxPendingConsents = 1000;
+
+/** GET and POST /api/v1/oauth/authorize (5.3): the consent page and the user's decision. */
+export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
+  /**
+   * Requests whose form was shown, by ticket. The form holds only the ticket, so nothing in it can be changed; the
+   * decision removes it, so a form works once. In memory: a restart ends them all.
+   */
+  const pending = new Map<string, { request: AuthorizationRequest; expiresAt: number }>();
+
+  function usersWithAccess(): User[] {
+    return store.users
+      .values()
+      .filter(({ id }) => store.roles.get(id) !== undefined)
+      .sort((one, other) => `${one.firstName} ${one.lastName}`.localeCompare(`${other.firstName} ${other.lastName}`));
+  }
+
+  function approve(request: AuthorizationRequest, userId: number, allowed: readonly string[]): string {
+    const { code } = store.codes.put({
+      grantId: randomUUID(),
+      clientId: request.client.clientId,
+      userId,
+      scopes: request.scopes.filter((scope) => allowed.includes(scope)),
+      code: randomSecret(),
+      redirectUri: request.redirectUri,
+      challenge: request.challenge,
+      expiresAt: now().getTime() + codeLifetimeMs,
+      isUsed: false,
+    });
+    return code;
+  }
+
+  api.get(
+    addresses.authorization,
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'authorize',
+        summary: 'The consent page; open it in a browser',
+        description: 'Redirects with `code` and `state` on approval, with `error=access_denied` on denial.',
+        tags: tag('5.3'),
+        querystring: authorizationQuery,
+        response: { 200: z.string().describe('HTML') },
+      },
+    },
+    ({ query, validationError }, reply) => {
+      if (validationError !== undefined) return refuse(reply, `The request is invalid: ${validationError.message}.`);
+      const settings = store.settings.get('account') ?? defaultSettings;
+      const read = readRequest(query, store.clients.get(query.client_id ?? ''), settings);
+      if (read.outcome === 'untrusted') return refuse(reply, read.message);
+      if (read.outcome === 'refused') {
+        const { error, description, state } = read;
+        return redirect(reply, read.redirectUri, { error, error_description: description, state });
+      }
+      const { request } = read;
+      const ticket = randomSecret();
+      pending.set(ticket, { request, expiresAt: now().getTime() + consentLifetimeMs });
+      forgetOldest(pending, maxPendingConsents);
+      return show(reply, 200, consentPage({ ...request, ticket, users: usersWithAccess() }), request.redirectUri);
+    },
+  );
+
+  api.post(
+    addresses.authorization,
+    { attachValidation: true, schema: { hide: true, body: decisionForm } },
+    ({ body, validationError }, reply) => {
+      if (validationError !== undefined) return refuse(reply, `The form is invalid: ${validationError.message}.`);
+      const { ticket, decision, user: userId, scope: chosen } = body;
+      const found = pending.get(ticket);
+      if (found === undefined || found.expiresAt <= now().getTime()) {
+        return refuse(reply, 'This page was answered already, or it is too old.');
+      }
+      const { request } = found;
+      const { redirectUri, state } = request;
+      if (decision === 'deny') {
+        pending.delete(ticket);
+        return redirect(reply, redirectUri, { error: 'access_denied', error_description: 'the user said no', state });
+      }
+      const users = usersWithAccess();
+      const user = users.find(({ id }) => String(id) === userId);
+      const isEmpty = !request.scopes.some((scope) => chosen.includes(scope));
+      if (user === undefined || isEmpty) {
+        const notice = user === undefined ? 'Choose a user to sign in as.' : 'Tick at least one scope, or deny.';
+        const page = consentPage({ ...request, ticket, users, chosen: { userId, scopes: chosen, notice } });
+        return show(reply, 400, page, redirectUri);
+      }
+      pending.delete(ticket);
+      return redirect(reply, redirectUri, { code: approve(request, user.id, chosen), state });
+    },
+  );
+}
+
+/** Status 303, so that the browser uses GET also after the form. Keeps the query of the redirect URI. */
+function redirect(reply: FastifyReply, uri: string, answer: Readonly<Record<string, string | undefined>>): void {
+  const url = new URL(uri);
+  for (const [key, value] of Object.entries(answer)) if (value !== undefined) url.searchParams.append(key, value);
+  reply.header('cache-control', 'no-store').redirect(url.href, 303);
+}
+
+function refuse(reply: FastifyReply, message: string): void {
+  show(reply, 400, refusalPage(message));
+}
+
+function show(reply: FastifyReply, status: number, page: string, redirectUri?: string): void {
+  reply
+    .code(status)
+    .headers({
+      'content-security-policy': pagePolicy(redirectUri),
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    })
+    .type('text/html; charset=utf-8')
+    .send(page);
+}

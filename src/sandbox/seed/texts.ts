@@ -1,0 +1,236 @@
+import type { Message } from '../account.ts';
+import { assumptions } from '../assumptions.ts';
+import type { Random } from '../random.ts';
+import type { Customer, Directory } from './directory.ts';
+
+/** A text conversation: `>` from the customer, `<` from the company. */
+interface Dialogue {
+  language: Customer['language'];
+  turns: readonly string[];
+}
+
+const dialogues: readonly Dialogue[] = [
+  {
+    language: 'en',
+    turns: [
+      '>Hi, is someone coming today between 2 and 4?',
+      '<Yes, Owen is on his way and should be with you at 2:30.',
+      '>great thanks 👍',
+      '<You are welcome. He will text when he parks.',
+    ],
+  },
+  {
+    language: 'en',
+    turns: [
+      '>The radiator in the back room is cold again',
+      '<Sorry to hear that. Is the valve fully open?',
+      '>yes tried that twice',
+      '<We can send someone tomorrow at 9. Does that work?',
+      '>ok',
+    ],
+  },
+  {
+    language: 'en',
+    turns: ['<Your invoice 20418 over $245.00 is ready. Reply with questions.', '>paid it yesterday, check pls'],
+  },
+  {
+    language: 'en',
+    turns: [
+      '<Reminder: boiler inspection tomorrow 8–10 am. Reply C to confirm.',
+      '>C',
+      '<Confirmed, see you tomorrow.',
+    ],
+  },
+  { language: 'en', turns: ['>STOP'] },
+  {
+    language: 'en',
+    turns: [
+      '>whats the price for a new faucet installed',
+      '<From $180 with a standard faucet. Shall we call you?',
+      '>3rd',
+      '>sorry wrong chat 😅',
+    ],
+  },
+  {
+    language: 'en',
+    turns: [
+      '>Water is coming through the ceiling!! 🚨🚨',
+      '<Close the main valve now. A technician is 12 minutes away.',
+      '>closed. please hurry',
+    ],
+  },
+  {
+    language: 'en',
+    turns: [
+      '>Can you send the quote again? I can’t find the e-mail…',
+      '<Just sent it. Please check the spam folder too.',
+      '>“Got it” — thanks!',
+    ],
+  },
+  {
+    language: 'es',
+    turns: [
+      '>Hola, ¿pueden venir mañana por la tarde?',
+      '<Claro que sí. ¿Le viene bien a las 15:30?',
+      '>Perfecto, muchas gracias 🙏',
+    ],
+  },
+  {
+    language: 'es',
+    turns: [
+      '>El calentador hace un ruido extraño, ¿es peligroso?',
+      '<Apáguelo por ahora, le llamamos en unos minutos.',
+    ],
+  },
+  { language: 'he', turns: ['>שלום, מתי מגיע הטכנאי?', '<הוא אמור להגיע עד השעה 14:00.', '>תודה רבה!'] },
+  { language: 'he', turns: ['>אפשר לקבוע תור ליום ראשון בבוקר?', '<כן, בשעה 9:30. מתאים?', '>מתאים מאוד 😊'] },
+  {
+    language: 'ar',
+    turns: ['>مرحبا، هل يمكنكم إصلاح السخان اليوم؟', '<نعم، سيصل الفني بين الثالثة والخامسة.', '>شكراً جزيلاً'],
+  },
+  { language: 'ar', turns: ['>كم تكلفة تركيب مضخة حرارية؟', '<نرسل لكم عرض السعر اليوم.'] },
+];
+
+/** A group conversation: tenants of one house and the company. */
+const groupTurns: readonly string[] = [
+  '>Hi all, the heating in the whole building is out since last night',
+  '<Thanks for telling us. Owen will be there at 10.',
+  '>same on the 3rd floor',
+  '>4th floor too 🥶',
+  '<The pump is replaced, please tell us if a radiator stays cold.',
+  '>all warm again, thank you!',
+];
+
+export const reminders: readonly string[] = [
+  'Reminder: your maintenance visit is on Thursday between 8 and 10.',
+  'It is time for the yearly filter change. Shall we book a visit?',
+];
+
+export const openers: readonly string[] = dialogues.flatMap(({ turns }) =>
+  turns.filter((turn) => turn.startsWith('>')).map((turn) => turn.slice(1)),
+);
+
+export const replies: readonly string[] = dialogues.flatMap(({ turns }) =>
+  turns.filter((turn) => turn.startsWith('<')).map((turn) => turn.slice(1)),
+);
+
+type Draft = Omit<Message, 'id'>;
+
+const dayMs = 86_400_000;
+
+/** Conversations that ended before `end` (ms). Message ids are in order of sending. */
+export function generateThreads(
+  random: Random,
+  directory: Directory,
+  count: number,
+  end: number,
+  firstId: number,
+): Message[] {
+  const { customers, lines } = directory;
+  const drafts: Draft[] = [];
+  // Every customer gets one thread before any gets two, and each pair of line and customer is used once.
+  for (let index = 0; index < Math.min(count, customers.length * lines.length); index++) {
+    const customer = customers[index % customers.length] as Customer;
+    const line = lines[(index + Math.floor(index / customers.length)) % lines.length]?.number ?? '';
+    if (index % 10 === 7) drafts.push(...groupThread(random, directory, line, index, end));
+    else drafts.push(...pairThread(random, directory, line, customer, index, end));
+  }
+  drafts.sort((one, other) => one.sentAt - other.sentAt);
+  return drafts.map((draft, index) => ({ id: firstId + index, ...draft }));
+}
+
+function pairThread(
+  random: Random,
+  directory: Directory,
+  line: string,
+  customer: Customer,
+  index: number,
+  end: number,
+): Draft[] {
+  const base = { line, number: customer.number, participants: [] };
+  const fitting = dialogues.filter((dialogue) => dialogue.language === customer.language);
+  const drafts: Draft[] = [];
+  let clock = end - random.int(1, 13) * dayMs - random.int(0, dayMs / 2);
+  for (let round = random.int(1, 4); round > 0 && clock < end - 600_000; round--) {
+    for (const turn of random.pick(fitting).turns) {
+      drafts.push(messageDraft(random, directory, base, turn, clock, customer.number));
+      clock = Math.min(clock + random.int(20, 1500) * 1000, end - 60_000);
+    }
+    clock += random.int(1, 4) * dayMs;
+  }
+  drafts.push(...specialMessages(random, directory, base, index, Math.min(clock, end - 30_000), end));
+  return drafts;
+}
+
+function groupThread(random: Random, directory: Directory, line: string, index: number, end: number): Draft[] {
+  const size = random.int(2, 4);
+  const { customers } = directory;
+  const participants = Array.from({ length: size }, (_, step) => customers[(index + step * 3 + 1) % customers.length])
+    .map((customer) => customer?.number ?? '')
+    .filter((number, at, all) => number !== '' && all.indexOf(number) === at)
+    .sort();
+  const base = { line, number: participants[0] ?? '', participants };
+  let clock = end - random.int(1, 10) * dayMs;
+  return groupTurns.map((turn) => {
+    clock += random.int(30, 900) * 1000;
+    return messageDraft(random, directory, base, turn, clock, random.pick(participants));
+  });
+}
+
+function messageDraft(
+  random: Random,
+  directory: Directory,
+  base: Pick<Message, 'line' | 'number' | 'participants'>,
+  turn: string,
+  sentAt: number,
+  speaker: string,
+): Draft {
+  const isIn = turn.startsWith('>');
+  const reader = random.pick(directory.users).id;
+  const common = { ...base, text: turn.slice(1), media: [], sentAt, readByAccount: false };
+  if (isIn) return { ...common, direction: 'in', from: speaker, readBy: random.chance(0.85) ? [reader] : [] };
+  return {
+    ...common,
+    direction: 'out',
+    from: base.line,
+    readBy: [reader],
+    // Without a user, an integration sent it.
+    ...(random.chance(0.88) ? { sentBy: reader } : {}),
+    ...(random.chance(0.93) ? { delivery: delivered(random, sentAt) } : {}),
+  };
+}
+
+function delivered(random: Random, sentAt: number): NonNullable<Message['delivery']> {
+  return { status: random.pick(assumptions.deliveredWords), error: '', at: sentAt + random.int(1, 20) * 1000 };
+}
+
+/** Rare messages: pictures, a scheduled text, a failed receipt, a blocked text. */
+function specialMessages(
+  random: Random,
+  directory: Directory,
+  base: Pick<Message, 'line' | 'number' | 'participants'>,
+  index: number,
+  at: number,
+  end: number,
+): Draft[] {
+  const sender = random.pick(directory.users).id;
+  const common = { ...base, media: [], readByAccount: false };
+  const received = { ...common, direction: 'in' as const, from: base.number, readBy: [], sentAt: at };
+  const sent = { ...common, direction: 'out' as const, from: base.line, readBy: [sender], sentBy: sender, sentAt: at };
+  switch (index % 10) {
+    case 1:
+      return [{ ...received, text: '', media: [`photo-${index}.jpg`] }];
+    case 2:
+      return [{ ...received, text: 'that is the leak', media: [`leak-${index}-1.jpg`, `leak-${index}-2.jpg`] }];
+    case 3:
+      return [{ ...sent, text: random.pick(reminders), scheduledAt: end + random.int(1, 5) * dayMs }];
+    case 4: {
+      const receipt = random.pick(assumptions.failedReceipts);
+      return [{ ...sent, text: random.pick(reminders), delivery: { ...receipt, at: at + 4_000 } }];
+    }
+    case 5:
+      return index % 20 === 5 ? [{ ...sent, text: random.pick(reminders), blockReason: 'abusive caller' }] : [];
+    default:
+      return [];
+  }
+}

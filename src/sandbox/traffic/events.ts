@@ -1,0 +1,300 @@
+import { z } from 'zod';
+import { type Call, type Message, segmentSchema, type Transcript } from '../account.ts';
+import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-resource.ts';
+import { assumptions } from '../assumptions.ts';
+import type { Context } from '../context.ts';
+import { invalidRequest, notFound } from '../http/errors.ts';
+import { requireNumber } from '../phone-number.ts';
+import { finalizeCall, generateCall, outsideNumber } from '../seed/calls.ts';
+import type { Customer } from '../seed/directory.ts';
+import { openers, replies } from '../seed/texts.ts';
+import { type CarrierDeps, receiveText, sendText } from '../sending/carrier.ts';
+import { endedCallPayload, liveCallPayload, transcriptionPayload } from '../webhooks/payloads.ts';
+
+/** A simulated text. Missing fields are generated. */
+export const smsEvent = z.strictObject({
+  /** A line of the account. */
+  line: z.string().optional(),
+  /** The other party; in a group the sender. */
+  number: z.string().optional(),
+  /** All other parties of a group thread. */
+  participants: z.array(z.string()).optional(),
+  direction: z.enum(['in', 'out']).default('in'),
+  text: z.string().optional(),
+  /** File names. */
+  media: z.array(z.string().min(1)).default([]),
+  sentAt: z.iso.datetime({ offset: true }).optional(),
+  /** A user's id; absent when an integration sent it. */
+  sentBy: z.int().optional(),
+  /** Status in the carrier's receipt for an outbound text; null for no receipt. */
+  delivery: z.string().nullable().optional(),
+  /** False: no webhook. */
+  announce: z.boolean().default(true),
+});
+export type SmsEvent = z.input<typeof smsEvent>;
+
+export interface SmsMade {
+  id: number;
+  line: string;
+  number: string;
+  participants: string[];
+}
+
+type TextDeps = CarrierDeps & Pick<Context, 'directory'>;
+
+/** Receives or sends a text, with its webhooks and receipt. Throws a 400 for a field that the account does not know. */
+export function simulateSms(deps: TextDeps, event: z.output<typeof smsEvent>): SmsMade {
+  const { store, directory, random, now } = deps;
+  const line = event.line === undefined ? random.pick(store.lines.values()).number : requireNumber(event.line, 'line');
+  if (store.lines.get(line) === undefined) {
+    throw invalidRequest(`line must be an SMS line of the account, got ${line}`);
+  }
+  if (event.sentBy !== undefined && store.users.get(event.sentBy) === undefined) {
+    throw invalidRequest(`sentBy must be a user of the account, got ${event.sentBy}`);
+  }
+  const given = event.number === undefined ? undefined : requireNumber(event.number, 'number');
+  const participants = partiesOf(event.participants ?? [], given);
+  const speaker = given ?? participants[0] ?? random.pick(directory.customers).number;
+
+  const message: Message = {
+    id: store.messages.nextId(),
+    line,
+    number: participants[0] ?? speaker,
+    participants,
+    direction: event.direction,
+    from: event.direction === 'in' ? speaker : line,
+    text: event.text ?? (event.media.length > 0 ? '' : random.pick(event.direction === 'in' ? openers : replies)),
+    media: event.media,
+    sentAt: event.sentAt === undefined ? now().getTime() : Date.parse(event.sentAt),
+    readBy: event.sentBy === undefined ? [] : [event.sentBy],
+    readByAccount: false,
+    ...(event.sentBy === undefined ? {} : { sentBy: event.sentBy }),
+  };
+  if (event.direction === 'in') receiveText(deps, message, { announced: event.announce });
+  else sendText(deps, message, { announced: event.announce, receipt: event.delivery });
+  return { id: message.id, line, number: message.number, participants };
+}
+
+/** One party is not a group. */
+function partiesOf(participants: readonly string[], number: string | undefined): string[] {
+  const parties = participants.map((party, index) => requireNumber(party, `participants[${index}]`));
+  const distinct = [...new Set(number === undefined ? parties : [...parties, number])].sort();
+  return distinct.length > 1 ? distinct : [];
+}
+
+/** A simulated call that has ended. Missing fields are generated. */
+export const callEvent = z.strictObject({
+  direction: z.enum(['inbound', 'outbound', 'internal']).optional(),
+  status: z.enum(['answered', 'missed', 'voicemail', 'unknown']).optional(),
+  /** Whether the caller of a missed call hung up first. */
+  abandoned: z.boolean().optional(),
+  /** The outside party. */
+  number: z.string().optional(),
+  callerName: z.string().optional(),
+  /** Name or number of the queue or huntgroup that an inbound call reaches. */
+  group: z.string().optional(),
+  startTime: z.iso.datetime({ offset: true }).optional(),
+  durationSeconds: z.int().min(0).max(86_400).optional(),
+  recorded: z.boolean().optional(),
+  transfers: z.int().min(0).max(5).optional(),
+  /** Milliseconds from now until the recordings can be read. */
+  recordingAfterMs: z.int().min(0).optional(),
+  /** Milliseconds from now until the transcripts can be read; null for never. */
+  transcriptAfterMs: z.int().min(0).nullable().optional(),
+  /** False: no webhook. */
+  announce: z.boolean().default(true),
+});
+export type CallEvent = z.input<typeof callEvent>;
+type CallOrder = z.output<typeof callEvent>;
+
+export interface CallMade {
+  id: string;
+  startTime: string;
+  status: Call['status'];
+  recorded: boolean;
+  legs: string[];
+  /** Unique ids of the legs that get recordings. */
+  recordings: string[];
+  transcriptIds: number[];
+}
+
+export type CallDeps = Pick<
+  Context,
+  'store' | 'directory' | 'random' | 'now' | 'announce' | 'timers' | 'links' | 'faults'
+>;
+
+/** Adds an ended call to the history, with its webhooks, recordings and transcripts. */
+export function simulateCall(deps: CallDeps, order: CallOrder): CallMade {
+  const call = draftCall(deps, order);
+  const { recorded } = endCall(deps, call, order);
+  if (order.announce) deps.announce('AccountRealTimeCalls', liveCallPayload(call, 'ended'));
+  const expected = recorded && order.transcriptAfterMs !== null ? generatedTranscripts(call) : [];
+  return {
+    id: call.id,
+    startTime: new Date(call.start * 1000).toISOString(),
+    status: call.status,
+    recorded,
+    legs: call.legs.map((leg) => uniqueIdOf(call, leg)),
+    recordings: call.legs.filter((leg) => leg.recorded).map((leg) => uniqueIdOf(call, leg)),
+    transcriptIds: expected.map((transcript) => transcript.id),
+  };
+}
+
+/** A call that is not in the history yet. Without a start time it ends now. */
+export function draftCall(deps: CallDeps, order: CallOrder): Call {
+  const { store, directory, random, now } = deps;
+  const customer = customerOf(deps, order);
+  const draft = generateCall(random, directory, {
+    kind: order.direction,
+    status: order.status,
+    abandoned: order.abandoned,
+    customer,
+    group: groupOf(deps, order.group),
+    durationSeconds: order.durationSeconds,
+    transfers: order.transfers,
+    recorded: order.recorded,
+  });
+  const start =
+    order.startTime === undefined
+      ? Math.floor(now().getTime() / 1000) - draft.duration
+      : Math.floor(Date.parse(order.startTime) / 1000);
+  const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
+  const recent = store.calls.between(start - assumptions.repeatWindowSeconds, start);
+  const repeated = number === '' ? 0 : recent.filter((other) => other.caller.number === number).length;
+  return finalizeCall(draft, start, store.calls.reserve(draft.legs.length), repeated);
+}
+
+/** Hang-up: adds the call to the history, announces it and schedules its transcripts. */
+export function endCall(
+  deps: CallDeps,
+  conceived: Call,
+  order: Pick<CallOrder, 'recordingAfterMs' | 'transcriptAfterMs' | 'announce'>,
+): Call {
+  const { store, random, now, faults, announce, links, timers } = deps;
+  const { recordingDelayMs, transcriptDelayMs } = faults.current();
+  const at = now().getTime();
+  const recordingAfterMs = (order.recordingAfterMs ?? draw(deps, assumptions.recordingAfterMs)) + recordingDelayMs;
+  const usualMs = random.int(assumptions.transcriptAfterMs.min, assumptions.transcriptAfterMs.max);
+  const transcriptAfterMs =
+    order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + transcriptDelayMs;
+
+  const call = store.calls.put({
+    ...conceived,
+    recordingsAt: conceived.recorded ? at + recordingAfterMs : null,
+    transcriptsAt: conceived.recorded && transcriptAfterMs !== null ? at + transcriptAfterMs : null,
+  }) as Call;
+  linkCallBack(deps, call);
+  if (!order.announce) return call;
+
+  announce('AccountEndedCalls', endedCallPayload(call, links, 'AccountEndedCalls'));
+  if (call.legs.some((leg) => leg.to.userId !== undefined || leg.from.userId !== undefined)) {
+    announce('UserEndedCalls', endedCallPayload(call, links, 'UserEndedCalls'));
+  }
+  if (call.transcriptsAt !== null) {
+    // Slightly after the transcripts become readable, so that no client reads too early.
+    timers.after(call.transcriptsAt - at + 20, () => announceTranscripts(deps, call.id));
+  }
+  return call;
+}
+
+export function announceTranscripts(deps: Pick<CallDeps, 'store' | 'announce' | 'now'>, callId: string): void {
+  const call = deps.store.calls.get(callId);
+  if (call === undefined) return;
+  for (const transcript of transcriptsOf(call, deps.now().getTime())) {
+    deps.announce('AccountAITranscription', transcriptionPayload(callId, transcript.id));
+  }
+}
+
+/** An answered outbound call returns the last abandoned call of that number (2.9). */
+function linkCallBack(deps: CallDeps, call: Call): void {
+  if (call.direction !== 'outbound' || call.internal || call.status !== 'answered') return;
+  const number = outsideNumber(call);
+  const abandoned = deps.store.calls
+    .between(call.start - assumptions.repeatWindowSeconds, call.start)
+    .findLast((other) => other.abandoned && other.calledBack === undefined && other.caller.number === number);
+  if (abandoned !== undefined) deps.store.calls.put({ ...abandoned, calledBack: call.id });
+}
+
+function customerOf({ directory, random }: CallDeps, order: CallOrder): Customer {
+  if (order.number === undefined) return { ...random.pick(directory.customers), ...nameOf(order) };
+  const number = requireNumber(order.number, 'number');
+  const known = directory.customers.find((customer) => customer.number === number);
+  return { ...(known ?? { number, name: 'WIRELESS CALLER', language: 'en' }), ...nameOf(order) };
+}
+
+function nameOf(order: CallOrder): { name?: string } {
+  return order.callerName === undefined ? {} : { name: order.callerName };
+}
+
+function groupOf({ directory }: CallDeps, group: string | undefined): string | undefined {
+  if (group === undefined) return undefined;
+  const names = directory.groups.map(({ endpoint }) => endpoint.name);
+  const isKnown = directory.groups.some(({ endpoint }) => endpoint.name === group || endpoint.number === group);
+  if (!isKnown) throw invalidRequest(`group must be one of ${names.join(', ')} or its number, got ${group}`);
+  return group;
+}
+
+function draw({ random }: CallDeps, range: { min: number; max: number }): number {
+  return random.int(range.min, range.max);
+}
+
+/** A simulated transcript that is finished now. Given fields replace generated ones. */
+export const transcriptEvent = z.strictObject({
+  /** By default the latest recorded call without finished transcripts, or a new call. */
+  callId: z.string().optional(),
+  segments: z.array(z.strictObject(segmentSchema.shape)).optional(),
+  shortSummary: z.string().optional(),
+  callPurpose: z.string().optional(),
+  callSentiment: z.string().optional(),
+  customerSatisfactionScore: z.int().optional(),
+  agentPerformanceScore: z.int().optional(),
+  actionRequired: z.boolean().optional(),
+  urgentActionRequired: z.boolean().optional(),
+  /** False: no webhook. */
+  announce: z.boolean().default(true),
+});
+export type TranscriptEvent = z.input<typeof transcriptEvent>;
+
+export interface TranscriptMade {
+  callId: string;
+  transcriptIds: number[];
+}
+
+/** Finishes the transcripts of a call and announces them. Throws a 404 for an unknown call. */
+export function simulateTranscript(deps: CallDeps, event: z.output<typeof transcriptEvent>): TranscriptMade {
+  const { callId, announce, ...changes } = event;
+  const call = callId === undefined ? waitingCall(deps) : deps.store.calls.get(callId);
+  if (call === undefined) throw notFound(`the call ${callId}`);
+  const transcripts = (call.transcripts ?? generatedTranscripts(call)).map((transcript) => change(transcript, changes));
+  if (transcripts.length === 0) {
+    throw invalidRequest(`the call ${call.id} has no recorded leg that is long enough for a transcript`);
+  }
+  const at = deps.now().getTime();
+  deps.store.calls.put({
+    ...call,
+    recordingsAt: Math.min(call.recordingsAt ?? at, at),
+    transcriptsAt: at,
+    transcripts,
+  });
+  if (announce) announceTranscripts(deps, call.id);
+  return { callId: call.id, transcriptIds: transcripts.map((transcript) => transcript.id) };
+}
+
+type Changes = Omit<z.output<typeof transcriptEvent>, 'callId' | 'announce'>;
+
+function change(transcript: Transcript, changes: Changes): Transcript {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...transcript, ...Object.fromEntries(given) };
+}
+
+function waitingCall(deps: CallDeps): Call | undefined {
+  const now = deps.now().getTime();
+  const recent = deps.store.calls.between(Math.floor(now / 1000) - 3_600, Math.floor(now / 1000));
+  const waiting = recent.findLast(
+    (call) => call.transcriptsAt !== null && call.transcriptsAt > now && generatedTranscripts(call).length > 0,
+  );
+  if (waiting !== undefined) return waiting;
+  const order = { direction: 'inbound', status: 'answered', recorded: true, durationSeconds: 240 } as const;
+  const made = simulateCall(deps, callEvent.parse({ ...order, transfers: 0, transcriptAfterMs: null }));
+  return deps.store.calls.get(made.id);
+}

@@ -1,0 +1,107 @@
+import { timingSafeEqual } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import basicAuth from '@fastify/basic-auth';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createBurstCounter } from '../shared/bounded.ts';
+import type { Log } from '../shared/log.ts';
+import type { Metrics } from '../shared/metrics.ts';
+
+export interface GuardDeps {
+  /** Without one, only this machine may open the pages; the settings require one for other hosts. */
+  readonly adminToken: string | undefined;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Each wrong token of an address delays the next refusal by one more step; in milliseconds. */
+const delayStepMs = 50;
+const maxDelayMs = 1_000;
+/** Delayed refusals hold connections; beyond so many, a wrong token is answered 429 at once. */
+const maxDelayed = 50;
+
+/** An address counts as new after so many milliseconds without a wrong token. */
+const quietMs = 60_000;
+const maxAddresses = 1_000;
+
+/**
+ * Requires `ADMIN_TOKEN` for the routes of this scope, as a bearer token or the password of basic authentication. Wrong tokens
+ * are refused ever more slowly, the right one always passes at once. Without a token only requests to a loopback host pass.
+ * No answer of the scope may be cached.
+ */
+export function guardPages(app: FastifyInstance, { adminToken, metrics, log }: GuardDeps): void {
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+  });
+  if (adminToken === undefined) admitThisMachine(app, metrics);
+  else askForToken(app, { adminToken, metrics, log });
+}
+
+function askForToken(app: FastifyInstance, { adminToken, metrics, log }: GuardDeps & { adminToken: string }): void {
+  const expected = Buffer.from(adminToken);
+  const isExpected = (given: string) => {
+    const bytes = Buffer.from(given);
+    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+  };
+  const guesses = createBurstCounter({ quietMs, maxKeys: maxAddresses });
+  let delayed = 0;
+
+  /** Counts a wrong token and delays its refusal; false if too many are delayed already. */
+  async function delayRefusal(address: string): Promise<boolean> {
+    metrics.requestRefused('admin_token');
+    const wrong = guesses.count(networkOf(address));
+    if (wrong === 1)
+      log.warn({ address }, 'A request had a wrong ADMIN_TOKEN; further ones of this address are only counted');
+    if (delayed >= maxDelayed) return false;
+    delayed += 1;
+    await delay(Math.min(wrong * delayStepMs, maxDelayMs));
+    delayed -= 1;
+    return true;
+  }
+
+  app.register(basicAuth, {
+    validate: async (_user: string, password: string) => {
+      if (!isExpected(password)) throw Object.assign(new Error('unauthorized'), { statusCode: 401 });
+    },
+    authenticate: { realm: 'Trunkline' },
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (isExpected(bearerOf(request))) return;
+    const refusal = await basicRefusal(request, reply);
+    if (refusal === undefined) return;
+    const isGuess = request.headers.authorization !== undefined;
+    if (isGuess && !(await delayRefusal(request.ip))) {
+      return reply.code(429).header('retry-after', '1').send({ error: 'too many wrong tokens' });
+    }
+    throw refusal;
+  });
+
+  function basicRefusal(request: FastifyRequest, reply: FastifyReply): Promise<Error | undefined> {
+    return new Promise((resolve) => app.basicAuth(request, reply, resolve));
+  }
+}
+
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** Headers of proxies: behind one, a request from this machine can be anybody's. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'] as const;
+
+/** The host is checked against DNS rebinding: a foreign page whose name resolves to this machine sends its own host. */
+function admitThisMachine(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    const isProxied = proxyHeaders.some((name) => headers[name] !== undefined);
+    if (loopbackHost.test(headers.host ?? '') && !isProxied) return;
+    metrics.requestRefused('host');
+    return reply.code(403).send({
+      error: 'Without ADMIN_TOKEN this opens only on this machine, as localhost or 127.0.0.1, and not through a proxy.',
+    });
+  });
+}
+
+/** An IPv6 client has a whole /64 of addresses. */
+function networkOf(address: string): string {
+  return address.includes('.') || !address.includes(':') ? address : address.split(':').slice(0, 4).join(':');
+}
+
+function bearerOf({ headers }: FastifyRequest): string {
+  const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ', 2);
+  return scheme.toLowerCase() === 'bearer' ? token : '';
+}

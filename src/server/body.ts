@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+
+/** The part of the budget that one request holds. Disposing of it returns all of it. */
+export interface BodyShare extends Disposable {
+  /** Holds so many bytes instead of the present number. False, and no change, if the budget does not allow it. */
+  resize(bytes: number): boolean;
+}
+
+/** The bytes of bodies that this process may hold at a time, from their arrival to their commit. */
+export interface BodyBudget {
+  readonly held: number;
+  share(): BodyShare;
+}
+
+export function createBodyBudget(maxBytes: number): BodyBudget {
+  let held = 0;
+  return {
+    get held() {
+      return held;
+    },
+    share() {
+      let own = 0;
+      return {
+        resize(bytes) {
+          if (bytes > own && held + bytes - own > maxBytes) return false;
+          held += bytes - own;
+          own = bytes;
+          return true;
+        },
+        [Symbol.dispose]() {
+          held -= own;
+          own = 0;
+        },
+      };
+    },
+  };
+}
+
+export type ReadBody =
+  | { readonly outcome: 'read'; readonly body: Buffer }
+  | { readonly outcome: 'too_large' }
+  /** The budget is used up. */
+  | { readonly outcome: 'no_room' }
+  /** The client went away. */
+  | { readonly outcome: 'aborted' };
+
+const empty: Buffer = Buffer.alloc(0);
+
+/**
+ * Reads a body, counting bytes against the share as they arrive: an announced length reserves nothing. The server discards an
+ * unread rest and closes the connection. Never rejects.
+ */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { share, maxBytes }: { share: BodyShare; maxBytes: number },
+): Promise<ReadBody> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve({ outcome: 'too_large' });
+  if (request.destroyed) return Promise.resolve({ outcome: 'aborted' });
+  if (request.headers.expect !== undefined) response.writeContinue();
+  return new Promise((resolve) => {
+    // One buffer that doubles: a million one-byte chunks would take a hundred times their size.
+    let body = empty;
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      const needed = size + chunk.length;
+      if (needed > maxBytes) return end({ outcome: 'too_large' });
+      if (needed > body.length) {
+        const capacity = size === 0 ? needed : Math.min(maxBytes, Math.max(needed, 2 * body.length));
+        if (!share.resize(capacity)) return end({ outcome: 'no_room' });
+        if (size === 0) body = chunk;
+        else {
+          const larger = Buffer.allocUnsafeSlow(capacity);
+          body.copy(larger, 0, 0, size);
+          body = larger;
+        }
+      }
+      if (body !== chunk) chunk.copy(body, size);
+      size = needed;
+    };
+    const onEnd = () => end({ outcome: 'read', body: body.subarray(0, size) });
+    const onClose = () => end({ outcome: 'aborted' });
+    const end = (outcome: ReadBody) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+      // The rest flows on without a listener, so that it does not block the answer.
+      request.resume();
+      resolve(outcome);
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+const decoders = new Map<string, Decoder>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+]);
+
+/**
+ * Takes the `Content-Encoding` of RFC 9110 off a body; undefined when it opens to more than `maxBytes`. A body that cannot
+ * be decoded is returned as it came, so that it can be kept. Synchronous on purpose: only one body is open at a time, so
+ * that many small bodies that open to much cannot add up in memory.
+ */
+export function decodeBody(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer | undefined {
+  try {
+    return decoders.get((encoding ?? '').toLowerCase())?.(body, { maxOutputLength: maxBytes }) ?? body;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? undefined : body;
+  }
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+
+export interface ConnectionLimits {
+  /** The maximum of open connections; one more closes the one that has waited longest for its client. */
+  readonly maxConnections: number;
+  /** Called for each connection that is closed for a new one. */
+  readonly onEvicted: () => void;
+}
+
+/** Milliseconds: a slow sender is cut off, and keep-alive lasts longer than that of usual proxies. */
+const requestMs = 10_000;
+const keepAliveMs = 75_000;
+
+/** Milliseconds for a client that is still sending to read its refusal. */
+const lingerMs = 2_000;
+
+/** More connections than any proxy or service keeps open; each costs some 30 KiB, its headers included. */
+const usualMaxConnections = 2_000;
+
+/** The maximum of connections: three quarters of the files that this process may open; the stores need the rest. */
+export function connectionLimit(): number {
+  const files = Number(/^Max open files +(\d+)/m.exec(limitsOfProcess())?.[1] ?? Number.POSITIVE_INFINITY);
+  return Math.min(usualMaxConnections, Math.floor(files * 0.75));
+}
+
+function limitsOfProcess(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // Only Linux has this file; elsewhere Node raises the limit to some thousands.
+    return '';
+  }
+}
+
+/**
+ * Creates an HTTP server that anonymous clients cannot exhaust. It reads no body unless the handler does, and an answer before the whole body
+ * has arrived closes the connection. At the limit, a new connection replaces the one that has waited longest for its client.
+ */
+export function createGuardedServer(handle: RequestListener, { maxConnections, onEvicted }: ConnectionLimits): Server {
+  /** Connections that wait for bytes of their client, longest first. */
+  const waiting = new Set<Socket>();
+  const unread = new WeakMap<Socket, IncomingMessage>();
+  let open = 0;
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    // A request was refused on this connection, so later ones are not read.
+    if (socket.writableEnded) return void socket.destroy();
+    waiting.delete(socket);
+    if (hasBody(request)) {
+      waiting.add(socket);
+      unread.set(socket, request);
+      const { shouldKeepAlive } = response;
+      response.shouldKeepAlive = false;
+      request.once('end', () => {
+        waiting.delete(socket);
+        response.shouldKeepAlive = shouldKeepAlive;
+      });
+    }
+    response.once('close', () => {
+      waiting.delete(socket);
+      if (!socket.destroyed) waiting.add(socket);
+    });
+    handle(request, response);
+  };
+
+  const server = createServer(
+    {
+      requestTimeout: requestMs,
+      headersTimeout: requestMs,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: 1_000,
+    },
+    onRequest,
+  );
+  // `readBody` sends the 100 Continue: a refused sender need not send the body.
+  server.on('checkContinue', onRequest);
+  server.on('connection', (socket) => {
+    open += 1;
+    waiting.add(socket);
+    socket.once('close', () => {
+      open -= 1;
+      waiting.delete(socket);
+    });
+    // Node calls this after the last answer. Closing while bytes arrive would reset the connection, and the client might
+    // never see the answer.
+    socket.destroySoon = () => {
+      if (unread.get(socket)?.complete === false) linger(socket);
+      else Socket.prototype.destroySoon.call(socket);
+    };
+    if (open <= maxConnections) return;
+    const [longest = socket] = waiting;
+    waiting.delete(longest);
+    longest.destroy();
+    onEvicted();
+  });
+  return server;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** Ends our side at once and destroys the socket soon; bytes that arrive meanwhile are discarded. */
+function linger(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,157 @@
+/** Markup that is safe to send. Only `html` and `trusted` create it. */
+export interface Html {
+  readonly markup: string;
+}
+
+type Value = string | number | Html | readonly Html[] | undefined | null | false;
+
+/** Markup with every value escaped, except values that are `Html`. Undefined, null and false add nothing. */
+export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  let markup = texts[0] ?? '';
+  for (const [at, value] of values.entries()) markup += markupOf(value) + (texts[at + 1] ?? '');
+  return { markup };
+}
+
+/** Marks our own text, such as a style sheet, as markup. Never for text from outside. */
+export function trusted(markup: string): Html {
+  return { markup };
+}
+
+function markupOf(value: Value): string {
+  if (value === undefined || value === null || value === false) return '';
+  if (typeof value === 'string' || typeof value === 'number') return escaped(String(value));
+  return 'markup' in value ? value.markup : value.map(({ markup }) => markup).join('');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}
+
+/** The parts of a page. */
+export interface Sheet {
+  readonly title: string;
+  readonly style: string;
+  /** Further elements of the head. */
+  readonly head?: Html;
+  readonly header: Html;
+  readonly content: Html;
+  readonly script?: string;
+}
+
+/** A self-contained document for any width, hidden from search engines. */
+export function documentOf({ title, style, head, header, content, script }: Sheet): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · Trunkline</title>
+<link rel="icon" href="data:,">
+<style>${trusted(style)}</style>
+${head}
+</head>
+<body>
+${header}
+<main>
+${content}
+</main>
+${script !== undefined && html`<script>${trusted(script)}</script>`}
+</body>
+</html>
+`.markup;
+}
+
+/** The light and dark colours of every page. */
+export const palette = `:root { color-scheme: light dark;
+  --paper: #f7f6f3; --card: #fffefc; --ink: #22262a; --soft: #6a6f76; --line: #e4e1da; --track: #ece9e2;
+  --ok: #2c8a5a; --warning: #a86a0c; --problem: #bd3b2f; --quiet: #b9b5ab; --accent: #33658f; }
+@media (prefers-color-scheme: dark) { :root {
+  --paper: #121417; --card: #191c20; --ink: #e7e5e1; --soft: #969ca4; --line: #2a2e33; --track: #262a2f;
+  --ok: #5fc08d; --warning: #e0a84c; --problem: #f0806f; --quiet: #50565d; --accent: #84b4dd; } }
+`;
+
+/** The inline style sheet of the status page. The content security policy contains its hash. */
+export const style = `
+${palette}* { box-sizing: border-box; margin: 0; }
+body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
+  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
+body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
+header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
+body > header { padding-top: 28px; }
+header strong { font-size: 15px; letter-spacing: .01em; }
+nav { display: flex; gap: 20px; }
+a { color: var(--soft); text-decoration: none; }
+a:hover, a:focus-visible { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; }
+h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
+h2 { font-size: 13px; font-weight: 600; color: var(--soft); margin-bottom: 12px; }
+h3 { font-size: 14px; font-weight: 600; }
+.verdict { display: grid; grid-template-columns: auto 1fr; column-gap: 16px; padding: 44px 0 40px; }
+.verdict > .dot { width: 13px; height: 13px; margin-top: clamp(8px, 1.1vw, 12px); box-shadow: 0 0 0 5px color-mix(in srgb, currentColor 16%, transparent); }
+.verdict .remedy { margin-top: 8px; }
+.remedy, .soft { color: var(--soft); }
+.checks { grid-column: 2; list-style: none; padding: 0; margin-top: 18px; display: grid; gap: 12px; }
+.checks li { display: grid; grid-template-columns: auto 1fr; column-gap: 10px; }
+.checks .remedy { display: block; }
+.dot { display: inline-block; width: 8px; height: 8px; margin-top: 7px; border-radius: 50%; background: currentColor; flex: none; }
+.ok { color: var(--ok); } .warning { color: var(--warning); } .problem { color: var(--problem); } .quiet { color: var(--quiet); } .notice { color: var(--accent); }
+.streams { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 12px; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px; min-width: 0; }
+.stream header { flex-wrap: nowrap; align-items: center; gap: 8px; }
+.stream h3 { flex: 1; }
+.stream .state { font-size: 13px; display: flex; gap: 7px; }
+.stream .state .dot { margin-top: 6px; }
+.stream p { font-size: 13px; color: var(--soft); }
+.stream .newest { color: var(--ink); font-size: 25px; line-height: 1.3; font-weight: 600; letter-spacing: -.02em; margin: 10px 0 2px; }
+.columns { display: grid; grid-template-columns: minmax(0, 1.55fr) minmax(0, 1fr); gap: 12px; margin-top: 12px; align-items: start; }
+.stack { display: grid; gap: 12px; min-width: 0; }
+table { width: 100%; border-collapse: collapse; font-size: 14px; }
+td, th { padding: 6px 0; text-align: left; font-weight: 400; vertical-align: top; border-top: 1px solid var(--line); }
+tr:first-child > td, tr:first-child > th { border-top: 0; }
+td + td, th + th, th + td { padding-left: 14px; }
+thead th { color: var(--soft); font-size: 12px; padding-top: 0; }
+thead + tbody tr:first-child > td { border-top: 1px solid var(--line); }
+.number { text-align: right; white-space: nowrap; }
+.when { color: var(--soft); white-space: nowrap; }
+code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
+.pace { display: block; width: 100%; height: 56px; fill: var(--accent); margin-bottom: 4px; }
+.pace .base { fill: var(--track); }
+.axis { display: flex; justify-content: space-between; font-size: 12px; color: var(--soft); margin-bottom: 14px; }
+.latest { margin-top: 22px; }
+.entries { list-style: none; padding: 0; font-size: 14px; }
+.entries li { display: grid; grid-template-columns: 84px minmax(0, 1fr) auto; gap: 0 14px; padding: 6px 0; border-top: 1px solid var(--line); }
+.entries li:first-child { border-top: 0; }
+.entries .aside { text-align: right; }
+.note { font-size: 13px; color: var(--soft); margin-top: 8px; }
+.bar { display: block; width: 100%; height: 7px; border-radius: 4px; background: var(--track); margin: 6px 0; }
+.bar .complete, .key .complete { fill: var(--ok); color: var(--ok); } .bar .pending, .key .pending { fill: var(--accent); color: var(--accent); }
+.bar .none, .key .none { fill: var(--quiet); color: var(--quiet); } .bar .gone, .key .gone { fill: var(--warning); color: var(--warning); }
+.bar .forbidden, .key .forbidden { fill: var(--problem); color: var(--problem); }
+.key { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 13px; color: var(--soft); }
+.key span { display: inline-flex; gap: 6px; } .key b { font-weight: 400; color: var(--soft); }
+.key + h3 { margin-top: 16px; }
+.unknown { color: var(--warning); font-size: 14px; }
+footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; font-size: 13px; color: var(--soft); }
+.wide { margin-top: 12px; }
+.adrift { display: none; color: var(--warning); font-size: 13px; }
+.stale .adrift { display: inline; } .stale main { opacity: .6; }
+@media (max-width: 820px) { .streams { grid-template-columns: repeat(2, minmax(0, 1fr)); } .columns { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 520px) {
+  body > header, main { padding-left: 16px; padding-right: 16px; }
+  .verdict { padding: 30px 0 28px; column-gap: 13px; } .card { padding: 15px 15px; }
+  .streams { gap: 8px; } .columns, .stack { gap: 8px; margin-top: 8px; } .stack { margin-top: 0; } .wide { margin-top: 8px; }
+  .stream p { font-size: 13px; color: var(--soft); }
+.stream .newest { color: var(--ink); font-size: 20px; } .stream .state .word { display: none; }
+  .hint { display: none; }
+  .entries li { grid-template-columns: minmax(0, 1fr) auto; padding: 8px 0; }
+  .entries .when { order: 2; text-align: right; } .entries .aside { order: 3; grid-column: 1 / -1; text-align: left; }
+}
+`;

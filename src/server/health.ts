@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../context.ts';
+import type { OpenDatabase } from '../db/database.ts';
+import { isMigrated } from '../db/migrate.ts';
+import { withTimeout } from '../shared/timeout.ts';
+
+/** What `/readyz` answers. */
+export interface Readiness {
+  readonly database: boolean;
+  readonly migrations: boolean;
+  readonly queue: boolean;
+}
+
+/** Milliseconds after which a Postgres that hangs counts as away. */
+const timeoutMs = 2_000;
+
+/**
+ * `/healthz`: the process lives. `/readyz`: deliveries can be stored, checked within two seconds through the pool that stores
+ * them; a queue that is away only costs time.
+ */
+export function registerHealth(
+  app: FastifyInstance,
+  { queues, stored }: Pick<Context, 'queues'> & { readonly stored: OpenDatabase },
+): void {
+  const store = createStoreProbe(stored);
+  app.get('/healthz', () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const [stores, health] = await Promise.all([store(), queues.health()]);
+    const ready: Readiness = { ...stores, queue: health.isReachable };
+    const isReady = ready.database && ready.migrations;
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', ...ready });
+  });
+}
+
+/** Probes the database once for all simultaneous callers, so that one that hangs takes one connection only. */
+function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readiness, 'queue'>> {
+  let areApplied = false;
+  let probing: Promise<boolean> | undefined;
+
+  /** Whether the database accepts writes: a standby, or one with a full disk, does not. */
+  async function probe(): Promise<boolean> {
+    try {
+      // Through the pool itself, which drops a connection that did not answer in time.
+      const { rows } = await pool.query(`select current_setting('transaction_read_only') = 'off' as "takesWrites"`);
+      if (!rows[0]?.takesWrites) return false;
+    } catch {
+      return false;
+    }
+    areApplied ||= await isMigrated(db).catch(() => false);
+    return true;
+  }
+
+  return async () => {
+    probing ??= probe().finally(() => {
+      probing = undefined;
+    });
+    const canStore = await withTimeout(timeoutMs, probing, () => false);
+    return { database: canStore, migrations: areApplied };
+  };
+}

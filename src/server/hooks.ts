@@ -1,0 +1,170 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Inbox, targetsOf } from '../inbox/deliveries.ts';
+import type { Log } from '../shared/log.ts';
+import type { Metrics } from '../shared/metrics.ts';
+import { type DeliveryFacts, extract } from '../webhooks/extract.ts';
+import { type BodyBudget, type BodyShare, decodeBody, readBody } from './body.ts';
+
+export interface HookDeps {
+  readonly inbox: Inbox;
+  readonly isOurLine: (number: string) => boolean;
+  /** Accepted tokens: the current one, and the previous one while it is rotated. */
+  readonly tokens: readonly string[];
+  readonly bodies: BodyBudget;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** One MiB, of the body as sent and as decoded; a larger one is answered 413. */
+export const largestBody = 1_048_576;
+
+/** Deliveries that may wait for their commit; further ones are answered 503. */
+const maxWaiting = 20_000;
+const retryAfterSeconds = '5';
+
+const emptyBody = { outcome: 'read', body: Buffer.alloc(0) } as const;
+
+interface HookRequest {
+  Params: { token: string; '*'?: string };
+}
+
+/**
+ * Registers `/hooks/{token}/{type}`, which takes any content type. An answer of 202 promises that the delivery is committed and
+ * its targets are marked dirty.
+ */
+export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
+  const tokens = deps.tokens.map((token) => Buffer.from(token));
+  const sentAs = new WeakMap<object, string | undefined>();
+  let isFailing = false;
+
+  app.addHook<HookRequest>('onRequest', (request, reply, done) => {
+    // Before anything of the request is read: without a token it costs nothing and reveals nothing.
+    if (!isToken(tokens, request.params.token)) {
+      deps.metrics.deliveryRefused('token');
+      reply.code(404).send({ error: 'not found' });
+      return;
+    }
+    // Fastify answers a malformed content type 415 before any handler runs; deliveries are taken with any.
+    sentAs.set(request.raw, request.headers['content-type']);
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream';
+    done();
+  });
+
+  async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
+    const at = request.url.indexOf('?');
+    const query = at < 0 ? '' : request.url.slice(at + 1);
+    // Services and people open an address to see whether it exists.
+    if (request.method === 'HEAD' || (request.method === 'GET' && query === ''))
+      return reply.code(200).send({ ready: true });
+    if (deps.inbox.waiting > maxWaiting) return unavailable(reply);
+    using share = deps.bodies.share();
+    const received = await receive(request, reply, { query, share });
+    if (received === undefined) return reply;
+    const { facts, arrivedAt } = received;
+    let found: number;
+    try {
+      found = await deps.inbox.accept({
+        eventType: facts.type,
+        claimedType: facts.claimedType,
+        contentType: short(sentAs.get(request.raw)),
+        userAgent: short(request.headers['user-agent']),
+        body: facts.body,
+        fingerprint: facts.fingerprint,
+        isCut: facts.isCut,
+        ...targetsOf(facts.references),
+      });
+    } catch (error) {
+      if (!isFailing) deps.log.error({ err: error }, 'Deliveries cannot be stored and are answered 503 until they can');
+      isFailing = true;
+      return unavailable(reply);
+    }
+    if (isFailing) deps.log.info('Deliveries are stored again');
+    isFailing = false;
+    deps.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isCut);
+    deps.metrics.commitSeconds((performance.now() - arrivedAt) / 1_000);
+    return reply.code(202).send({ received: found });
+  }
+
+  /** Reads a delivery; undefined if it was refused. Does not hold on to the raw bytes. */
+  async function receive(
+    request: FastifyRequest<HookRequest>,
+    reply: FastifyReply,
+    { query, share }: { query: string; share: BodyShare },
+  ): Promise<{ facts: DeliveryFacts; arrivedAt: number } | undefined> {
+    const read =
+      request.method === 'GET' ? emptyBody : await readBody(request.raw, reply.raw, { share, maxBytes: largestBody });
+    if (read.outcome !== 'read') {
+      if (read.outcome === 'too_large') tooLarge(reply);
+      else if (read.outcome === 'no_room') unavailable(reply);
+      else reply.code(400).send({ error: 'the body did not arrive' });
+      return undefined;
+    }
+    const arrivedAt = performance.now();
+    const body = decodeBody(read.body, request.headers['content-encoding'], largestBody);
+    if (body === undefined) {
+      tooLarge(reply);
+      return undefined;
+    }
+    const pathType = request.params['*']?.split('/', 1)[0] || undefined;
+    const facts = extract({ pathType, query, body }, deps.isOurLine);
+    // A compressed body can be a thousand times larger than what was sent.
+    if (!share.resize(facts.body.length)) {
+      unavailable(reply);
+      return undefined;
+    }
+    return { facts, arrivedAt };
+  }
+
+  function tooLarge(reply: FastifyReply): FastifyReply {
+    deps.metrics.deliveryRefused('too_large');
+    return reply.code(413).send({ error: 'the body is too large' });
+  }
+
+  function unavailable(reply: FastifyReply): FastifyReply {
+    deps.metrics.deliveryRefused('unavailable');
+    return reply.code(503).header('retry-after', retryAfterSeconds).send({ error: 'try again later' });
+  }
+
+  for (const url of ['/hooks/:token', '/hooks/:token/*']) {
+    app.route<HookRequest>({ method: ['GET', 'HEAD', 'POST', 'PUT'], url, handler: accept });
+  }
+}
+
+/** The routes that exist below the path of PUBLIC_URL. */
+const publicPath = /^\/(?:hooks\/|oauth\/callback(?:\?|$))/;
+
+/**
+ * Rewrites request URLs to routes: strips the path of PUBLIC_URL, which a proxy may leave in place, from hooks and the OAuth
+ * callback only, so that a proxied path opens no page; and drops what the service appends to a registered URL. An escape
+ * that cannot be decoded is taken literally.
+ */
+export function routingBelow(publicUrl: string | undefined): (url: string) => string {
+  const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
+  const isBelow = (url: string) => url.startsWith(`${prefix}/`) && publicPath.test(url.slice(prefix.length));
+  return (url) =>
+    (isBelow(url) ? url.slice(prefix.length) : url).replace(
+      /^\/hooks\/([^/?]*)(?:\/([^/?]*)[^?]*)?/,
+      (_path, token: string, type?: string) =>
+        `/hooks/${decodable(token)}${type === undefined ? '' : `/${decodable(type)}`}`,
+    );
+}
+
+function decodable(segment: string): string {
+  try {
+    decodeURIComponent(segment);
+    return segment;
+  } catch {
+    return segment.replaceAll('%', '%25');
+  }
+}
+
+function isToken(tokens: readonly Buffer[], given: string): boolean {
+  const bytes = Buffer.from(given);
+  return tokens.some((token) => token.length === bytes.length && timingSafeEqual(token, bytes));
+}
+
+/** A header as it is kept for reading. */
+function short(header: string | undefined): string | undefined {
+  return header?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || undefined;
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { retryHours } from '../audit/coverage/coverage.ts';
+import type { Context } from '../context.ts';
+import { type CallbackOutcome, callbackPath, completeLogin } from '../credentials/login.ts';
+import { tokenSealer } from '../credentials/sealer.ts';
+import type { Database } from '../db/database.ts';
+import { retryForbidden, retryStreams } from '../inbox/streams.ts';
+import { createBurstCounter } from '../shared/bounded.ts';
+import type { Log } from '../shared/log.ts';
+
+/**
+ * Registers `GET /oauth/callback`, to which the service redirects a browser after a login (section 5.3). A request without the
+ * state of a pending login changes nothing. The URL holds a code, so it is neither logged nor displayed.
+ */
+export function registerOAuthCallback(app: FastifyInstance, { settings, database, log, metrics }: Context): void {
+  const { db } = database;
+  const refusals = createRefusalRetry({ db, log });
+  const refused = createBurstCounter({ quietMs: 60_000, maxKeys: 1 });
+  app.addHook('onClose', () => refusals.stop());
+  // A HEAD request must not use up the code.
+  app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
+    const completed = await completeLogin({ db, log, sealer: tokenSealer(settings) }, request.url);
+    if (completed.outcome === 'granted') await refusals.retry();
+    if (completed.outcome === 'unknown') {
+      metrics.requestRefused('login_state');
+      // Anybody can repeat this request, so it is logged once.
+      if (refused.count('') === 1) {
+        log.warn(
+          { address: request.ip },
+          'A request answered a login that is not pending; it changed nothing, and further ones are only counted',
+        );
+      }
+    }
+    return reply
+      .code(statuses[completed.outcome])
+      .headers({
+        'content-security-policy': policy,
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      })
+      .type('text/html; charset=utf-8')
+      .send(pageOf(completed));
+  });
+}
+
+const statuses = { granted: 200, denied: 200, failed: 502, unknown: 400 } as const;
+
+function sentenceOf(completed: CallbackOutcome): string {
+  switch (completed.outcome) {
+    case 'granted':
+      return completed.missingScopes.length === 0
+        ? 'You are logged in; this window can be closed.'
+        : 'You are logged in, but not with all requested scopes; this window can be closed.';
+    case 'denied':
+      return 'Nothing was granted, as you chose; this window can be closed.';
+    case 'failed':
+      return 'The login failed: the terminal in which it began says why.';
+    case 'unknown':
+      return 'This login is not pending any more: start again with `trunkline auth login`.';
+  }
+}
+
+const style = `:root { color-scheme: light dark } body { font: 17px/1.5 system-ui, sans-serif; max-width: 34em; margin: 20vh auto; padding: 0 24px; }`;
+
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function pageOf(completed: CallbackOutcome): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Trunkline</title>
+<style>${style}</style>
+<p>${sentenceOf(completed)}</p>
+</html>
+`;
+}
+
+/** Other processes use the tokens that they hold for ten seconds more (`freshMs` of the credential), and a read takes time. */
+const newTokensAfterSeconds = 15;
+
+/**
+ * After a login, retries what the old credential was refused, once every process uses the new tokens: a retry with the old
+ * ones would wait another day. A second pass finds what the old tokens were refused meanwhile. `retry` never rejects, since
+ * every refused read is retried some day anyway.
+ */
+function createRefusalRetry({ db, log }: { readonly db: Database; readonly log: Log }) {
+  let timer: NodeJS.Timeout | undefined;
+  let current = Promise.resolve();
+
+  async function pass(afterSeconds: number): Promise<void> {
+    try {
+      await retryStreams(db);
+      const targets = await retryForbidden(db, afterSeconds);
+      const hours = await retryHours(db, afterSeconds);
+      if (targets + hours > 0) log.info({ targets, hours }, 'Reads that were refused before the login are retried');
+    } catch (error) {
+      log.warn({ err: error }, 'Reads that were refused before the login are retried no sooner than they were due');
+    }
+  }
+
+  return {
+    async retry() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        current = pass(0);
+      }, newTokensAfterSeconds * 1_000).unref();
+      await pass(newTokensAfterSeconds);
+    },
+    async stop() {
+      clearTimeout(timer);
+      await current;
+    },
+  };
+}

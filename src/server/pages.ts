@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Context } from '../context.ts';
+import { createGauges } from '../ops/gauges.ts';
+import { statusJson } from '../ops/health-checks.ts';
+import { cachedFor, DatabaseUnavailable, takeSnapshot } from '../ops/snapshot.ts';
+import type { Queues } from '../queues/queues.ts';
+import { maskTree } from '../shared/masking.ts';
+import { style } from './document.ts';
+import { registerReports } from './reports/routes.ts';
+import { renderOutage, renderPage, script } from './status-page.ts';
+
+/** Milliseconds for which all clients share one snapshot. */
+const sharedMs = 1_000;
+
+/** The pages of the daemon: status, its JSON, reports, metrics and the queue board. */
+export function registerPages(app: FastifyInstance, context: Context): void {
+  const { metrics, settings, queues } = context;
+  const snapshot = cachedFor(sharedMs, () => takeSnapshot(context));
+  const gauges = createGauges(metrics.registry, snapshot);
+
+  registerBoard(app, queues);
+  registerReports(app, context);
+  app.register(async (scope) => {
+    await scope.register(helmet, { strictTransportSecurity: false, contentSecurityPolicy: pagePolicy() });
+
+    scope.get('/', async (_request, reply) => {
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+      return answering(reply, renderOutage, async () => renderPage(await snapshot(), settings));
+    });
+
+    scope.get('/api/status', async (_request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return answering(
+        reply,
+        (error) => ({ error }),
+        async () => statusJson(await snapshot()),
+      );
+    });
+
+    scope.get('/metrics', async (_request, reply) => {
+      await gauges.refresh();
+      return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    });
+  });
+}
+
+async function answering<T>(reply: FastifyReply, outage: (sentence: string) => T, answer: () => Promise<T>) {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    reply.code(503);
+    return outage(error.message);
+  }
+}
+
+/** Allows only the page's own style and script, by their hashes. */
+function pagePolicy() {
+  const own = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  return {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      styleSrc: [own(style)],
+      scriptSrc: [own(script)],
+      connectSrc: ["'self'"],
+      imgSrc: ['data:'],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  };
+}
+
+/** The path of the queue board. */
+export const boardPath = '/queues';
+
+/**
+ * Serves the queue board, read-only: any method but GET gets a 405. Phone numbers are masked in every answer, since the
+ * board's own formatters do not reach deduplication ids.
+ */
+export function registerBoard(app: FastifyInstance, queues: Pick<Queues, 'bull'>): void {
+  const adapter = new FastifyAdapter();
+  const board = createBullBoard({
+    queues: [],
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'Trunkline queues', miscLinks: [{ text: 'Status', url: '/' }] } },
+  });
+  adapter.setBasePath(boardPath);
+  let listed: Queues['bull'] = [];
+  // The queues may open late, when Postgres was unreachable at the start.
+  const showQueues = () => {
+    const { bull } = queues;
+    if (bull.length === listed.length) return;
+    listed = bull;
+    board.setQueues(bull.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
+  };
+  app.register(async (scope) => {
+    // The board needs inline styles. It also requests an external font, which stays blocked.
+    await scope.register(helmet, {
+      strictTransportSecurity: false,
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: {
+          defaultSrc: ["'self'"],
+          styleSrc: ["'self'", "'unsafe-inline'"],
+          imgSrc: ["'self'", 'data:'],
+          baseUri: ["'self'"],
+          objectSrc: ["'none'"],
+          frameAncestors: ["'none'"],
+        },
+      },
+    });
+    scope.addHook('onRequest', async (request, reply) => {
+      showQueues();
+      if (request.method !== 'GET') return reply.code(405).send({ error: 'the queue board is for reading' });
+    });
+    scope.addHook('preSerialization', async (_request, _reply, payload) => maskTree(payload));
+    await scope.register(adapter.registerPlugin(), { prefix: boardPath });
+  });
+}

@@ -1,0 +1,413 @@
+import { queueNames } from '../../config/queues.ts';
+import { type TargetKind, targetKinds } from '../inbox/targets.ts';
+import type { LedgerSummary } from '../ledger/control.ts';
+import { credentialWords } from '../ops/facts/deployment.ts';
+import type { Backlog, Completeness, InboxFacts, TargetError } from '../ops/facts/mirror.ts';
+import {
+  ago,
+  countOf,
+  dollars,
+  exactly,
+  fatesOfTexts,
+  quantity,
+  simulatedWords,
+  span,
+  streamNames,
+  timeOfDay,
+} from '../ops/format.ts';
+import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
+import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
+import { documentOf, type Html, html, style } from './document.ts';
+
+export interface PageOptions {
+  /** IANA time zone of all times on the page. */
+  readonly timeZone: string;
+}
+
+/** The status page: a self-contained document that refreshes itself, with or without JavaScript. */
+export function renderPage(snapshot: Snapshot, { timeZone }: PageOptions): string {
+  const schema = known(snapshot.schema, undefined);
+  const credential = known(snapshot.credential, undefined);
+  return frame(
+    verdictOf(snapshot).sentence,
+    html`${verdict(snapshot)}
+${streams(snapshot, timeZone)}
+<div class="columns">
+  <div class="stack">${inbox(snapshot, timeZone)}${completeness(snapshot, timeZone)}${sends(snapshot, timeZone)}</div>
+  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${rules(snapshot, timeZone)}${holdings(snapshot)}</div>
+</div>
+${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
+<footer>
+  <span><time datetime="${snapshot.takenAt.toISOString()}" title="${exactly(snapshot.takenAt, timeZone)}">${timeOfDay(snapshot.takenAt, timeZone)}</time> ${timeZone}</span>
+  <span>release ${snapshot.release}</span>
+  <span>up ${span(snapshot.uptimeSeconds)}</span>
+  ${credential && html`<span>${credentialWords(credential, snapshot.takenAt)}</span>`}
+  ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
+</footer>`,
+  );
+}
+
+/** The status page when Postgres does not answer: only the sentence. */
+export function renderOutage(sentence: string): string {
+  return frame(
+    sentence,
+    html`<section class="verdict"><span class="dot problem"></span><h1>${sentence}</h1></section>`,
+  );
+}
+
+function verdict(snapshot: Snapshot): Html {
+  const { level, sentence } = verdictOf(snapshot);
+  const checks = healthChecks(snapshot);
+  const gravest = level === 'ok' ? undefined : checks[0];
+  const others = gravest ? checks.slice(1) : checks;
+  return html`<section class="verdict" aria-live="polite">
+  <span class="dot ${level}"></span>
+  <div><h1>${sentence}</h1>${gravest && html`<p class="remedy">${gravest.remedy}</p>`}</div>
+  ${
+    others.length > 0 &&
+    html`<ul class="checks">${others.map(
+      (each) =>
+        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="remedy">${each.remedy}</span></span></li>`,
+    )}</ul>`
+  }
+</section>`;
+}
+
+function frame(title: string, content: Html): string {
+  return documentOf({
+    title,
+    style,
+    head: html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
+    header: html`<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
+<nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>`,
+    content,
+    script,
+  });
+}
+
+const tableOf: Readonly<Record<TargetKind, string>> = {
+  thread: 'warehouse.sms_messages',
+  call: 'warehouse.calls',
+  recordings: 'warehouse.recordings',
+  transcripts: 'warehouse.transcripts',
+  users: 'warehouse.users',
+  lines: 'warehouse.sms_lines',
+};
+
+/** One card per stream: how fresh it is, how many rows are held, and how many reads are pending. */
+export function streams(snapshot: Snapshot, timeZone: string): Html {
+  const { freshness } = snapshot;
+  if (freshness.state === 'unknown') {
+    return html`<section class="card"><p class="unknown">The streams could not be asked: ${freshness.reason}</p></section>`;
+  }
+  return html`<section class="streams">${targetKinds.map((kind) => stream(snapshot, kind, timeZone))}</section>`;
+}
+
+function stream(snapshot: Snapshot, kind: TargetKind, timeZone: string): Html {
+  const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
+  const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
+  const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
+  const { level, word } = stateOf(snapshot, kind, backlog, fresh?.readAt ?? null);
+  const isDirectory = kind === 'users' || kind === 'lines';
+  const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
+  return html`<article class="card stream">
+  <header><h3>${streamNames[kind]}</h3><span class="state" title="${word}"><span class="dot ${level}"></span><span class="word soft">${word}</span></span></header>
+  <p class="newest">${isDirectory ? (rows ?? '?') : moment(fresh?.newestAt ?? null, snapshot.takenAt, timeZone)}</p>
+  <p>${!isDirectory && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isDirectory ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null, snapshot.takenAt, timeZone)}</span></p>
+  <p>${pending(backlog)}</p>
+</article>`;
+}
+
+function stateOf(
+  { parked }: Snapshot,
+  kind: TargetKind,
+  backlog: Backlog | undefined,
+  readAt: Date | null,
+): { level: string; word: string } {
+  const wait = known(parked, []).find((each) => each.kind === kind);
+  if (wait) return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused' };
+  if (!backlog) return { level: 'quiet', word: 'not known' };
+  if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing` };
+  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind' };
+  if (backlog.due > 0) return { level: 'ok', word: 'reading' };
+  return readAt === null ? { level: 'quiet', word: 'nothing read yet' } : { level: 'ok', word: 'in step' };
+}
+
+function pending(backlog: Backlog | undefined): Html {
+  if (!backlog) return html``;
+  const { due, later, history, unconfirmed, isAtLeast, oldestDueSeconds } = backlog;
+  const least = isAtLeast ? 'at least ' : '';
+  const parts = [
+    due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
+    later > 0 && `${quantity(later)} ${due > 0 ? 'later' : 'due later'}`,
+    history > 0 && `${quantity(history)} of history`,
+    unconfirmed > 0 && `${quantity(unconfirmed)} that only deliveries named`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? html`nothing owed` : html`${least}${parts.join(' · ')}`;
+}
+
+/** Deliveries: per minute, by type, and the latest. */
+export function inbox(snapshot: Snapshot, timeZone: string): Html {
+  return card('Deliveries', snapshot.inbox, (facts) => {
+    if (facts.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
+    return html`${pace(facts)}${types(facts)}${latest(facts, snapshot.takenAt, timeZone)}`;
+  });
+}
+
+const paceHeight = 24;
+
+function pace({ perMinute }: InboxFacts): Html {
+  const peak = Math.max(1, ...perMinute);
+  const bars = perMinute.map((count, at) => {
+    const tall = count === 0 ? 0 : Math.max(1, (count / peak) * paceHeight);
+    return html`<rect x="${at + 0.12}" y="${(paceHeight - tall).toFixed(2)}" width="0.76" height="${tall.toFixed(2)}"/>`;
+  });
+  return html`<svg class="pace" viewBox="0 0 ${perMinute.length} ${paceHeight + 1}" preserveAspectRatio="none" role="img" aria-label="Deliveries per minute in the last hour, at most ${quantity(peak)}">${bars}<rect class="base" x="0" y="${paceHeight}" width="${perMinute.length}" height="0.5"/></svg>
+<p class="axis"><span>an hour ago</span><span>at most ${quantity(peak)} a minute</span><span>now</span></p>`;
+}
+
+function types({ types, isAtLeast, unrecognized }: InboxFacts): Html {
+  const more = isAtLeast ? '+' : '';
+  return html`<table>
+<thead><tr><th>type</th><th class="number">last hour</th><th class="number">last day</th></tr></thead>
+<tbody>${types.map(
+    ({ type, lastHour, lastDay }) =>
+      html`<tr><td>${type ?? 'no type in the address'}</td><td class="number">${quantity(lastHour)}</td><td class="number">${quantity(lastDay)}${more}</td></tr>`,
+  )}
+<tr><td class="${unrecognized.lastDay > 0 ? 'warning' : 'soft'}">not understood</td><td class="number soft">${quantity(unrecognized.count)}${unrecognized.isAtLeast && '+'} kept</td><td class="number">${quantity(unrecognized.lastDay)}</td></tr></tbody>
+</table>`;
+}
+
+function latest({ latest }: InboxFacts, from: Date, timeZone: string): Html {
+  const lines = latest.map(({ receivedAt, type, targets, isRecognized }) => {
+    const what = isRecognized
+      ? targets.map((target) => html`<code>${target}</code> `)
+      : html`<span class="warning">not understood</span>`;
+    return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span>${type ?? 'no type'}</span><span class="aside">${what}</span>`;
+  });
+  return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
+}
+
+/** The coverage of the last two days, hour by hour, and texts that are missing. */
+export function completeness({ completeness, takenAt }: Snapshot, timeZone: string): Html {
+  return card('Compared with the service', completeness, (facts) =>
+    facts.hours.length === 0
+      ? html`<p class="soft">Call history was not compared yet.</p>`
+      : html`${strip(facts)}
+<p class="note">${proven(facts)}${unannounced(facts)}</p>
+${facts.backfillShare !== null && html`<p>History is filled in: ${Math.floor(facts.backfillShare * 100)}%.</p>`}
+${facts.openGapCount > 0 && html`<p class="warning">${countOf(facts.openGapCount, 'gap')} in the webhooks under way.</p>`}
+${facts.lines.map(
+  ({ line, missing, since, state }) =>
+    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${fatesOfTexts[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
+)}`,
+  );
+}
+
+const hourClasses = { proven: 'complete', waiting: 'pending', differs: 'gone', failed: 'forbidden' } as const;
+
+function strip({ hours }: Completeness): Html {
+  const width = 100 / hours.length;
+  return html`<svg class="bar" viewBox="0 0 100 7" preserveAspectRatio="none" role="img" aria-label="${proven({ hours })}">${hours.map(
+    ({ state }, at) =>
+      html`<rect class="${hourClasses[state]}" x="${(at * width).toFixed(2)}" y="0" width="${(width * 0.86).toFixed(2)}" height="7"/>`,
+  )}</svg>`;
+}
+
+function proven({ hours }: Pick<Completeness, 'hours'>): string {
+  const count = hours.filter(({ state }) => state === 'proven').length;
+  return `${quantity(count)} of the last ${countOf(hours.length, 'hour')} proven complete`;
+}
+
+function unannounced({ lastDay }: Completeness): string {
+  if (lastDay.reported === 0) return '.';
+  return `; of ${countOf(lastDay.reported, 'call')} in a day, webhooks did not announce ${quantity(lastDay.unannounced)}.`;
+}
+
+/** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
+export function sends({ sends, takenAt }: Snapshot, timeZone: string): Html {
+  return card('Automatic texts', sends, ({ control, counts, simulated, today, dailyMicros }) => {
+    const rows = Object.entries(counts).map(
+      ([state, count]) =>
+        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${wordsOf[state as keyof typeof wordsOf]}</td><td class="number">${quantity(count)}${simulatedWords(simulated[state as keyof typeof wordsOf], count)}</td></tr>`,
+    );
+    const paused =
+      control.isPaused &&
+      html`<p class="warning">Paused ${moment(control.since, takenAt, timeZone)}: ${control.reason}</p>`;
+    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} set aside`}</p>
+${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None in the last day.</p>`}`;
+  });
+}
+
+const wordsOf: Readonly<Record<keyof LedgerSummary['counts'], string>> = {
+  PLANNED: 'planned',
+  HELD: 'wait for the morning',
+  RESERVED: 'about to leave',
+  DISPATCHED: 'under way',
+  UNKNOWN: 'outcome unknown, looked for',
+  NEEDS_HUMAN: 'need a person',
+  SENT: 'sent',
+  SKIPPED: 'skipped by the service',
+  REJECTED: 'refused by the service',
+  NOT_SENT: 'could not be sent',
+  DENIED: 'kept back',
+  EXPIRED: 'too old',
+};
+
+const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
+
+export function artefacts({ artefacts }: Snapshot): Html {
+  return card('Of the newest calls', artefacts, ({ calls, recordings, transcripts }) =>
+    calls === 0
+      ? html`<p class="soft">No calls yet.</p>`
+      : html`<h3>Recordings</h3>${shares(recordings)}<h3>Transcripts</h3>${shares(transcripts)}`,
+  );
+}
+
+function shares(counts: Readonly<Record<string, number>>): Html {
+  const present = artefactStates.flatMap((state) => (counts[state] ? [{ state, count: counts[state] }] : []));
+  const total = present.reduce((sum, { count }) => sum + count, 0);
+  let from = 0;
+  const bars = present.map(({ state, count }) => {
+    const width = (count / Math.max(1, total)) * 100;
+    from += width;
+    return html`<rect class="${state}" x="${(from - width).toFixed(2)}" y="0" width="${width.toFixed(2)}" height="7"/>`;
+  });
+  return html`<svg class="bar" viewBox="0 0 100 7" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>
+<p class="key">${present.map(
+    ({ state, count }) =>
+      html`<span class="${state}"><span class="dot"></span><b>${quantity(count)} ${state}</b></span>`,
+  )}${present.length === 0 && 'not looked for yet'}</p>`;
+}
+
+export function queues({ queues }: Snapshot): Html {
+  return card('Queue', queues, ({ backend, isReachable, waiting }) => {
+    const state = isReachable ? html`<span class="ok">reachable</span>` : html`<span class="problem">away</span>`;
+    return html`<table><tbody>
+<tr><td>${backend === 'redis' ? 'Redis' : 'in Postgres'}</td><td class="number">${state}</td></tr>
+${queueNames.map((name) => {
+  const count = waiting[name];
+  return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
+})}</tbody></table>`;
+  });
+}
+
+export function subscriptions({ subscriptions, takenAt }: Snapshot, timeZone: string): Html {
+  return card('Webhook subscriptions', subscriptions, ({ ours, othersCount, readAt }) => {
+    const rows = ours.map(
+      ({ type, isEnabled }) =>
+        html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
+    );
+    const others = othersCount > 0 && html` · ${quantity(othersCount)} of other people’s`;
+    return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
+<p class="note">read ${moment(readAt, takenAt, timeZone)}${others}</p>`;
+  });
+}
+
+export function holdings({ holdings }: Snapshot): Html {
+  return card(
+    'Rows held',
+    holdings,
+    (tables) =>
+      html`<table><tbody>${tables.map(
+        ({ table, rows, isExact }) =>
+          html`<tr><td><code>${table}</code></td><td class="number">${!isExact && html`<span class="soft">about</span> `}${quantity(rows)}</td></tr>`,
+      )}</tbody></table>`,
+  );
+}
+
+export function errors({ errors, takenAt }: Snapshot, timeZone: string): Html {
+  if (known(errors, undefined)?.length === 0) return html``;
+  return html`<div class="wide">${card('Latest failures', errors, (rows) => entries(rows.map((row) => refusal(row, takenAt, timeZone))))}</div>`;
+}
+
+function refusal(
+  { kind, key, error, state, attempts, readAt, nextAt }: TargetError,
+  takenAt: Date,
+  timeZone: string,
+): Html {
+  const next = nextAt && html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt, takenAt, timeZone)}`;
+  return html`<span class="when">${moment(readAt, takenAt, timeZone)}</span>
+<span>${streamNames[kind]} <code>${key}</code><br><span class="soft">${error}</span></span>
+<span class="aside soft">${next ?? state}</span>`;
+}
+
+export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
+  if (known(drift, undefined)?.kinds === 0) return html``;
+  return html`<div class="wide">${card('Answers that differ from the specification', drift, ({ latest }) =>
+    entries(
+      latest.map(
+        (row) => html`<span class="when">${moment(row.lastSeenAt, takenAt, timeZone)}</span>
+<span><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></span>
+<span class="aside soft">${quantity(row.seen)}×</span>`,
+      ),
+    ),
+  )}</div>`;
+}
+
+/** Which rules are in force, and what they did within a day. */
+export function rules({ rules, takenAt }: Snapshot, timeZone: string): Html {
+  if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
+  return card('Rules', rules, (facts) => {
+    if (!facts) return html``;
+    const { mode, version, loadedAt, ruleCount, problem, lastDay } = facts;
+    const rows = lastDay.map(
+      ({ rule, tried, matched }) =>
+        html`<tr><td>${rule}</td><td class="number">${quantity(matched)}</td><td class="number soft">${quantity(tried)}</td></tr>`,
+    );
+    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">tried</th></tr></thead><tbody>${rows}</tbody></table>`;
+    const inForce =
+      version === null
+        ? html`none in force`
+        : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt, takenAt, timeZone)}`;
+    return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
+  });
+}
+
+/** A time relative to the snapshot, with the exact time as tooltip. */
+export function moment(at: Date | null, from: Date, timeZone: string): Html {
+  if (at === null) return html`<span class="soft">never</span>`;
+  return html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, from)}</time>`;
+}
+
+/** A card that shows its part, or in its place why it is not known. */
+export function card<T>(title: string, part: Part<T>, show: (value: T) => Html): Html {
+  return html`<section class="card"><h2>${title}</h2>${
+    part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be asked: ${part.reason}</p>`
+  }</section>`;
+}
+
+/** A list whose entries have three columns: time, subject and detail. On a phone each takes two rows. */
+export function entries(lines: readonly Html[]): Html {
+  return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
+}
+
+/** How often the page asks for itself, in seconds. */
+export const refreshSeconds = 5;
+
+/**
+ * Keeps the page current: fetches it and swaps what is inside `main`, so that nothing flickers and the scroll position
+ * stays. It rests while the page is hidden or text in it is selected, and says so when the daemon does not answer.
+ */
+export const script = `
+(() => {
+  const refresh = async () => {
+    if (document.hidden || getSelection()?.type === 'Range') return;
+    try {
+      const answer = await fetch(location.href, { cache: 'no-store', signal: AbortSignal.timeout(10000) });
+      if (answer.status === 401) return location.reload();
+      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const main = next.querySelector('main');
+      if (!main) throw new Error('no page');
+      document.querySelector('main').replaceChildren(...main.childNodes);
+      document.title = next.title;
+      document.body.classList.remove('stale');
+    } catch {
+      document.body.classList.add('stale');
+    }
+  };
+  const again = () => setTimeout(() => refresh().finally(again), ${refreshSeconds * 1_000});
+  again();
+  document.addEventListener('visibilitychange', refresh);
+})();
+`;

@@ -1,0 +1,14 @@
+/**
+ * A failure that its reader can do something about. The message says what happened and what it means, the remedy what to
+ * do. Commands print both without a stack trace and end with the exit code: 1 for a failure, 2 for wrong use.
+ */
+export class UserError extends Error {
+  readonly remedy: string | undefined;
+  readonly exitCode: 1 | 2 = 1;
+
+  constructor(message: string, { remedy, ...options }: ErrorOptions & { readonly remedy?: string } = {}) {
+    super(message, options);
+    this.name = new.target.name;
+    this.remedy = remedy;
+  }
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from './log.ts';
+
+export interface Loop {
+  /**
+   * Runs the job now, or once more after the round in hand. Resolves when no round is running or wanted; never rejects.
+   * After `stop` it does nothing.
+   */
+  kick(): Promise<void>;
+  /** Aborts the signal of the round in hand and waits for that round. */
+  stop(): Promise<void>;
+}
+
+export interface LoopOptions {
+  /** What a round does, as the subject of a log line: 'Enqueuing overdue targets'. */
+  readonly name: string;
+  /** From the end of a round to the start of the next; the first round starts after one such wait, or at a kick. */
+  readonly everyMs: number;
+  readonly log: Log;
+  readonly job: (signal: AbortSignal) => Promise<unknown>;
+  /** Milliseconds of rest before a round that was requested during another. Default: none. */
+  readonly restMs?: number;
+  /** The wait after so many failed rounds in a row, in milliseconds. Default: `everyMs`. */
+  readonly retryAfterMs?: (failures: number) => number;
+}
+
+/** Runs a job again and again. Rounds never overlap. A series of failures is logged when it starts and when it ends. */
+export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: LoopOptions): Loop {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let failures = 0;
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+  let timer = setTimeout(kick, everyMs);
+
+  async function round(): Promise<void> {
+    try {
+      await job(signal);
+      if (failures > 0) log.info(`${name} works again`);
+      failures = 0;
+    } catch (error) {
+      // What fails after the stop was aborted by it.
+      if (signal.aborted) return;
+      failures += 1;
+      if (failures === 1) log.warn({ err: error }, `${name} failed; it is tried again`);
+    }
+  }
+
+  async function run(): Promise<void> {
+    clearTimeout(timer);
+    while (isWanted && !signal.aborted) {
+      isWanted = false;
+      await round();
+      if (isWanted && restMs !== undefined) await sleep(restMs, undefined, { signal }).catch(() => undefined);
+    }
+    running = undefined;
+    if (!signal.aborted) timer = setTimeout(kick, failures > 0 && retryAfterMs ? retryAfterMs(failures) : everyMs);
+  }
+
+  function kick(): Promise<void> {
+    if (signal.aborted) return running ?? Promise.resolve();
+    isWanted = true;
+    running ??= run();
+    return running;
+  }
+
+  return {
+    kick,
+    async stop() {
+      stopping.abort();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** The known word that was most likely meant: one that starts with the given word, else the nearest; undefined if none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const wanted = word.toLowerCase();
+  const starting = known.filter((each) => wanted.length > 1 && each.toLowerCase().startsWith(wanted));
+  if (starting.length > 0) return starting.sort((a, b) => a.length - b.length)[0];
+  const ranked = known
+    .map((each) => ({ each, distance: distance(wanted, each.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  return best && best.distance <= Math.max(1, Math.floor(best.each.length / 3)) ? best.each : undefined;
+}
+
+/** `Did you mean "…"?` if a known word is near, else all known words. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  return near === undefined ? `There is: ${known.join(', ')}.` : `Did you mean "${near}"?`;
+}
+
+/** Letters to insert, remove, replace or swap with a neighbour: libraries count a swap as two. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let least = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      row.push(least);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,104 @@
+import type { Message } from '../api-client/client.ts';
+import { type Database, hotQuery } from '../db/database.ts';
+import { threadOf } from '../shared/thread.ts';
+import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
+
+/*
+ * An AccountSMS event carries the id of its message (section 6), and so does the answer to a send of ours. A read that
+ * does not bring that message, or not the receipt of a message that is held, came too early, and is repeated. The event
+ * may also concern an old message, whose receipt came late: the thread is then read down to it.
+ */
+
+/** Seconds after an event at which a missing receipt is rechecked. */
+const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
+
+/** How many of the newest deliveries are searched: in a burst of events, a later one brings the message. */
+const maxDeliveries = 500;
+
+/** How many messages are remembered whose thread was already read down to their place. */
+const maxSought = 10_000;
+
+export interface AnnouncedMessages {
+  /** The messages of a thread that events or sends announced and that no read has brought since. */
+  of(db: Database, key: string): Promise<AnnouncedInThread>;
+}
+
+export interface AnnouncedInThread {
+  /** Message ids that the read must reach: missing messages once, messages without a receipt at each recheck. */
+  readonly wanted: ReadonlySet<string>;
+  /** Whether a message wanted for the first time is neither listed nor held. */
+  isMissed(listed: readonly Listed[]): boolean;
+  /** Seconds until the thread is rechecked; undefined when everything was found or given up. */
+  recheckSeconds(listed: readonly Listed[], now: Date): number | undefined;
+}
+
+type Listed = Pick<Message, 'id' | 'delivery'>;
+
+export function createAnnouncedMessages(): AnnouncedMessages {
+  const sought = new Set<string>();
+
+  return {
+    async of(db, key) {
+      const announced = await recentlyAnnounced(db, key);
+      const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !sought.has(`${key} ${id}`));
+      if (sought.size > maxSought) sought.clear();
+      for (const { id } of wanted) sought.add(`${key} ${id}`);
+      const missingFrom = (listed: readonly Listed[]) => {
+        const ids = new Set(listed.map(({ id }) => String(id)));
+        return announced.filter(({ id, isHeld }) => !isHeld && !ids.has(id));
+      };
+      return {
+        wanted: new Set(wanted.map(({ id }) => id)),
+        isMissed: (listed) => missingFrom(listed).some((missing) => wanted.includes(missing)),
+        recheckSeconds(listed, now) {
+          const receipts = new Set(listed.flatMap(({ id, delivery }) => (delivery ? [String(id)] : [])));
+          const unreceipted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt && !receipts.has(id));
+          return soonest([
+            ...missingFrom(listed).map(({ announcedAt }) => nextRecheck(recheckDelaysAfterEvent, announcedAt, now)),
+            ...unreceipted.map(({ announcedAt }) => nextRecheck(receiptDelays, announcedAt, now)),
+          ]);
+        },
+      };
+    },
+  };
+}
+
+interface Announced {
+  readonly id: string;
+  /** When it was last announced. */
+  readonly announcedAt: Date;
+  readonly isHeld: boolean;
+  /** It is an outbound message older than the event, and no receipt of it is held. */
+  readonly awaitsReceipt: boolean;
+}
+
+/** An event within so many seconds of the message announced its arrival: the read that brought it is recent enough. */
+const arrivalSeconds = 10;
+
+async function recentlyAnnounced(db: Database, key: string): Promise<readonly Announced[]> {
+  const { line, number, participants } = threadOf(key);
+  return hotQuery<Announced>(
+    db,
+    `with announced as (
+       select message_id, max(at) as at from (
+         select substr(name, length($1) + 2)::bigint as message_id, received_at as at
+         from (select received_at, named from ops.deliveries order by delivery_id desc limit $2) newest, unnest(named) name
+         where starts_with(name, $1 || ' ')
+         union all
+         select message_id, settled_at from ops.sends
+         where line = $4 and number = $5 and $6 = '' and state = 'SENT' and linked_at is null and message_id is not null
+       ) each
+       where at > now() - $3 * interval '1 second'
+       group by 1
+     )
+     select a.message_id::text as id, a.at as "announcedAt", m.message_id is not null as "isHeld",
+       coalesce(m.direction = 'out' and m.delivery_status is null, false) as "awaitsReceipt"
+     from announced a
+     left join warehouse.sms_conversations c on c.line = $4 and c.number = $5 and c.participants_key = $6
+     left join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.message_id = a.message_id
+     where m.message_id is null
+       or ((m.fetched_at < a.at or m.direction = 'out' and m.delivery_status is null)
+         and m.first_seen_at < a.at - interval '${arrivalSeconds} seconds')`,
+    [key, maxDeliveries, recheckDelaysAfterEvent.at(-1), line, number, participants.join(',')],
+  );
+}

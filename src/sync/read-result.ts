@@ -1,0 +1,59 @@
+import type { Service } from '../api-client/client.ts';
+import type { Database } from '../db/database.ts';
+import type { Claim } from '../inbox/claims.ts';
+import type { DirtyTarget } from '../inbox/targets.ts';
+import type { CallGone, CallRead, HeldCall } from '../warehouse/calls.ts';
+import type { ThreadGone } from '../warehouse/conversations.ts';
+import type { OnAnswer } from '../warehouse/drift.ts';
+import type { LinesRead } from '../warehouse/lines.ts';
+import type { ThreadRead } from '../warehouse/messages.ts';
+import type { Provenance } from '../warehouse/mirror.ts';
+import type { RecordingsRead } from '../warehouse/recordings.ts';
+import type { TranscriptsRead } from '../warehouse/transcripts.ts';
+import type { UsersRead } from '../warehouse/users.ts';
+
+/** What one read fetched, in the form that the warehouse writes. */
+export type EntityRead =
+  /** `groups`: group messages that the service listed in the thread of two parties. */
+  | { readonly kind: 'thread'; readonly read: ThreadRead; readonly groups?: readonly ThreadRead[] }
+  | { readonly kind: 'call'; readonly read: CallRead }
+  | { readonly kind: 'recordings'; readonly read: RecordingsRead }
+  | { readonly kind: 'transcripts'; readonly read: TranscriptsRead }
+  | { readonly kind: 'users'; readonly read: UsersRead }
+  | { readonly kind: 'lines'; readonly read: LinesRead }
+  /** Not found by any of the spaced reads. */
+  | { readonly kind: 'call_gone'; readonly read: CallGone }
+  | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
+
+export interface ReadResult {
+  readonly entity: EntityRead;
+  /** Other targets to read because of this result. */
+  readonly followUps?: readonly DirtyTarget[];
+  /** Seconds until the same target is due again; undefined when only a new reference makes it due. */
+  readonly recheckSeconds?: number | undefined;
+}
+
+/** A result that depends on the call row, which the writer looks up just before it writes. */
+export type ResultForCall = (held: HeldCall | undefined) => ReadResult;
+
+export interface ReadContext {
+  readonly service: Service;
+  readonly db: Database;
+  /** Seconds after the end of a call at which its recordings and transcripts are rechecked. */
+  readonly recheckDelays: readonly number[];
+  /** Seconds between two reads of users and lines. */
+  readonly directoryEverySeconds: number;
+  readonly now: () => Date;
+  readonly onAnswer: OnAnswer;
+}
+
+/** Reads one target through the API and writes nothing. Rejects with a ServiceError. */
+export type TargetReader = (
+  claim: Claim,
+  context: ReadContext,
+  signal: AbortSignal,
+) => Promise<ReadResult | ResultForCall>;
+
+export function provenance(claim: Claim, source: string): Provenance {
+  return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };
+}

@@ -1,0 +1,122 @@
+import { type Database, query } from '../db/database.ts';
+import type { Claim } from '../inbox/claims.ts';
+import type { Target } from '../inbox/targets.ts';
+import type { EventType } from '../shared/event-types.ts';
+import { threadOf } from '../shared/thread.ts';
+import { momentOf } from '../warehouse/calls.ts';
+
+/*
+ * When a target is worth another read although nothing new refers to it: recordings and transcripts appear after their
+ * call, an event can outrun what it refers to, and a permission can be granted without an event.
+ */
+
+/** Seconds after the end of a call at which its recordings and transcripts are rechecked. Some never appear. */
+export const defaultRecheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
+
+/** Seconds after an event at which what it referred to is rechecked while it is not there. */
+export const recheckDelaysAfterEvent: readonly number[] = [1, 3, 10, 60, 300];
+
+/** Seconds after an event at which a thread that was not found is rechecked. */
+const missingThreadSeconds = 900;
+
+/** Seconds from now to the next of the delays after `since`; undefined after the last. Delays missed in a downtime count as one. */
+export function nextRecheck(delays: readonly number[], since: Date, now: Date): number | undefined {
+  const elapsed = (now.getTime() - since.getTime()) / 1_000;
+  const next = delays.find((delay) => delay > elapsed);
+  return next === undefined ? undefined : Math.min(next - elapsed, delays.at(-1) ?? next);
+}
+
+/** The shortest of some waits in seconds; undefined when there is none. */
+export function soonest(waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((seconds) => seconds !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+interface DeliveryFilter {
+  /** How many of the newest deliveries are searched. */
+  readonly limit: number;
+  readonly maxAgeSeconds: number;
+  /** Deliveries of this type do not count. */
+  readonly except?: EventType;
+}
+
+/** When a delivery last referred to a target; undefined when no recent one did. */
+async function lastDelivery(
+  db: Database,
+  { kind, key }: Target,
+  { limit, maxAgeSeconds, except }: DeliveryFilter,
+  now: Date,
+): Promise<Date | undefined> {
+  const [found] = await query<{ seconds: number | null }>(
+    db,
+    `select extract(epoch from now() - max(received_at))::float8 as seconds
+     from (
+       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit $2
+     ) newest
+     where received_at > now() - $3 * interval '1 second' and $1 = any(targets)
+       and ($4::text is null or $4 is distinct from coalesce(claimed_type, event_type))`,
+    [`${kind} ${key}`, limit, maxAgeSeconds, except],
+  );
+  return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
+}
+
+/**
+ * Seconds until a call that shows no end is rechecked because an event announced its end: the event can outrun the call
+ * history, and no other event follows. Undefined when no recent event announced it.
+ */
+export async function untilEndRecheck(db: Database, callId: string, now: Date): Promise<number | undefined> {
+  const delays = recheckDelaysAfterEvent;
+  const filter = { limit: 500, maxAgeSeconds: delays.at(-1) ?? 0, except: 'AccountRealTimeCalls' } as const;
+  const announcedAt = await lastDelivery(db, { kind: 'call', key: callId }, filter, now);
+  return announcedAt && nextRecheck(delays, announcedAt, now);
+}
+
+const recentThreadEvents = { limit: 10_000, maxAgeSeconds: missingThreadSeconds };
+
+/**
+ * Seconds until a thread that lists nothing is rechecked, once after each event that referred to it: the event may have
+ * outrun the thread by more than the spaced reads. Undefined without a recent event.
+ */
+export async function untilMissingThreadRecheck(db: Database, key: string, now: Date): Promise<number | undefined> {
+  const announcedAt = await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, now);
+  return announcedAt && nextRecheck([missingThreadSeconds], announcedAt, now);
+}
+
+/**
+ * Whether only gap detection asked for this thread: no recent event or send of ours suggests that it exists. "Not found" is
+ * then an answer, not a failed read.
+ */
+export async function isOnlyCandidate(db: Database, key: string): Promise<boolean> {
+  const { line, number, participants } = threadOf(key);
+  if (participants.length > 0) return false;
+  const candidates = await query(
+    db,
+    `select from ops.thread_candidates where line = $1 and number = $2 and probed_at is not null and not exists (
+       select from ops.sends where line = $1 and number = $2 and dispatched_at > now() - $3 * interval '1 second')`,
+    [line, number, missingThreadSeconds],
+  );
+  if (candidates.length === 0) return false;
+  return (await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, new Date())) === undefined;
+}
+
+/** Seconds after the first refusal of a target at which it is read again; then once a day, or less often. */
+const refusedDelays: readonly number[] = [60, 600, 3_600];
+const daySeconds = 86_400;
+
+/** How a read was refused: by permission, or as a request that the service does not accept. */
+export type RefusedState = 'forbidden' | 'refused';
+
+/**
+ * Seconds until a refused target is read again: no event announces that a role was granted. After the first hour at least a
+ * day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads; a malformed target,
+ * which may be forged, waits as long as it has been refused.
+ */
+export function untilRefusedRecheck(claim: Claim, state: RefusedState, now: Date): number {
+  const { kind, key, refusedSeconds = 0 } = claim;
+  // A read may run slightly before it is due.
+  const next = refusedDelays.find((delay) => delay > Math.round(refusedSeconds));
+  if (next !== undefined) return next - refusedSeconds;
+  if (state === 'refused') return Math.max(daySeconds, refusedSeconds);
+  const ageSeconds = kind === 'thread' ? 0 : (now.getTime() - momentOf(key).getTime()) / 1_000;
+  return Number.isFinite(ageSeconds) ? Math.max(daySeconds, ageSeconds) : daySeconds;
+}

@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto';
+import { type Service, ServiceError, type Subscription } from '../../api-client/client.ts';
+import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
+
+/** A receiver: where it is reached, and the secrets in its addresses. */
+export interface ReceiverAddress {
+  readonly publicUrl: string | undefined;
+  readonly secret: string | undefined;
+  readonly previousSecret?: string | undefined;
+}
+
+/** The delivery address of one event type. It contains the secret. */
+export function hookUrl(publicUrl: string, secret: string, type: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/hooks/${secret}/${type}`;
+}
+
+/**
+ * Whether a subscription delivers to `url`, one of our addresses. Addresses are compared as URLs, and by the event type
+ * rather than its spelling: the service may append the name of the trigger.
+ */
+export function deliversTo({ url: actual }: Subscription, url: string): boolean {
+  return actual !== undefined && sameAddress(actual, url);
+}
+
+export function sameAddress(actual: string, wanted: string): boolean {
+  if (normalized(actual) === normalized(wanted)) return true;
+  const [a, b] = [partsOf(actual), partsOf(wanted)];
+  return a?.type !== undefined && a.type === b?.type && a.receiver === b.receiver;
+}
+
+/** Whether an address is one of this receiver's, under its present or its previous secret. */
+export function isOurAddress({ publicUrl, secret, previousSecret }: ReceiverAddress, url: string | undefined): boolean {
+  if (publicUrl === undefined || url === undefined) return false;
+  return [secret, previousSecret].some(
+    (each) => each !== undefined && normalized(url).startsWith(`${normalized(publicUrl)}/hooks/${each}/`),
+  );
+}
+
+/** Identifies the receiver of an address without revealing its secret. */
+export function receiverOf(url: string): string {
+  return hash('sha256', partsOf(url)?.receiver ?? normalized(url), 'hex');
+}
+
+/** The last `/hooks/{secret}` counts: PUBLIC_URL may contain such a path itself. */
+function partsOf(url: string): { receiver: string; type: EventType | undefined } | undefined {
+  const [, receiver, type = ''] = /^(.*\/hooks\/[^/]+)\/([^/]+)/.exec(normalized(url)) ?? [];
+  return receiver === undefined ? undefined : { receiver, type: eventTypeOf(type) };
+}
+
+function normalized(url: string): string {
+  const [address = ''] = (URL.canParse(url) ? new URL(url).href : url).split(/[?#]/, 1);
+  return address.replace(/\/+$/, '');
+}
+
+/**
+ * All subscriptions of the account (section 4.7). Lists are whole today; once one says that there is more (section 8), the
+ * wanted types are listed alone, and known subscriptions are read by id. Rejects with `ServiceError`.
+ */
+export async function listSubscriptions(
+  service: Service,
+  wanted: readonly EventType[],
+  knownIds: readonly number[],
+): Promise<readonly Subscription[]> {
+  const { data, isComplete } = await service.webhooks.list();
+  if (isComplete) return data;
+  const seen = new Map(data.map((each) => [each.id, each]));
+  for (const type of wanted) {
+    for (const each of (await service.webhooks.list({ type })).data) seen.set(each.id, each);
+  }
+  for (const id of knownIds.filter((each) => !seen.has(each))) {
+    const found = await service.webhooks.get(id).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.advice === 'not_found') return undefined;
+      throw error;
+    });
+    if (found) seen.set(id, found.data);
+  }
+  return [...seen.values()];
+}

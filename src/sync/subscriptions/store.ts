@@ -1,0 +1,182 @@
+import { type Database, query, relation, sql } from '../../db/database.ts';
+import { UserError } from '../../shared/errors.ts';
+import type { EventType } from '../../shared/event-types.ts';
+import { receiverOf } from './matching.ts';
+
+/** What was wrong with a subscription; all but `duplicated` lose deliveries. */
+export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplicated';
+
+/** A step for the operator in the service's portal. */
+export interface ToDo {
+  readonly says: string;
+  /** The step needs the address, which contains the secret. */
+  readonly needsAddress: boolean;
+}
+
+/** The result of a check of one event type. */
+export interface Ensured {
+  readonly type: EventType;
+  readonly url: string;
+  readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
+  readonly faults: readonly Fault[];
+  readonly subscriptionId?: number;
+  /** It was created by this check, whether or not it could be enabled. */
+  readonly isCreated?: boolean;
+  readonly reason?: string;
+  readonly toDo?: ToDo;
+}
+
+/*
+ * ops.subscription_watch: the subscription of each wanted event type as the last check left it. ops.gaps gets a row for
+ * each time in which deliveries may have been lost. ops.processes knows which receivers check the subscriptions.
+ */
+
+export interface StoredSubscription {
+  readonly subscriptionId: number | undefined;
+  /** The daemon created it, so its address is the daemon's to repair. */
+  readonly isCreatedHere: boolean;
+}
+
+/** The stored subscriptions by event type. */
+export async function storedSubscriptions(db: Database): Promise<Map<string, StoredSubscription>> {
+  const rows = await query<{ event_type: string; subscription_id: string | null; is_created_here: boolean }>(
+    db,
+    'select event_type, subscription_id, is_created_here from ops.subscription_watch',
+    [],
+  );
+  return new Map(
+    rows.map((row) => [
+      row.event_type,
+      {
+        subscriptionId: row.subscription_id === null ? undefined : Number(row.subscription_id),
+        isCreatedHere: row.is_created_here,
+      },
+    ]),
+  );
+}
+
+/**
+ * What a broken subscription of each type may lose: it gets a row in ops.gaps, and that time is searched again. Null: the
+ * deliveries announce nothing that another type does not announce too.
+ */
+const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
+  AccountSMS: 'texts',
+  AccountEndedCalls: 'calls',
+  AccountRealTimeCalls: null,
+  UserEndedCalls: null,
+  AccountAITranscription: null,
+};
+
+/**
+ * How far a gap reaches back: clocks differ, and deliveries are under way when a subscription changes. A call is announced
+ * at its end and listed by its beginning, so a gap in calls also covers a long call.
+ */
+const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
+
+/** Receivers check every minute. After so many seconds without a check, deliveries may have been lost. */
+export const unwatchedSeconds = 150;
+
+/** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
+export async function markBroken(db: Database, type: string): Promise<void> {
+  await query(db, `update ops.subscription_watch set state = 'broken' where event_type = $1`, [type]);
+}
+
+/**
+ * Stores the result of a check, and records a gap for each subscription that is in place again after it lost deliveries or
+ * was not checked: from a little before it was last in place until now.
+ */
+export async function storeSubscriptions(db: Database, ensured: readonly Ensured[]): Promise<void> {
+  const inPlace = ensured.flatMap(({ type, faults, outcome }) => {
+    const stream = streamOf[type];
+    if (stream === null || outcome === 'to_create_by_hand') return [];
+    const lossy = faults.filter((fault) => fault !== 'duplicated');
+    return [{ event_type: type, stream, faults: lossy.join(', '), overlap: overlapSeconds[stream] }];
+  });
+  await db.transaction().execute(async (tx) => {
+    await query(
+      tx,
+      sql`
+        insert into ops.gaps (stream, from_at, to_at, reason)
+        select e.stream, w.in_place_at - e.overlap * interval '1 second', now(),
+          case when e.faults = '' and w.state = 'in_place' then 'no receiver looked after the webhook subscriptions'
+            else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
+        from ${relation('e', inPlace, { event_type: 'text', stream: 'text', faults: 'text', overlap: 'integer' })}
+        join ops.subscription_watch w using (event_type)
+        where w.in_place_at is not null and (e.faults <> '' or w.state <> 'in_place'
+          or w.in_place_at < now() - ${unwatchedSeconds}::integer * interval '1 second')`,
+    );
+    await query(
+      tx,
+      sql`
+        insert into ops.subscription_watch as w (event_type, subscription_id, is_created_here, state, in_place_at, last_fault)
+        select event_type, subscription_id, is_created, state, case when state = 'in_place' then now() end, fault
+        from ${relation('e', ensured, {
+          event_type: ['text', ({ type }) => type],
+          subscription_id: ['bigint', ({ subscriptionId }) => subscriptionId],
+          is_created: ['boolean', ({ isCreated }) => isCreated === true],
+          state: ['text', ({ outcome }) => (outcome === 'to_create_by_hand' ? outcome : 'in_place')],
+          fault: ['text', ({ faults }) => (faults.length > 0 ? faults.join(', ') : null)],
+        })}
+        on conflict (event_type) do update set
+          subscription_id = excluded.subscription_id, state = excluded.state,
+          is_created_here = excluded.is_created_here
+            or (w.is_created_here and w.subscription_id is not distinct from excluded.subscription_id),
+          in_place_at = coalesce(excluded.in_place_at, w.in_place_at),
+          changed_at = case when w.state <> excluded.state or excluded.last_fault is not null then now() else w.changed_at end,
+          last_fault = coalesce(excluded.last_fault, w.last_fault)`,
+    );
+  });
+}
+
+/*
+ * If two receivers with different PUBLIC_URLs or secrets serve one database, while a secret is rotated for example, the one
+ * started last owns the subscriptions for as long as it checks them. The other logs one warning.
+ *
+ * newcomer ─ takes over ─▶ owner ─ another takes over ─▶ left out ─ the owner is gone ─▶ owner
+ *     ▲                      │                              │
+ *     └───── is stopped ─────┴──────────────────────────────┘
+ */
+
+/** Another running receiver owns the subscriptions, with addresses of its own. */
+export class ReceiversDiffer extends UserError {
+  readonly code = 'receivers_differ';
+
+  constructor() {
+    super(
+      'Two receivers of this database differ in WEBHOOK_SECRET or PUBLIC_URL, and the other one has the webhooks: ' +
+        'stop the one that is out of date, or give it the settings of the other; ' +
+        'while a secret is rotated, set the old one as WEBHOOK_SECRET_PREVIOUS.',
+    );
+  }
+}
+
+/** Resolves to a predicate: whether a receiver is another running one that owns the subscriptions instead of `ownUrl`'s. */
+export async function readOwners(db: Database, ownUrl: string): Promise<(receiver: string | undefined) => boolean> {
+  const rows = await query<{ address_hash: string }>(
+    db,
+    `select distinct address_hash from ops.processes
+     where address_hash is not null and looked_at > now() - $1::integer * interval '1 second'`,
+    [unwatchedSeconds],
+  );
+  const running = new Set(rows.map((row) => row.address_hash));
+  const isNewcomer = !running.delete(receiverOf(ownUrl));
+  return (receiver) => !isNewcomer && receiver !== undefined && running.has(receiver);
+}
+
+/** Records that the receiver of `ownUrl` has checked the subscriptions: it is no newcomer from now on. */
+export async function recordCheck(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
+  await query(
+    db,
+    `insert into ops.processes (process_id, address_hash, looked_at) values ($1, $2, now())
+     on conflict (process_id) do update set address_hash = excluded.address_hash, looked_at = excluded.looked_at`,
+    [processId, receiverOf(ownUrl)],
+  );
+  await query(db, `delete from ops.processes where greatest(looked_at, seen_at) < now() - interval '1 day'`, []);
+}
+
+/** Records that the receiver of `ownUrl` stopped checking, so that it no longer owns the subscriptions. */
+export async function forgetChecks(db: Database, ownUrl: string): Promise<void> {
+  await query(db, 'update ops.processes set address_hash = null, looked_at = null where address_hash = $1', [
+    receiverOf(ownUrl),
+  ]);
+}

@@ -1,0 +1,93 @@
+import { isNotFound, type Service } from '../api-client/client.ts';
+import { type Database, inTransaction, query } from '../db/database.ts';
+import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
+import { type Thread, threadKey } from '../shared/thread.ts';
+import { heldThread, writeThreads } from '../warehouse/conversations.ts';
+import { beginRead, type SealLink } from '../warehouse/mirror.ts';
+import type { ReadContext } from './read-result.ts';
+import { createThreadReader } from './readers/thread.ts';
+
+/**
+ * Reads a thread now, dirty or not, and mirrors it before it resolves. True when the mirror and the service then hold the
+ * same messages, or none; false when the answer may be partial. Rejects with a ServiceError.
+ */
+export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
+
+export function createThreadRefresh(
+  deps: Pick<ReadContext, 'service' | 'db' | 'onAnswer'> & {
+    readonly pauses: ReadPauses;
+    readonly notify: (due: readonly DueTarget[]) => void;
+    /** Undefined: links are not stored. */
+    readonly sealLink?: SealLink | undefined;
+  },
+): RefreshThread {
+  const { db, service, onAnswer, pauses, notify, sealLink } = deps;
+  const readThread = createThreadReader(async () => false);
+
+  return async (thread, signal = new AbortController().signal) => {
+    let isWhole = true;
+    const observed = observeReads(service, (isComplete) => {
+      isWhole &&= isComplete;
+    });
+    const begun = await beginRead(db, 'conversations.read');
+    const claim = {
+      kind: 'thread' as const,
+      key: threadKey(thread),
+      version: '0',
+      fetchSeq: begun.fetchSeq,
+      claimedAt: new Date(begun.fetchedAt),
+      attempts: 0,
+      misses: 0,
+      isNew: false,
+      priority: priorities.live,
+      isUnconfirmed: false,
+      isBehind: false,
+      lateMs: 0,
+      isProbe: false,
+    };
+    const context = { db, service: observed, onAnswer, now: () => new Date() };
+    const result = await readThread(claim, context, signal).catch(async (error: unknown) => {
+      // Section 4.2 does not say whether a pair without texts is an empty thread or not found.
+      if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
+      return undefined;
+    });
+    if (!result) return true;
+    const { entity, followUps = [] } = result;
+    if (entity.kind !== 'thread') return false;
+    const { read, groups = [] } = entity;
+    const due = await inTransaction(db, async (tx) => {
+      await writeThreads(
+        tx,
+        [read, ...groups].map((each) => ({ ...each, sealLink })),
+      );
+      return markDirty(tx, followUps, pauses);
+    });
+    notify(due);
+    return isWhole && read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
+  };
+}
+
+async function isHeldWhole(db: Database, { line, number, participants }: Thread): Promise<boolean> {
+  const rows = await query(
+    db,
+    `select from warehouse.sms_conversations
+     where line = $1 and number = $2 and participants_key = $3 and is_thread_complete`,
+    [line, number, participants.join(',')],
+  );
+  return rows.length > 0;
+}
+
+function observeReads(service: Service, onRead: (isComplete: boolean) => void): Service {
+  const { conversations } = service;
+  return {
+    ...service,
+    conversations: {
+      ...conversations,
+      async read(...asked) {
+        const answer = await conversations.read(...asked);
+        onRead(answer.isComplete);
+        return answer;
+      },
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import type { Provenance } from './mirror.ts';
+
+/** Progress of reading the recordings, or the transcripts, of a call. */
+export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';
+
+/** One read of a call's recordings or transcripts. */
+export interface ArtefactRead {
+  readonly callId: string;
+  /** The answer listed everything: what it lacks is deleted. */
+  readonly isComplete: boolean;
+  readonly state: ArtefactState;
+  readonly read: Provenance;
+}
+
+/**
+ * Locks the calls, and drops reads that began before the newest one applied to their call's artefacts. The lock
+ * serializes the writes of one call's reads.
+ */
+export async function currentArtefactReads<R extends ArtefactRead>(
+  tx: Transaction,
+  kind: 'recordings' | 'transcripts',
+  reads: readonly R[],
+): Promise<R[]> {
+  const rows = await hotQuery<{ call_id: string; fetched_at: Date | null }>(
+    tx,
+    `select call_id, ${kind}_fetched_at as fetched_at from warehouse.calls
+     where call_id = any($1) order by call_id for update`,
+    [reads.map(({ callId }) => callId)],
+  );
+  const newest = new Map(rows.map((row) => [row.call_id, row.fetched_at]));
+  return reads.filter(({ callId, read }) => {
+    const fetchedAt = newest.get(callId);
+    return !fetchedAt || fetchedAt <= new Date(read.fetchedAt);
+  });
+}
+
+/**
+ * Marks artefacts deleted that complete reads no longer list, and records count, state and time of the read on the calls.
+ * Call it after the upsert of the listed rows, in the same transaction.
+ */
+export async function recordArtefactReads(
+  tx: Transaction,
+  kind: 'recordings' | 'transcripts',
+  reads: readonly ArtefactRead[],
+): Promise<void> {
+  const table = sql.table(`warehouse.${kind}`);
+  const count = sql.ref(kind === 'recordings' ? 'recording_count' : 'transcript_count');
+  await hotQuery(
+    tx,
+    sql`
+      update ${table} x
+      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
+      from ${relation('r', reads, {
+        call_id: ['text', (each) => each.callId],
+        fetch_seq: ['bigint', (each) => each.read.fetchSeq],
+        is_complete: ['boolean', (each) => each.isComplete],
+      })}
+      where r.is_complete and x.call_id = r.call_id and x.fetch_seq < r.fetch_seq and x.deleted_at is null`,
+  );
+  await hotQuery(
+    tx,
+    sql`
+      update warehouse.calls c set
+        ${sql.ref(`${kind}_fetched_at`)} = r.fetched_at, ${sql.ref(`${kind}_state`)} = r.state,
+        ${count} = case when r.state = 'forbidden' then c.${count} else
+          (select count(*) from ${table} x where x.call_id = c.call_id and x.deleted_at is null) end
+      from ${relation('r', reads, {
+        call_id: ['text', (each) => each.callId],
+        fetched_at: ['timestamptz', (each) => each.read.fetchedAt],
+        state: 'text',
+      })}
+      where c.call_id = r.call_id`,
+  );
+}
+
+type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
+
+/** How a transcript belongs to a leg, and to which. */
+interface Paired {
+  readonly pairing: Pairing;
+  readonly uniqueId: string | null;
+}
+
+/**
+ * Finds the recorded leg of a transcript (section 2.11): its file name contains the leg's uniqueId without the dot.
+ *
+ * - `exact`: no digit stands before or after the match. `substring`: only digits before it. A match followed by a digit
+ *   belongs to another leg.
+ * - `single_leg`: no match, but the call has one recording and one transcript. Wrong if another recording is missing.
+ */
+export function pairTranscript(file: string | null, uniqueIds: readonly string[], transcriptCount: number): Paired {
+  const places = uniqueIds.map((id) => ({ id, place: placeOf(file ?? '', id.replace('.', '')) }));
+  for (const [pairing, place] of [
+    ['exact', 'alone'],
+    ['substring', 'after_digits'],
+  ] as const) {
+    const found = places.filter((each) => each.place === place);
+    if (found.length === 1) return { pairing, uniqueId: found[0]?.id ?? null };
+    if (found.length > 1) return { pairing: 'ambiguous', uniqueId: null };
+  }
+  const [only] = places;
+  if (places.length === 1 && transcriptCount === 1 && only?.place === 'absent') {
+    return { pairing: 'single_leg', uniqueId: only.id };
+  }
+  return { pairing: places.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
+}
+
+/** The best match of an id's digits in a name. */
+function placeOf(name: string, digits: string): 'alone' | 'after_digits' | 'before_digits' | 'absent' {
+  let best: 'after_digits' | 'before_digits' | 'absent' = 'absent';
+  for (let at = name.indexOf(digits); at >= 0 && digits !== ''; at = name.indexOf(digits, at + 1)) {
+    const isBeforeDigit = isDigit(name[at + digits.length]);
+    if (!isBeforeDigit && !isDigit(name[at - 1])) return 'alone';
+    if (!isBeforeDigit) best = 'after_digits';
+    else if (best === 'absent') best = 'before_digits';
+  }
+  return best;
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= '0' && character <= '9';
+}
+
+/** Pairs all transcripts of these calls with the recordings held now. Runs again whenever a recording arrives. */
+export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  if (callIds.length === 0) return;
+  const rows = await hotQuery<{
+    transcript_id: string;
+    recording_file: string | null;
+    unique_ids: string[];
+    siblings: number;
+  }>(
+    tx,
+    `select t.transcript_id, t.recording_file,
+       array(select r.unique_id from warehouse.recordings r where r.call_id = t.call_id order by 1) as unique_ids,
+       (select count(*) from warehouse.transcripts s where s.call_id = t.call_id and s.deleted_at is null)::integer as siblings
+     from warehouse.transcripts t where t.call_id = any($1)
+     order by t.transcript_id for update of t`,
+    [[...new Set(callIds)]],
+  );
+  if (rows.length === 0) return;
+  const paired = rows.map(({ transcript_id, recording_file, unique_ids, siblings }) => ({
+    transcript_id,
+    ...pairTranscript(recording_file, unique_ids, siblings),
+  }));
+  await hotQuery(
+    tx,
+    sql`
+      update warehouse.transcripts t set leg_unique_id = p.unique_id, leg_pairing = p.pairing
+      from ${relation('p', paired, {
+        transcript_id: 'bigint',
+        unique_id: ['text', (each) => each.uniqueId],
+        pairing: 'text',
+      })}
+      where t.transcript_id = p.transcript_id and (t.leg_unique_id, t.leg_pairing) is distinct from (p.unique_id, p.pairing)`,
+  );
+}

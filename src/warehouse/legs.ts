@@ -1,0 +1,159 @@
+import type { Leg } from '../api-client/client.ts';
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { mirrorTable, newestOfEach, type Provenance, type Row, upsert } from './mirror.ts';
+
+export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
+  call_id: 'text',
+  leg_key: 'text',
+  ordinal: 'smallint',
+  unique_id: 'text',
+  leg_call_id: 'text',
+  bridged_from_call_id: 'text',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  direction: 'text',
+  status: 'text',
+  caller_type: 'text',
+  caller_name: 'text',
+  caller_number: 'text',
+  called_type: 'text',
+  called_name: 'text',
+  called_number: 'text',
+  duration_seconds: 'integer',
+  talk_seconds: 'integer',
+  is_recorded: 'boolean',
+});
+
+/** All legs of one call, as one read listed them. */
+interface LegsRead {
+  readonly callId: string;
+  readonly legs: readonly Leg[];
+  readonly read: Provenance;
+}
+
+/**
+ * Mirrors the legs of calls and the attributions that follow from them, and marks unlisted legs deleted. Newer wins among the
+ * reads of legs; `fetch_seq` of the call cannot decide that, since searches, which list no legs, write it too.
+ */
+export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
+  if (reads.length === 0) return;
+  const newest = newestOfEach(reads, ({ callId }) => callId);
+  const held = await heldLegs(
+    tx,
+    newest.map(({ callId }) => callId),
+  );
+  const current = newest.flatMap(({ callId, legs, read }) => {
+    const before = held.get(callId);
+    const isCurrent = before !== undefined && before.fetchSeq <= BigInt(read.fetchSeq);
+    return isCurrent ? [{ callId, read, legs: legs.length, rows: legRows(callId, legs), before }] : [];
+  });
+  await upsert(
+    tx,
+    callLegs,
+    current.flatMap(({ rows, read }) => rows.map((row) => ({ row, read }))),
+  );
+  await markUnlisted(
+    tx,
+    current.flatMap(({ callId, read, rows, before }) => {
+      const listed = new Set(rows.map((row) => row.leg_key));
+      return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
+    }),
+  );
+  // If a search that began later wrote the call's row, the upsert of the call did not record this read.
+  await recordReads(
+    tx,
+    current.filter(({ read, before }) => before.fetchSeq !== BigInt(read.fetchSeq)),
+  );
+  await hotQuery(tx, 'select warehouse.attribute_calls($1::text[])', [current.map(({ callId }) => callId)]);
+}
+
+/** The held legs of a call, and the number of the read that listed them; 0 before the first. */
+interface HeldLegs {
+  readonly fetchSeq: bigint;
+  readonly keys: readonly string[];
+}
+
+/** The rows of these calls are locked: this transaction has just written them. */
+async function heldLegs(tx: Transaction, callIds: readonly string[]): Promise<Map<string, HeldLegs>> {
+  const rows = await hotQuery<{ call_id: string; legs_fetch_seq: string | null; leg_keys: string[] }>(
+    tx,
+    `select call_id, legs_fetch_seq,
+       array(select leg_key from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null) as leg_keys
+     from warehouse.calls c where call_id = any($1)`,
+    [callIds],
+  );
+  return new Map(rows.map((row) => [row.call_id, { fetchSeq: BigInt(row.legs_fetch_seq ?? 0), keys: row.leg_keys }]));
+}
+
+async function markUnlisted(
+  tx: Transaction,
+  legs: readonly { readonly callId: string; readonly key: string; readonly read: Provenance }[],
+): Promise<void> {
+  if (legs.length === 0) return;
+  await hotQuery(
+    tx,
+    sql`
+      update warehouse.call_legs l
+      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
+      from ${relation('r', legs, {
+        call_id: ['text', (leg) => leg.callId],
+        leg_key: ['text', (leg) => leg.key],
+        fetch_seq: ['bigint', (leg) => leg.read.fetchSeq],
+      })}
+      where l.call_id = r.call_id and l.leg_key = r.leg_key and l.fetch_seq < r.fetch_seq`,
+  );
+}
+
+async function recordReads(
+  tx: Transaction,
+  reads: readonly { readonly callId: string; readonly legs: number; readonly read: Provenance }[],
+): Promise<void> {
+  if (reads.length === 0) return;
+  await hotQuery(
+    tx,
+    sql`
+      update warehouse.calls c set legs_fetched_at = r.fetched_at, legs_fetch_seq = r.fetch_seq, leg_count = r.leg_count
+      from ${relation('r', reads, {
+        call_id: ['text', (each) => each.callId],
+        fetch_seq: ['bigint', (each) => each.read.fetchSeq],
+        fetched_at: ['timestamptz', (each) => each.read.fetchedAt],
+        leg_count: ['integer', (each) => each.legs],
+      })}
+      where c.call_id = r.call_id`,
+  );
+}
+
+/** The key of a leg is its uniqueId, or its position when that is missing or repeated. */
+function legRows(callId: string, legs: readonly Leg[]): Row<typeof callLegs.columns>[] {
+  const taken = new Set<string>();
+  return legs.map((leg, at) => {
+    const id = leg.uniqueId ?? '';
+    const key = id === '' || taken.has(id) ? `#${at + 1}` : id;
+    taken.add(key);
+    return {
+      call_id: callId,
+      leg_key: key,
+      ordinal: at + 1,
+      unique_id: leg.uniqueId,
+      leg_call_id: leg.callId ?? leg.id,
+      bridged_from_call_id: leg.bridgedFromCallId,
+      started_at: leg.startTime,
+      ended_at: leg.endTime,
+      direction: leg.direction,
+      status: leg.status,
+      caller_type: leg.callerType,
+      caller_name: leg.callerName,
+      caller_number: leg.callerNumber,
+      called_type: leg.calledType,
+      called_name: leg.calledName,
+      called_number: leg.calledNumber,
+      duration_seconds: leg.durationSeconds,
+      talk_seconds: leg.talkTimeSeconds,
+      is_recorded: booleanOf(leg.raw.recorded),
+    };
+  });
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}

@@ -1,0 +1,115 @@
+import { type Recording, withFields } from '../api-client/client.ts';
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
+import { keepDocuments } from './documents.ts';
+import { eraseCalls, erasedCalls } from './erasure/calls.ts';
+import { erasedAmong } from './erasure/erased.ts';
+import { numbersMentioned } from './erasure/mentions.ts';
+import { mirrorTable, type SealLink, upsert } from './mirror.ts';
+
+export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'unique_id'], {
+  call_id: 'text',
+  unique_id: 'text',
+  leg_call_id: 'text',
+  started_at: 'timestamptz',
+  duration_seconds: 'integer',
+  talk_seconds: 'integer',
+  from_endpoint: 'text',
+  to_endpoint: 'text',
+});
+
+/** One read of a call's recordings. */
+export interface RecordingsRead extends ArtefactRead {
+  readonly recordings: readonly Recording[];
+  /** Undefined: links are not stored. */
+  readonly sealLink?: SealLink | undefined;
+}
+
+/**
+ * Mirrors recordings, stores their sealed links separately, and pairs the calls' transcripts again. For an erased call it
+ * keeps neither links nor endpoints.
+ */
+export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
+  const reads = await clearEnds(tx, await currentArtefactReads(tx, 'recordings', all));
+  if (reads.length === 0) return;
+  const listed = reads.flatMap(({ callId, recordings, read, sealLink }) =>
+    recordings.map((each) => ({ callId, each, read, sealLink })),
+  );
+  await upsert(
+    tx,
+    recordings,
+    listed.map(({ callId, each, read }) => ({
+      read,
+      row: {
+        call_id: callId,
+        unique_id: each.uniqueId,
+        leg_call_id: each.callId,
+        started_at: each.startTime,
+        duration_seconds: each.durationSeconds,
+        talk_seconds: each.talkTimeSeconds,
+        from_endpoint: each.from,
+        to_endpoint: each.to,
+      },
+    })),
+  );
+  await keepLinks(tx, listed);
+  await keepDocuments(
+    tx,
+    listed.flatMap(({ callId, each, read }) =>
+      each.unknownKeys.length > 0
+        ? [{ entity: 'recording' as const, key: `${callId}/${each.uniqueId}`, raw: each.raw, read }]
+        : [],
+    ),
+  );
+  await recordArtefactReads(tx, 'recordings', reads);
+  await pairTranscripts(
+    tx,
+    listed.map(({ callId }) => callId),
+  );
+}
+
+async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Promise<readonly RecordingsRead[]> {
+  const endsOf = ({ recordings }: RecordingsRead) =>
+    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
+  const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
+  const named = reads.filter((each) => endsOf(each).some((number) => numbers.has(number))).map(({ callId }) => callId);
+  if (named.length > 0) await eraseCalls(tx, named);
+  const marked = await erasedCalls(
+    tx,
+    reads.map(({ callId }) => callId),
+  );
+  const bare = { url: undefined, from: undefined, to: undefined, unknownKeys: [] };
+  return reads.map((each) =>
+    marked.has(each.callId) || named.includes(each.callId)
+      ? { ...each, recordings: each.recordings.map((one) => withFields(one, bare)) }
+      : each,
+  );
+}
+
+/** Identifies the row of a recording; its sealed link is bound to it. */
+export function recordingRow(callId: string, uniqueId: string): string {
+  return `recording_urls ${callId} ${uniqueId}`;
+}
+
+async function keepLinks(
+  tx: Transaction,
+  listed: readonly { callId: string; each: Recording; sealLink?: SealLink | undefined }[],
+): Promise<void> {
+  const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink }) =>
+    url && sealLink ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],
+  );
+  if (links.length === 0) return;
+  await hotQuery(
+    tx,
+    sql`
+      insert into secrets.recording_urls as t (call_id, unique_id, url)
+      select distinct on (call_id, unique_id) *
+      from ${relation('listed', links, {
+        call_id: ['text', (link) => link.callId],
+        unique_id: ['text', (link) => link.uniqueId],
+        url: 'text',
+      })}
+      order by call_id, unique_id
+      on conflict (call_id, unique_id) do update set url = excluded.url, last_seen_at = now()`,
+  );
+}

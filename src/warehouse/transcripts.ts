@@ -1,0 +1,186 @@
+import type { Segment, Transcript } from '../api-client/client.ts';
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { storableJson } from '../shared/storable.ts';
+import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
+import { keepDocuments } from './documents.ts';
+import { erasedCalls } from './erasure/calls.ts';
+import { withoutMentions } from './erasure/erased.ts';
+import { mirrorTable, type Provenance, type Row, upsert } from './mirror.ts';
+
+export const transcripts = mirrorTable('warehouse.transcripts', ['transcript_id'], {
+  transcript_id: 'bigint',
+  call_id: 'text',
+  recording_file: 'text',
+  segment_count: 'integer',
+  short_summary: 'text',
+  bullet_points: 'text[]',
+  call_purpose: 'text',
+  call_sentiment: 'text',
+  csat_score: 'integer',
+  csat_note: 'text',
+  agent_performance_score: 'integer',
+  agent_performance_note: 'text',
+  is_action_required: 'boolean',
+  action_required_note: 'text',
+  is_urgent_action_required: 'boolean',
+  urgent_action_required_note: 'text',
+  agent_name: 'text',
+  agent_speaker: 'integer',
+  agent_talk_seconds: 'double precision',
+  customer_talk_seconds: 'double precision',
+});
+
+/** One read of a call's transcripts. */
+export interface TranscriptsRead extends ArtefactRead {
+  readonly transcripts: readonly Transcript[];
+}
+
+interface Listed {
+  readonly callId: string;
+  readonly each: Transcript;
+  readonly read: Provenance;
+}
+
+/**
+ * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
+ * are left out.
+ */
+export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
+  const reads = await clearWords(tx, await currentArtefactReads(tx, 'transcripts', all));
+  if (reads.length === 0) return;
+  const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
+  await upsert(
+    tx,
+    transcripts,
+    listed.map(({ callId, each, read }) => ({ row: transcriptRow(callId, each), read })),
+  );
+  await keepBodies(tx, listed);
+  await keepKpis(tx, listed);
+  await keepDocuments(
+    tx,
+    listed.flatMap(({ each, read }) =>
+      each.unknownKeys.length > 0 ? [{ entity: 'transcript' as const, key: String(each.id), raw: each.raw, read }] : [],
+    ),
+  );
+  await recordArtefactReads(tx, 'transcripts', reads);
+  await pairTranscripts(
+    tx,
+    listed.map(({ callId }) => callId),
+  );
+}
+
+async function clearWords(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
+  const erased = await erasedCalls(
+    tx,
+    reads.map(({ callId }) => callId),
+  );
+  const kept = reads.map((each) => (erased.has(each.callId) ? { ...each, transcripts: [] } : each));
+  return withoutMentions(tx, kept);
+}
+
+function transcriptRow(callId: string, transcript: Transcript): Row<typeof transcripts.columns> {
+  return {
+    transcript_id: transcript.id,
+    call_id: callId,
+    recording_file: transcript.recording,
+    segment_count: transcript.segments?.length,
+    short_summary: transcript.shortSummary,
+    bullet_points: transcript.bulletPoints,
+    call_purpose: transcript.callPurpose,
+    call_sentiment: transcript.callSentiment,
+    csat_score: transcript.customerSatisfactionScore,
+    csat_note: transcript.customerSatisfactionScoreNote,
+    agent_performance_score: transcript.agentPerformanceScore,
+    agent_performance_note: transcript.agentPerformanceScoreNote,
+    is_action_required: transcript.actionRequired,
+    action_required_note: transcript.actionRequiredNote,
+    is_urgent_action_required: transcript.urgentActionRequired,
+    urgent_action_required_note: transcript.urgentActionRequiredNote,
+    agent_name: transcript.agentName,
+    agent_speaker: transcript.agentSpeaker,
+    ...talkSeconds(transcript),
+  };
+}
+
+/** Seconds segmentJson by agent and customer; empty when the agent's speaker number is unknown. */
+function talkSeconds({
+  agentSpeaker,
+  segments,
+}: Transcript): Pick<Row<typeof transcripts.columns>, 'agent_talk_seconds' | 'customer_talk_seconds'> {
+  if (agentSpeaker === undefined || segments === undefined) return {};
+  let agent = 0;
+  let customer = 0;
+  for (const { start, end, speaker } of segments) {
+    if (start === undefined || end === undefined || speaker === undefined) continue;
+    if (speaker === agentSpeaker) agent += Math.max(0, end - start);
+    else customer += Math.max(0, end - start);
+  }
+  return { agent_talk_seconds: milliseconds(agent), customer_talk_seconds: milliseconds(customer) };
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
+}
+
+function segmentJson({ start, end, speaker, text }: Segment): object {
+  return { start: start ?? null, end: end ?? null, speaker: speaker ?? null, text: text ?? null };
+}
+
+async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+  const bodies = listed.filter(({ each }) => each.segments !== undefined);
+  if (bodies.length === 0) return;
+  await hotQuery(
+    tx,
+    sql`
+      insert into warehouse.transcript_bodies as t (transcript_id, segments, full_text, fetch_seq)
+      select distinct on (transcript_id) *
+      from ${relation('listed', bodies, {
+        transcript_id: ['bigint', ({ each }) => each.id],
+        segments: ['jsonb', ({ each }) => storableJson((each.segments ?? []).map(segmentJson))],
+        full_text: ['text', ({ each }) => (each.segments ?? []).map((segment) => segment.text ?? '').join('\n')],
+        fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
+      })}
+      order by transcript_id, fetch_seq desc
+      on conflict (transcript_id) do update
+        set segments = excluded.segments, full_text = excluded.full_text, fetch_seq = excluded.fetch_seq
+      where t.fetch_seq <= excluded.fetch_seq`,
+  );
+}
+
+/** Replaces the KPIs of each transcript by those of its newest read. */
+async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+  const scored = listed.filter(({ each }) => each.customKpis !== undefined);
+  if (scored.length === 0) return;
+  const replaced = await hotQuery(
+    tx,
+    sql<{ transcript_id: string; fetch_seq: string }>`
+      with newest as (
+        select t.transcript_id, t.fetch_seq from warehouse.transcripts t
+        join ${relation('r', scored, {
+          transcript_id: ['bigint', ({ each }) => each.id],
+          fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
+        })} using (transcript_id, fetch_seq)
+      ), removed as (
+        delete from warehouse.transcript_kpis k using newest where k.transcript_id = newest.transcript_id
+      )
+      select transcript_id, fetch_seq from newest`,
+  );
+  const newest = new Map(replaced.map((row) => [row.transcript_id, row.fetch_seq]));
+  const kpis = scored
+    .filter(({ each, read }) => newest.get(String(each.id)) === read.fetchSeq)
+    .flatMap(({ each }) => (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })));
+  await hotQuery(
+    tx,
+    sql`
+      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+      select distinct on (transcript_id, ordinal) *
+      from ${relation('listed', kpis, {
+        transcript_id: ['bigint', ({ id }) => id],
+        ordinal: 'smallint',
+        kpi_name: ['text', ({ kpi }) => kpi.name ?? ''],
+        kpi_value: ['integer', ({ kpi }) => kpi.value],
+        kpi_note: ['text', ({ kpi }) => kpi.note],
+      })}
+      order by transcript_id, ordinal`,
+  );
+}

@@ -1,0 +1,96 @@
+import type { User } from '../api-client/client.ts';
+import { query, type Transaction } from '../db/database.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import { keepDocuments } from './documents.ts';
+import { withoutMentions } from './erasure/erased.ts';
+import { mirrorTable, type Provenance, upsert } from './mirror.ts';
+import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
+
+export const users = mirrorTable('warehouse.users', ['user_id'], {
+  user_id: 'bigint',
+  username: 'text',
+  first_name: 'text',
+  last_name: 'text',
+  title: 'text',
+  email: 'text',
+  mobile: 'text',
+  company: 'text',
+  time_zone: 'text',
+  extension: 'text',
+});
+
+/** One read of the directory; `isComplete` is false when the answer may be partial. */
+export interface UsersRead {
+  readonly users: readonly User[];
+  readonly isComplete: boolean;
+  readonly read: Provenance;
+}
+
+/** Mirrors the users and their endpoints, and marks users deleted that a complete read no longer lists. */
+export async function writeUsers(tx: Transaction, { users: all, isComplete, read }: UsersRead): Promise<void> {
+  if (!(await isCurrent(tx, 'warehouse.users', read.fetchSeq))) return;
+  const listed = await withoutMentions(tx, all);
+  const knownOwners = await heldOwners(tx, 'warehouse.users');
+  await upsert(
+    tx,
+    users,
+    listed.map((user) => ({
+      read,
+      row: {
+        user_id: user.id,
+        username: user.username,
+        first_name: user.firstName,
+        last_name: user.lastName,
+        title: user.title,
+        email: user.email,
+        mobile: user.mobile,
+        company: user.company,
+        time_zone: user.timeZone,
+        extension: user.extension,
+      },
+    })),
+  );
+  await keepDocuments(
+    tx,
+    listed.flatMap((user) =>
+      user.unknownKeys.length > 0 ? [{ entity: 'user' as const, key: String(user.id), raw: user.raw, read }] : [],
+    ),
+  );
+  if (isComplete) {
+    await query(
+      tx,
+      `update warehouse.users set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now(),
+         fetch_seq = $1
+       where fetch_seq < $1 and deleted_at is null`,
+      [read.fetchSeq],
+    );
+  }
+  const reported = listed.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
+  await recordPeriods(tx, {
+    table: 'warehouse.user_endpoints',
+    columns: ['user_id', 'kind', 'endpoint'],
+    listed: reported.flatMap(({ owner, kind, endpoints }) => endpoints.map((endpoint) => [owner, kind, endpoint])),
+    scopes: reported.map(({ owner, kind }) => [owner, kind]),
+    knownOwners,
+    owners: isComplete ? listed.map((user) => String(user.id)) : undefined,
+  });
+}
+
+/** Bounds the index entries; real endpoints have about a dozen characters. */
+const longestEndpoint = 200;
+
+/** The lists of endpoints that a user reported (section 2.8); numbers are normalised, so that they join with calls. */
+function endpointsOf(user: User): { kind: string; endpoints: readonly string[] }[] {
+  const lists: Record<string, readonly string[] | undefined> = {
+    extension: user.extensions,
+    dial_extension: user.extension === undefined ? undefined : [user.extension],
+    sip_line: user.lines,
+    number: user.numbers?.map(normalizeNumber),
+    voicemail: user.voicemails,
+  };
+  return Object.entries(lists).flatMap(([kind, endpoints]) =>
+    endpoints === undefined
+      ? []
+      : [{ kind, endpoints: endpoints.filter((each) => each !== '' && each.length <= longestEndpoint) }],
+  );
+}

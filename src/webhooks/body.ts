@@ -1,0 +1,110 @@
+import { parseMultipart } from '@remix-run/multipart-parser';
+import { parseJson } from '../shared/json.ts';
+
+/** More pairs than a mebibyte can hold with anything in them: each takes ten bytes. */
+const maxPairs = 105_000;
+const maxSegments = 8;
+const maxParts = 1_000;
+const maxHeaderSize = 1_024;
+const refused = new Set(['__proto__', 'constructor', 'prototype']);
+
+type Branch = Record<string, unknown>;
+
+/**
+ * Returns the object or array in a body, or undefined. A body that begins like JSON is JSON whatever its content type
+ * says; any other is tried as multipart/form-data and as a form. Call ids stay text (`parseJson`). The tree is private to the caller.
+ */
+export function readTree(text: string): object | undefined {
+  const trimmed = text.trimStart();
+  if (!beginsLikeJson(trimmed)) return readMultipart(trimmed) ?? readForm(trimmed);
+  // JSON lines: no document and no text in one holds such a break.
+  return openJson(trimmed) ?? openJson(`[${trimmed.replace(/\}\r?\n+\{/g, '},{')}]`);
+}
+
+/** Returns the object or array in a text that begins like one, or undefined. Blanks and a byte order mark may precede. */
+export function openJson(text: string): object | undefined {
+  if (!beginsLikeJson(text)) return undefined;
+  try {
+    return parseJson(text.trimStart()) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a text begins like an object or array: a cheap test before parsing. */
+export function beginsLikeJson(text: string): boolean {
+  const first = text.trimStart()[0];
+  return first === '{' || first === '[';
+}
+
+/**
+ * A multipart/form-data body as a tree. Its first line that begins with `--` tells the boundary, since the content type may
+ * lack it. A body with more or larger parts than the limits, or without its end, is undefined.
+ */
+function readMultipart(text: string): object | undefined {
+  const opening = /^--(\S{1,70})[ \t]*\r?$/m.exec(text);
+  if (opening?.[1] === undefined) return undefined;
+  const body = Buffer.from(text.slice(opening.index).replace(/\r?\n/g, '\r\n'));
+  const pairs: [string, string][] = [];
+  try {
+    for (const part of parseMultipart(body, { boundary: opening[1], maxParts, maxHeaderSize })) {
+      const value = part.text;
+      if (part.name !== undefined && !value.includes('\0')) pairs.push([part.name, value]);
+    }
+  } catch {
+    return undefined;
+  }
+  return treeOf(pairs);
+}
+
+function readForm(text: string): object | undefined {
+  const isForm = /^[^\s=&<>{"]{1,200}=/.test(text) && text.split('&', maxPairs + 1).length <= maxPairs;
+  return isForm ? treeOf(new URLSearchParams(text)) : undefined;
+}
+
+/** Fields as a tree: `a[b][0][c]` and `a.b` expand, repeated keys and `a[]` collect, JSON in a value is opened. */
+function treeOf(fields: Iterable<readonly [string, string]>): object | undefined {
+  const root: Branch = Object.create(null);
+  for (const [key, value] of fields) {
+    const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
+    if (!path.some((segment) => refused.has(segment))) plant(root, key, path, openJson(value) ?? value);
+  }
+  return Object.keys(root).length === 0 ? undefined : withArrays(root);
+}
+
+/** Puts a value at its path, or under its literal key where the path is too long or a value is in its way. */
+function plant(root: Branch, key: string, path: string[], value: unknown): void {
+  const branch = path.length > maxSegments ? undefined : branchAt(root, path.slice(0, -1));
+  const last = path.at(-1);
+  if (branch === undefined || last === undefined || isBranch(branch[last])) add(root, key, value);
+  else add(branch, last, value);
+}
+
+function branchAt(root: Branch, path: string[]): Branch | undefined {
+  let branch = root;
+  for (const segment of path) {
+    branch[segment] ??= Object.create(null);
+    if (!isBranch(branch[segment])) return undefined;
+    branch = branch[segment];
+  }
+  return branch;
+}
+
+/** Collects repeated keys in one growing array: form libraries copy it for each, which is quadratic in a hostile body. */
+function add(branch: Branch, key: string, value: unknown): void {
+  const present = branch[key];
+  if (Array.isArray(present)) present.push(value);
+  else branch[key] = present === undefined ? value : [present, value];
+}
+
+/** Whether the form built this object. A value that was JSON has the ordinary prototype, and must not grow. */
+function isBranch(value: unknown): value is Branch {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
+}
+
+/** Turns branches whose keys are all numbers into arrays. Gaps close, so that a huge index costs nothing. */
+function withArrays(branch: Branch): object {
+  const keys = Object.keys(branch);
+  for (const key of keys) if (isBranch(branch[key])) branch[key] = withArrays(branch[key]);
+  return keys.length > 0 && keys.every((key) => /^\d+$/.test(key)) ? Object.values(branch) : branch;
+}

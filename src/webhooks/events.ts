@@ -1,0 +1,109 @@
+import { type EventType, eventTypeOf } from '../shared/event-types.ts';
+import { beginsLikeJson, openJson } from './body.ts';
+import { traitsOf } from './keys.ts';
+
+/** The fields of an object that references are read from, by their normalised names. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** An object in a delivery that may be an event. */
+export interface EventNode {
+  readonly fields: Fields;
+  readonly parent: EventNode | undefined;
+  /** The event type that it, or the nearest object around it that has one, claims. */
+  readonly claim: EventType | undefined;
+  /** The calls that it names as such, not merely by an `id`. */
+  readonly callIds: readonly string[];
+  /** An object around it names a call: this one describes a leg. */
+  readonly isWithinCall: boolean;
+}
+
+const maxDepth = 6;
+
+/** More objects than a mebibyte can hold with anything in them: each takes eight bytes. */
+const maxContainers = 131_072;
+
+/** A failed parse costs far more than the text that causes it, so that few are tried in one delivery. */
+const maxBroken = 10_000;
+
+const typeFields = ['webhooktype', 'type', 'event'];
+const callId = /^\d{9,11}\.\d{1,12}$/;
+
+interface Step {
+  readonly value: object;
+  readonly depth: number;
+  readonly parent: EventNode | undefined;
+}
+
+/**
+ * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels down. A
+ * wrapper may hold its content as JSON text; the words of a person are never opened.
+ */
+export function eventsIn(root: object): EventNode[] {
+  const nodes: EventNode[] = [];
+  const steps: Step[] = [{ value: root, depth: 0, parent: undefined }];
+  let broken = 0;
+
+  function follow(value: unknown, depth: number, parent: EventNode | undefined): void {
+    if (depth > maxDepth || steps.length >= maxContainers) return;
+    const container = typeof value === 'string' ? open(value) : value;
+    if (typeof container === 'object' && container !== null) steps.push({ value: container, depth, parent });
+  }
+
+  function open(text: string): object | undefined {
+    if (broken >= maxBroken || !beginsLikeJson(text)) return undefined;
+    const opened = openJson(text);
+    if (opened === undefined) broken += 1;
+    return opened;
+  }
+
+  for (let index = 0; index < steps.length; index++) {
+    const { value, depth, parent } = steps[index] as Step;
+    if (Array.isArray(value)) {
+      for (const entry of value) follow(entry, depth + 1, parent);
+      continue;
+    }
+    const fields: Record<string, unknown> = {};
+    const wrapped: unknown[] = [];
+    const values = value as Record<string, unknown>;
+    for (const key in values) {
+      const inner = values[key];
+      if (inner === null || inner === undefined || inner === '') continue;
+      const { field, isWrapper, isText } = traitsOf(key);
+      if (field !== undefined) fields[field] ??= inner;
+      if (isWrapper && !(isText && typeof inner === 'string')) wrapped.push(inner);
+    }
+    const node = {
+      fields,
+      parent,
+      claim: claimIn(fields) ?? parent?.claim,
+      callIds: callIdsNamed(fields),
+      isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
+    };
+    nodes.push(node);
+    for (const inner of wrapped) follow(inner, depth + 1, node);
+  }
+  return nodes;
+}
+
+function claimIn(fields: Fields): EventType | undefined {
+  for (const name of typeFields) {
+    const word = fields[name];
+    const type = typeof word === 'string' ? eventTypeOf(word) : undefined;
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+/** The call ids under the names that only a call has. */
+function callIdsNamed({ callid, callids, call }: Fields): readonly string[] {
+  if (callid === undefined && callids === undefined && typeof call !== 'string') return [];
+  return [...callIdsIn(callid), ...callIdsIn(callids), ...(typeof call === 'string' ? callIdsIn(call) : [])];
+}
+
+/** The call ids in a field. Only text counts: an integer is the id of a transcript or a message. */
+export function callIdsIn(field: unknown): string[] {
+  if (Array.isArray(field)) return field.flatMap((entry) => (typeof entry === 'string' ? callIdsIn(entry) : []));
+  if (typeof field !== 'string') return [];
+  const id = field.trim();
+  return callId.test(id) ? [id] : [];
+}

@@ -1,0 +1,279 @@
+import type { EventType } from '../shared/event-types.ts';
+import { normalizeNumber } from '../shared/numbers.ts';
+import type { Thread } from '../shared/thread.ts';
+import { callIdsIn, type EventNode, eventsIn, type Fields } from './events.ts';
+
+/** What a delivery points at: a thing to read through the API. It carries no data. */
+export type Reference = ThreadReference | CallReference | MessageReference;
+
+/** A conversation. Of a group, `number` is the first of the participants. */
+export interface ThreadReference extends Thread {
+  readonly kind: 'thread';
+  readonly messageId?: string;
+}
+
+/** A call: it rings or talks (`live`), it is over (`ended`), or its transcript has changed (`transcript`). */
+export interface CallReference {
+  kind: 'call';
+  callId: string;
+  why: 'ended' | 'live' | 'transcript';
+}
+
+/** A text known by its id alone, as in a receipt: the API reads none by its id, but the mirror may know its thread. */
+export interface MessageReference {
+  kind: 'message';
+  messageId: string;
+}
+
+type IsOurLine = (number: string) => boolean;
+
+/** The first distinct references of a body, and whether it holds more. */
+interface Collected {
+  readonly references: readonly Reference[];
+  readonly isCut: boolean;
+}
+
+/** Numbers that the references of one delivery may name in all: the groups of a mebibyte can be read in many ways. */
+const maxNamed = 100_000;
+
+/**
+ * Returns the references in a body, each once and at most `limit`, and the event type that the body claims. Objects are
+ * read as the type of the path and of the body; if that finds nothing, as what their fields show; and last as texts that
+ * have only an id, since any object may have an id.
+ */
+export function referencesIn(
+  tree: object,
+  registered: EventType | undefined,
+  isOurLine: IsOurLine,
+  limit: number,
+): Collected & { readonly claimedType: EventType | undefined } {
+  const nodes = eventsIn(tree);
+  const claimedType = nodes.find(({ claim }) => claim !== undefined)?.claim;
+  const readings: readonly ((node: EventNode) => Reference[])[] = [
+    (node) => typesOf(node, registered).flatMap((type) => readAs(type, node, isOurLine)),
+    (node) => readAsFound(node, registered, isOurLine),
+    (node) => (typesOf(node, registered).includes('AccountSMS') ? messageReferences(node) : []),
+  ];
+  for (const read of readings) {
+    const found = collect(nodes, limit, read);
+    if (found.references.length > 0) return { ...found, claimedType };
+  }
+  return { references: [], isCut: false, claimedType };
+}
+
+/**
+ * The types that an event is read as. One that contradicts its path is read as both: the body can be wrong, and a
+ * subscription can be retyped at the service. An object that claims to be a call and names one is no text, although it
+ * holds two numbers.
+ */
+function typesOf({ claim, callIds }: EventNode, registered: EventType | undefined): (EventType | undefined)[] {
+  if (claim === undefined || registered === undefined || claim === registered) return [registered ?? claim];
+  return registered === 'AccountSMS' && callIds.length > 0 ? [claim] : [registered, claim];
+}
+
+/** A text may name a call too, but its plain `id` is its own. */
+function readAs(type: EventType | undefined, node: EventNode, isOurLine: IsOurLine): Reference[] {
+  if (type !== 'AccountSMS') return callReferences(node, type);
+  const threads = threadReferences(node, isOurLine);
+  return node.callIds.length === 0 ? threads : [...threads, ...callReferences(node, type)];
+}
+
+/** A call id shows a call by itself; two numbers are a conversation only if nothing says that the event is another. */
+function readAsFound(node: EventNode, registered: EventType | undefined, isOurLine: IsOurLine): Reference[] {
+  const calls = callReferences(node, node.claim);
+  if (calls.length > 0) return calls;
+  return (node.claim ?? registered ?? 'AccountSMS') === 'AccountSMS' ? threadReferences(node, isOurLine) : [];
+}
+
+function collect(nodes: EventNode[], limit: number, read: (node: EventNode) => Reference[]): Collected {
+  const distinct = new Map<string, Reference>();
+  let named = 0;
+  for (const node of nodes) {
+    const references = read(node);
+    if (nodes.length === 1 && references.length < 2) return { references, isCut: false };
+    for (const reference of references) {
+      const key = referenceKey(reference);
+      if (distinct.has(key)) continue;
+      if (distinct.size === limit || named >= maxNamed) return { references: [...distinct.values()], isCut: true };
+      distinct.set(key, reference);
+      named += reference.kind === 'thread' ? Math.max(1, reference.participants.length) : 1;
+    }
+  }
+  return { references: [...distinct.values()], isCut: false };
+}
+
+/** Two references with the same key ask for the same read for the same reason. */
+function referenceKey(reference: Reference): string {
+  switch (reference.kind) {
+    case 'call':
+      return `${reference.callId} ${reference.why}`;
+    case 'message':
+      return reference.messageId;
+    case 'thread':
+      return `${reference.line} ${reference.number} ${reference.participants.join()} ${reference.messageId}`;
+  }
+}
+
+// Calls
+
+/** The calls that an event names. Its type says why; without a call's type, a ringing call is live and any other over. */
+function callReferences(node: EventNode, type: EventType | undefined): CallReference[] {
+  const why = reasonOf(node, type);
+  return callIdsOf(node, why).map((callId) => ({ kind: 'call', callId, why }));
+}
+
+function reasonOf(node: EventNode, type: EventType | undefined): CallReference['why'] {
+  switch (type) {
+    case 'AccountAITranscription':
+      return 'transcript';
+    case 'AccountEndedCalls':
+    case 'UserEndedCalls':
+      return 'ended';
+    case 'AccountRealTimeCalls':
+      return inheritedWord(node, 'status') === 'ended' ? 'ended' : 'live';
+    case 'AccountSMS':
+    case undefined:
+      return inheritedWord(node, 'status') === 'ringing' ? 'live' : 'ended';
+  }
+}
+
+/**
+ * The strongest naming wins. Inside an object that names its call, `uniqueId`, `id` and `recording` belong to a leg,
+ * whose id can differ from its call's (section 2.10).
+ */
+function callIdsOf(node: EventNode, why: CallReference['why']): readonly string[] {
+  if (node.callIds.length > 0 || node.isWithinCall) return node.callIds;
+  const { uniqueid, id, recording } = node.fields;
+  const unique = callIdsIn(uniqueid);
+  const ids = unique.length > 0 ? unique : callIdsIn(id);
+  return ids.length === 0 && why === 'transcript' ? recordedCall(recording) : ids;
+}
+
+/**
+ * The call id in the name of an audio file: with its dot, or as the longest run of digits that begins like a present
+ * unix time, since the name embeds the id "with the dot removed" (section 2.11).
+ */
+function recordedCall(recording: unknown): string[] {
+  if (typeof recording !== 'string' || recording.length > 1_000) return [];
+  const name = recording.split(/[?#]/, 1)[0]?.split('/').at(-1) ?? '';
+  const dotted = /(?<![\d.])\d{9,11}\.\d{1,12}(?![\d])/.exec(name)?.[0];
+  if (dotted !== undefined) return [dotted];
+  const runs = name.match(/(?<!\d)1\d{10,21}(?!\d)/g) ?? [];
+  const longest = runs.toSorted((a, b) => b.length - a.length)[0];
+  return longest === undefined ? [] : [`${longest.slice(0, 10)}.${longest.slice(10)}`];
+}
+
+// Texts
+
+const fromFields = ['fromnumber', 'from', 'sender', 'snumber'];
+const toFields = ['tonumber', 'to', 'receiver', 'recipient', 'recipients'];
+const participantFields = ['groupparticipants', 'participants'];
+const messageIdFields = ['messageid', 'msgid', 'smsid', 'id'];
+
+const inbound = new Set(['in', 'inbound', 'incoming', 'received']);
+const outbound = new Set(['out', 'outbound', 'outgoing', 'sent']);
+
+/** A longer list is no conversation: a send reaches at most 20 recipients (section 8). */
+const maxParties = 64;
+
+/** The conversations that an event about a text belongs to: one for each of our lines that takes part in it. */
+function threadReferences(node: EventNode, isOurLine: IsOurLine): ThreadReference[] {
+  const { fields } = node;
+  const from = numbersUnder(fields, fromFields);
+  const to = numbersUnder(fields, toFields);
+  const explicit = lineIn(fields);
+  const named = [...from, ...to, ...numbersUnder(fields, participantFields)];
+  if (explicit !== undefined) named.push(...numbersIn(fields.number));
+  if (named.length === 0) return [];
+  if (explicit !== undefined) named.push(explicit);
+  const parties = [...new Set(named)].slice(0, maxParties);
+
+  const ours = parties.filter((number) => number === explicit || isOurLine(number));
+  const lines = ours.length > 0 ? ours : linesByDirection(inheritedWord(node, 'direction'), from, to);
+  const isToSelf = from.length > 0 && to.length > 0;
+  const messageId = messageIdOf(fields);
+  const references: ThreadReference[] = [];
+  for (const line of lines) {
+    const others = parties.filter((number) => number !== line);
+    if (others.length === 0 && isToSelf) others.push(line);
+    const participants = others.length > 1 ? others.sort() : [];
+    const number = others[0];
+    if (number === undefined) continue;
+    references.push({ kind: 'thread', line, number, participants, ...(messageId !== undefined && { messageId }) });
+  }
+  return references;
+}
+
+/** The text that an event names without saying who wrote to whom. */
+function messageReferences({ fields }: EventNode): MessageReference[] {
+  const messageId = messageIdOf(fields);
+  return messageId === undefined ? [] : [{ kind: 'message', messageId }];
+}
+
+/** While none of the parties is known as ours, the direction decides; without one, either side may be the line. */
+function linesByDirection(direction: string, from: string[], to: string[]): string[] {
+  if (inbound.has(direction) && to.length > 0) return to;
+  if (outbound.has(direction) && from.length > 0) return from;
+  return [...from, ...to];
+}
+
+function messageIdOf(fields: Fields): string | undefined {
+  for (const name of messageIdFields) {
+    const value = fields[name];
+    const isId =
+      typeof value === 'number'
+        ? Number.isSafeInteger(value) && value >= 0
+        : typeof value === 'string' && /^\d{1,18}$/.test(value);
+    if (isId) return String(value);
+  }
+  return undefined;
+}
+
+// Fields
+
+/** A line is a whole phone number; a small figure under that name is an index or an extension. */
+function lineIn({ line, smsline }: Fields): string | undefined {
+  return [...numbersIn(line), ...numbersIn(smsline)].find((number) => number.length >= 7);
+}
+
+/** The phone numbers of the first of the named fields that holds any. */
+function numbersUnder(fields: Fields, names: readonly string[]): string[] {
+  for (const name of names) {
+    const numbers = numbersIn(fields[name]);
+    if (numbers.length > 0) return numbers;
+  }
+  return [];
+}
+
+/** A longer text is no list of numbers: a conversation has some twenty parties. */
+const longestList = 2_000;
+
+/**
+ * Returns the phone numbers in a field, normalised and in order: of a string (split on `,`, `;` and `|`), a number, or an
+ * array of these. What cannot be dialled, from a short code up, is left out.
+ */
+export function numbersIn(field: unknown): string[] {
+  if (typeof field === 'string' && field.length > longestList) return [];
+  if (typeof field === 'string') return /[,;|]/.test(field) ? field.split(/[,;|]/).flatMap(dialled) : dialled(field);
+  if (typeof field === 'number') return dialled(String(field));
+  if (!Array.isArray(field)) return [];
+  return field.slice(0, 100).flatMap((entry) => (typeof entry === 'object' ? [] : numbersIn(entry)));
+}
+
+function dialled(text: string): string[] {
+  const number = normalizeNumber(text);
+  return number.length >= 3 && number.length <= 15 ? [number] : [];
+}
+
+/** A longer text is no word to compare. */
+const longestWord = 64;
+
+/** A field of the object or of the nearest one around it that has it, lower-cased and trimmed; empty if it is no word. */
+function inheritedWord(node: EventNode, name: string): string {
+  for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
+    const value = at.fields[name];
+    if (value !== undefined)
+      return typeof value === 'string' && value.length <= longestWord ? value.trim().toLowerCase() : '';
+  }
+  return '';
+}

@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest';
+import type { Field } from '../../../src/api-client/answers/values.ts';
+import { subscription, user } from '../../../src/api-client/entities/account.ts';
+import { call, callSummary, recording, transcript } from '../../../src/api-client/entities/calls.ts';
+import {
+  blockedSender,
+  conversationState,
+  draft,
+  line,
+  message,
+  sent,
+  template,
+  unreadCounts,
+} from '../../../src/api-client/entities/texts.ts';
+import { type Json, type Row, readRow, typed } from '../row.ts';
+
+const at = '2026-04-21T18:47:50Z';
+const summary = {
+  id: '1783385492.057900',
+  direction: 'inbound',
+  status: 'answered',
+  statusCode: 1,
+  callerType: 'external',
+  callerName: 'A caller',
+  callerNumber: '18455008085',
+  calledType: 'queue',
+  calledName: 'Sales',
+  calledNumber: '200',
+  dialledNumber: '18457511133',
+  callerIdInternal: '200',
+  callerIdExternal: '18457511133',
+  startTime: at,
+  endTime: '2026-04-21T14:48:50.25-04:00',
+  durationSeconds: 60,
+  talkTimeSeconds: 0,
+  transferred: 0,
+  abandoned: false,
+  recorded: true,
+  calledBack: '1783385999.12',
+  repeated: 2,
+};
+
+const samples: Record<string, { entity: Field<Row>; identity?: string; full: Json }> = {
+  line: {
+    entity: line,
+    identity: 'number',
+    full: { number: '18457511133', name: '', userIds: [1, 2], bulkEnabled: false },
+  },
+  user: {
+    entity: user,
+    identity: 'id',
+    full: {
+      ...{
+        id: 5,
+        username: '',
+        firstName: 'A',
+        lastName: 'B',
+        title: 't',
+        email: 'a@b.test',
+        mobile: '',
+        company: 'c',
+      },
+      ...{
+        timeZone: 'America/New_York',
+        extension: '12',
+        extensions: ['200'],
+        lines: [],
+        numbers: ['1'],
+        voicemails: [],
+      },
+    },
+  },
+  message: {
+    entity: message,
+    identity: 'id',
+    full: {
+      ...{
+        id: 110167431,
+        direction: 'in',
+        from: '18455008085',
+        to: '18457511133',
+        text: 'hello',
+        media: [],
+        sentAt: at,
+      },
+      ...{ read: false, readBy: [5], sentBy: 5, groupParticipants: ['1', '2'], scheduled: false, scheduledAt: at },
+      ...{ blocked: true, blockReason: 'spam', delivery: { status: 'DELIVRD', error: '', at } },
+    },
+  },
+  callSummary: { entity: callSummary, identity: 'id', full: summary },
+  call: {
+    entity: call,
+    identity: 'id',
+    full: { ...summary, legs: [{ bridgedFromCallId: '1783385492.057900', talkTimeSeconds: 5 }] },
+  },
+  recording: {
+    entity: recording,
+    identity: 'uniqueId',
+    full: {
+      ...{ uniqueId: '1783385493.1', callId: '1783385492.057900', url: 'https://media.test/s', startTime: at },
+      ...{ durationSeconds: 60, talkTimeSeconds: 40, from: '200', to: '18455008085' },
+    },
+  },
+  transcript: {
+    entity: transcript,
+    identity: 'id',
+    full: {
+      ...{ id: 9, callId: '1783385492.057900', recording: 'x-17833854931.wav', shortSummary: 's', bulletPoints: ['b'] },
+      ...{ segments: [{ start: 0.5, end: 2, speaker: 0, text: 'hi' }], callPurpose: 'p', callSentiment: 's' },
+      ...{ customerSatisfactionScore: 0, customerSatisfactionScoreNote: '', agentPerformanceScore: 3 },
+      ...{ agentPerformanceScoreNote: 'n', actionRequired: false, actionRequiredNote: '', urgentActionRequired: true },
+      ...{
+        urgentActionRequiredNote: 'n',
+        agentName: 'A',
+        agentSpeaker: 0,
+        customKpis: [{ name: 'k', value: 0, note: '' }],
+      },
+    },
+  },
+  subscription: {
+    entity: subscription,
+    identity: 'id',
+    full: {
+      ...{ id: 7, name: 'n', description: '', url: 'https://example.test/hooks/t', type: 'AccountSMS', enabled: true },
+      ...{ createdAt: at, updatedAt: at },
+    },
+  },
+  sent: {
+    entity: sent,
+    full: {
+      from: '18457511133',
+      billing: {
+        ...{ billed: true, currency: 'USD', type: 'mms', units: 1, totalPrice: 0.02 },
+        ...{ recipientCount: 2, skippedCount: 1 },
+      },
+      messages: [
+        {
+          ...{ id: 110167431, to: ['18455008085', '18455008086'], type: 'mms', status: 'sent' },
+          ...{ media: ['https://media.test/s'], units: 1, unitPrice: 0.02, price: 0.02 },
+        },
+      ],
+      skipped: [{ to: 'as supplied', reason: 'invalid' }],
+    },
+  },
+  conversationState: {
+    entity: conversationState,
+    full: { line: '18457511133', number: '18455008085', resolved: true, resolvedBy: 5, resolvedAt: at },
+  },
+  blockedSender: {
+    entity: blockedSender,
+    identity: 'number',
+    full: { line: '18457511133', number: '18455008085', reason: '', blockedAt: at },
+  },
+  unreadCounts: {
+    entity: unreadCounts,
+    identity: 'lines',
+    full: { total: 3, lines: [{ line: '18457511133', count: 3 }] },
+  },
+  draft: { entity: draft, identity: 'draftId', full: { draftId: 'k', message: '' } },
+  template: { entity: template, identity: 'id', full: { id: 9, title: 't', body: '' } },
+};
+
+function without(row: Json, key: string): Json {
+  const { [key]: _, ...rest } = row;
+  return rest;
+}
+
+describe.each(Object.entries(samples))('%s', (_, { entity, identity, full }) => {
+  const others = Object.keys(full).filter((key) => key !== identity);
+
+  test('is read whole, with its raw object', () => {
+    const { row, drift, omitted, isComplete } = readRow(entity, full);
+    expect(typed(row)).toEqual(full);
+    expect(row?.raw).toEqual(full);
+    expect({ drift, omitted, isComplete }).toEqual({ drift: [], omitted: 0, isComplete: true });
+  });
+
+  test.each(others)('survives without %s', (key) => {
+    const { row, drift } = readRow(entity, without(full, key));
+    expect(typed(row)).toEqual(without(full, key));
+    expect(drift).toEqual([]);
+  });
+
+  test.each(others)('survives null for %s', (key) => {
+    const { row, drift } = readRow(entity, { ...full, [key]: null });
+    expect(typed(row)).toEqual(without(full, key));
+    expect(drift).toEqual([{ path: `rows[].${key}`, what: 'null', sample: 'null', count: 1 }]);
+  });
+
+  test.each(others)('survives another type for %s', (key) => {
+    const wrong = typeof full[key] === 'object' ? 1.5 : { secret: 'x' };
+    const { row, drift } = readRow(entity, { ...full, [key]: wrong });
+    expect(typed(row)).toEqual(without(full, key));
+    expect(drift.map(({ path, what }) => `${what} ${path}`)).toEqual([`wrong_type rows[].${key}`]);
+    expect(JSON.stringify(drift)).not.toContain('secret');
+  });
+
+  const unusable = [undefined, null, '', {}].flatMap((id) => (identity === undefined ? [] : [[identity, id] as const]));
+
+  test.each(unusable)('is left out and counted when its %s is %j', (identity, id) => {
+    const { row, drift, omitted, isComplete } = readRow(entity, { ...full, [identity]: id });
+    expect({ row, omitted, isComplete }).toEqual({ row: undefined, omitted: 1, isComplete: false });
+    expect(drift.at(-1)).toMatchObject({ path: `rows[].${identity}`, what: 'missing_key' });
+  });
+
+  test.each([null, 'text', 5, []])('is left out and counted when it is %j', (row) => {
+    expect(readRow(entity, row)).toMatchObject({ omitted: 1, isComplete: false, data: [] });
+  });
+
+  test('keeps unknown keys aside', () => {
+    const { row, drift } = readRow(entity, { ...full, wrapUp: 'x', '18455008085': 1 });
+    expect(typed(row)).toEqual(full);
+    expect(row?.unknownKeys).toEqual(['wrapUp', '18455008085']);
+    expect(drift).toEqual([
+      { path: 'rows[].wrapUp', what: 'unknown_key', sample: 'text', count: 1 },
+      { path: 'rows[].*', what: 'unknown_key', sample: 'number', count: 1 },
+    ]);
+  });
+});
+
+test('undocumented fields of a leg are kept without being called drift', () => {
+  const { row, drift } = readRow(call, { id: '1783385492.1', legs: [{ queueWait: 5 }, 'x'] });
+  expect(row?.legs).toMatchObject([{ raw: { queueWait: 5 }, unknownKeys: ['queueWait'] }]);
+  expect(drift).toEqual([{ path: 'rows[].legs[]', what: 'wrong_type', sample: 'text', count: 1 }]);
+});
+
+test('a send without most of its answer is still a send', () => {
+  const { row, omitted } = readRow(sent, { messages: [{}, { id: null, status: 'queued' }], skipped: 'none' });
+  expect(row).toMatchObject({ messages: [{ id: undefined }, { id: undefined, status: 'queued' }], skipped: undefined });
+  expect(omitted).toBe(0);
+});
+
+test('an unread line that cannot be named makes the counts incomplete', () => {
+  const { row, omitted, isComplete } = readRow(unreadCounts, {
+    total: 3,
+    lines: [{ count: 1 }, { line: '1', count: 2 }],
+  });
+  expect(typed(row)).toEqual({ total: 3, lines: [{ line: '1', count: 2 }] });
+  expect({ omitted, isComplete }).toEqual({ omitted: 1, isComplete: false });
+});
+
+test('an entity that is written down or copied leaves out the object as it came', () => {
+  const { row } = readRow(recording, {
+    uniqueId: '1783385492.1',
+    callId: '1783385492.1',
+    url: 'https://secret.test/1',
+  });
+  expect(row?.raw).toMatchObject({ url: 'https://secret.test/1' });
+  expect(JSON.stringify(row).split('secret.test')).toHaveLength(2);
+  expect(Object.keys({ ...row })).not.toContain('raw');
+});

@@ -1,0 +1,222 @@
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import type { Credential, Service } from '../../../src/api-client/client.ts';
+import { json, listen, listenTcp, open, refusalOf, refuse } from '../endpoint.ts';
+
+const pair = { line: '18457511133', number: '18455008085' };
+const request = { from: pair.line, to: [pair.number], message: 'hi' };
+const sent = {
+  data: { from: pair.line, billing: { units: 1, totalPrice: 0.0083 }, messages: [{ id: 1 }], skipped: [] },
+};
+
+/** What must stand once, however the first try ended. */
+const onceOnly: Record<string, (service: Service) => Promise<unknown>> = {
+  'messages.send': ({ messages }) => messages.send(request),
+  'conversations.comment': ({ conversations }) => conversations.comment(pair, 'a note'),
+  'conversations.resolve': ({ conversations }) => conversations.resolve(pair, { comment: 'a note' }),
+  'templates.create': ({ templates }) => templates.create({ title: 't', body: 'b' }),
+};
+
+/** Counts the requests that arrive whole, and lets `answer` do what it will with each connection. */
+async function countPosts(answer: (socket: Socket) => void) {
+  const posts: string[] = [];
+  const { url } = await listenTcp((socket) => {
+    socket.on('data', (bytes) => {
+      const [line] = bytes.toString().split('\r\n');
+      if (line?.startsWith('POST ')) posts.push(line);
+      answer(socket);
+    });
+  });
+  return { url, posts };
+}
+
+const whole = JSON.stringify(sent);
+const half = `HTTP/1.1 201 Created\r\ncontent-length: ${whole.length}\r\n\r\n${whole.slice(0, 40)}`;
+
+const breaks: Record<string, { answer: (socket: Socket) => void; code: string; status?: number }> = {
+  'a reset': { answer: (socket) => socket.resetAndDestroy(), code: 'network' },
+  'a connection that closes': { answer: (socket) => socket.end(), code: 'network' },
+  'half an answer': { answer: (socket) => socket.end(half), code: 'network', status: 201 },
+  'half an answer and silence': { answer: (socket) => socket.write(half), code: 'timeout', status: 201 },
+  silence: { answer: () => {}, code: 'timeout' },
+  'something that is not HTTP': { answer: (socket) => socket.end('SSH-2.0\r\n\r\n'), code: 'unreadable' },
+};
+
+describe.each(Object.entries(breaks))('after %s', (_, { answer, code, status }) => {
+  test.each(Object.entries(onceOnly))('%s is not repeated, and says that it may have happened', async (name, call) => {
+    const { url, posts } = await countPosts(answer);
+    const service = open(url, { limits: { answerMs: 300, headersMs: 300 }, retry: { tries: 5 } });
+    const error = await refusalOf(call(service));
+    expect(error).toMatchObject({ code, advice: 'reconcile', effect: 'unknown', operation: name, status });
+    expect(posts).toHaveLength(1);
+  });
+});
+
+const notOurs = '<html>Bad gateway</html>';
+
+test.each<[number, string, string | object, Record<string, string>]>([
+  [301, 'redirect', notOurs, { location: '/elsewhere' }],
+  [307, 'redirect', { error: { type: 'invalid_request' } }, { location: '/elsewhere' }],
+  [500, 'server', notOurs, {}],
+  [502, 'server', { error: { type: 'bad_gateway' } }, {}],
+  [504, 'server', '', {}],
+  [400, 'unexpected_status', notOurs, {}],
+  [408, 'unexpected_status', { error: { type: 'timeout' } }, {}],
+  [401, 'unexpected_status', notOurs, {}],
+  [403, 'unexpected_status', '', {}],
+  [422, 'unexpected_status', '{"error"', {}],
+  [429, 'rate_limited', notOurs, { 'retry-after': '0' }],
+  [201, 'unreadable', notOurs, {}],
+  [201, 'unreadable', whole.slice(0, 40), {}],
+  [201, 'unreadable', {}, {}],
+  [204, 'unreadable', '', {}],
+  [200, 'unreadable', {}, {}],
+  [404, 'unexpected_status', notOurs, {}],
+  [409, 'unexpected_status', { error: {} }, {}],
+])('a send that is answered %i (%s) by something else is not repeated, and may have happened', async (...row) => {
+  const [status, code, body, headers] = row;
+  const { url, seen } = await listen((response) =>
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body)),
+  );
+  const error = await refusalOf(open(url, { retry: { tries: 5 } }).messages.send(request));
+  expect(error).toMatchObject({ code, status, effect: 'unknown', advice: 'reconcile' });
+  expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /api/public/v1/sms/messages']);
+});
+
+test.each([
+  [400, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
+  [401, 'unauthenticated', { code: 'unauthenticated', advice: 'credential' }],
+  [403, 'insufficient_scope', { code: 'insufficient_scope', advice: 'scope', scope: 'sms:send' }],
+  [403, 'permission_denied', { code: 'permission_denied', advice: 'permission' }],
+  [422, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
+  [429, 'rate_limited', { code: 'rate_limited', advice: 'retry' }],
+  [500, 'internal_error', { code: 'server', advice: 'retry' }],
+  [402, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [408, 'a_new_word', { code: 'unexpected_status', advice: 'retry' }],
+  [409, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [413, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
+  [429, 'a_new_word', { code: 'rate_limited', advice: 'retry' }],
+  [500, 'a_new_word', { code: 'server', advice: 'retry' }],
+  [503, 'a_new_word', { code: 'server', advice: 'retry' }],
+])('a send that the service answers with %i %s is proof that nothing was sent', async (status, type, expected) => {
+  const { url, seen } = await listen((response) => refuse(response, status, type, { scope: 'sms:send' }));
+  const error = await refusalOf(open(url, { retry: { tries: 5 } }).messages.send(request));
+  expect(error).toMatchObject({ ...expected, status, effect: 'none' });
+  expect(seen).toHaveLength(1);
+});
+
+test.each([
+  [500, 'internal_error'],
+  [409, 'a_new_word'],
+])('only a send is proved not to have happened by a %i %s of the service', async (status, type) => {
+  const { url, seen } = await listen((response) => refuse(response, status, type));
+  const service = open(url);
+  const effects = [];
+  for (const call of Object.values(onceOnly)) effects.push((await refusalOf(call(service))).effect);
+  expect(effects).toEqual(['none', 'unknown', 'unknown', 'unknown']);
+  expect(seen).toHaveLength(4);
+});
+
+test('a send is not repeated with a renewed credential, and says that it may be tried again', async () => {
+  let value = 'Bearer old';
+  const credential: Credential = {
+    authorization: async () => value,
+    async renew() {
+      value = 'Bearer new';
+      return true;
+    },
+  };
+  const { url, seen } = await listen((response, { headers }) =>
+    headers.authorization === 'Bearer new' ? json(response, 201, sent) : refuse(response, 401, 'unauthenticated'),
+  );
+  const { messages } = open(url, { credential });
+  const error = await refusalOf(messages.send(request));
+  expect(error).toMatchObject({ code: 'unauthenticated', advice: 'retry', effect: 'none', status: 401 });
+  expect(seen).toHaveLength(1);
+  expect(await messages.send(request)).toMatchObject({ status: 201 });
+});
+
+test('a send that cannot connect, or rests with the circuit, has not left', async () => {
+  const { url } = await listen((response) => response.end());
+  const { messages, circuit } = open(url.replace('http:', 'https:'), { circuit: { failures: 1 } });
+  expect(await refusalOf(messages.send(request))).toMatchObject({ code: 'network', effect: 'none' });
+  expect(circuit.state().state).toBe('open');
+  expect(await refusalOf(messages.send(request))).toMatchObject({ code: 'circuit_open', effect: 'none' });
+});
+
+test('a send that its caller gives up may have happened once it left', async () => {
+  const giveUp = new AbortController();
+  const { url, posts } = await countPosts(() => giveUp.abort());
+  const { messages } = open(url);
+  const call = { signal: giveUp.signal };
+  expect(await refusalOf(messages.send(request, call))).toMatchObject({ code: 'aborted', effect: 'unknown' });
+  expect(await refusalOf(messages.send(request, call))).toMatchObject({ code: 'aborted', effect: 'none' });
+  expect(posts).toHaveLength(1);
+});
+
+test('a send that may not leave any more once the credential and the connection are there has not left', async () => {
+  let isLate = false;
+  const credential: Credential = {
+    async authorization() {
+      isLate = true;
+      return 'Bearer late';
+    },
+    renew: async () => false,
+  };
+  const { url, posts } = await countPosts((socket) => socket.end());
+  const { messages, circuit } = open(url, { credential, circuit: { failures: 1 } });
+  const error = await refusalOf(messages.send(request, { maySend: () => !isLate }));
+  expect(error).toMatchObject({ code: 'stalled', advice: 'retry', effect: 'none' });
+  expect(posts).toEqual([]);
+  expect(circuit.state().state).toBe('closed');
+});
+
+test('a send takes a connection of its own: an idle one might close under it', async () => {
+  const opened: string[][] = [];
+  const { url } = await listenTcp((socket) => {
+    const asked: string[] = [];
+    opened.push(asked);
+    socket.on('data', (bytes) => {
+      const isPost = asked.push(bytes.toString().split(' ')[0] ?? '') > 0 && asked.at(-1) === 'POST';
+      const body = isPost ? whole : '{"data":[]}';
+      socket.write(
+        `HTTP/1.1 ${isPost ? 201 : 200} x\r\nkeep-alive: timeout=60\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+    });
+  });
+  const { lines, messages } = open(url);
+  await lines.list();
+  await messages.send(request);
+  await lines.list();
+  await messages.send(request);
+  expect(opened).toEqual([['GET', 'GET'], ['POST'], ['POST']]);
+});
+
+test('one call may be given its own time for the answer, longer or shorter', async () => {
+  const { url, posts } = await countPosts((socket) => {
+    setTimeout(() => socket.end(`HTTP/1.1 201 Created\r\ncontent-length: ${whole.length}\r\n\r\n${whole}`), 1_800);
+  });
+  const { messages } = open(url, { limits: { answerMs: 200, headersMs: 100 } });
+  expect(await messages.send(request, { answerMs: 5_000 })).toMatchObject({ status: 201 });
+  const error = await refusalOf(messages.send(request, { answerMs: 50 }));
+  expect(error).toMatchObject({ code: 'timeout', effect: 'unknown' });
+  expect(error.message).toContain('not complete after 50 ms');
+  expect(posts).toHaveLength(2);
+});
+
+test('what may be done twice is repeated', async () => {
+  const { url, seen } = await listen((response, { url }, number) => {
+    if (number % 2 === 1) response.destroy();
+    else if (/read$|drafts/.test(url)) response.writeHead(204).end();
+    else json(response, 200, { data: { ...pair, resolved: true } });
+  });
+  const { conversations, lines, drafts } = open(url);
+  await conversations.resolve(pair, { resolvedBy: 5 });
+  await conversations.reopen(pair);
+  await conversations.assign(pair, 5);
+  await conversations.markMessages(pair, { messageIds: [1] });
+  await lines.block(pair.line, { number: pair.number });
+  await lines.markRead(pair.line);
+  await drafts.delete('key');
+  expect(seen).toHaveLength(14);
+});

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { migrate } from '../../src/db/migrate.ts';
+import { inOrder, staleViews, type View } from '../../src/db/repeatable.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { databaseForTest, dropRole } from '../stores/databases.ts';
+import { migrated, openDatabase } from '../world/database.ts';
+
+const log = createLog('silent');
+const [url, crowd, ahead] = [
+  await databaseForTest(migrated),
+  await databaseForTest(migrated),
+  await databaseForTest(migrated),
+];
+
+const view = (name: string, ...needs: string[]): View => ({ name, text: name, textHash: `hash of ${name}`, needs });
+const namesOf = (views: readonly View[]) => views.map(({ name }) => name);
+const held = (...names: string[]) => new Map(names.map((name) => [name, `hash of ${name}`]));
+
+test('a view comes after those that it stands on', () => {
+  expect(namesOf(inOrder([view('a', 'b'), view('b', 'c'), view('c')]))).toEqual(['c', 'b', 'a']);
+  expect(() => inOrder([view('a', 'b'), view('b', 'a')])).toThrow('a, b');
+});
+
+test('a view is made anew with those that stand on it, and no other', () => {
+  const views = inOrder([view('daily', 'interval'), view('interval'), view('other'), view('heatmap', 'daily')]);
+  expect(staleViews(views, held('daily', 'interval', 'other', 'heatmap'))).toEqual([]);
+  expect(namesOf(staleViews(views, held('daily', 'other', 'heatmap')))).toEqual(['interval', 'daily', 'heatmap']);
+});
+
+test('every file is one view, named as the file, with its comments', async () => {
+  await using database = openDatabase(url);
+  const files = await readdir(new URL('../../migrations/views/', import.meta.url));
+  const rows = await database.query<{ name: string }>(
+    `select viewname as name from pg_views where schemaname = 'reporting' order by 1`,
+  );
+  expect(rows.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
+});
+
+test('a view whose text changed is made anew, one that is gone is dropped, and the others are left alone', async () => {
+  await using database = openDatabase(url);
+  const identity = (name: string) => database.value('select $1::regclass::oid::integer', `reporting.${name}`);
+  const before = { agents: await identity('agent_daily'), dates: await identity('dim_date') };
+  await database.query(`create view reporting.of_yesterday as select * from reporting.dim_user`);
+  await database.query(`insert into ops.views (view_name, text_hash) values ('of_yesterday', 'x')`);
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'dim_user'`);
+  await migrate(url, log);
+  expect(await database.value(`select to_regclass('reporting.of_yesterday')`)).toBeNull();
+  expect(await identity('agent_daily')).not.toBe(before.agents);
+  expect(await identity('dim_date')).toBe(before.dates);
+  expect(await database.value(`select count(*)::integer from ops.views where text_hash in ('another', 'x')`)).toBe(0);
+});
+
+test('a view that somebody dropped is made again', async () => {
+  await using database = openDatabase(url);
+  await database.query('drop view reporting.call_daily');
+  await migrate(url, log);
+  expect(await database.query('select from reporting.call_daily')).toEqual([]);
+});
+
+test('a view of somebody else’s that is in the way fails the migration, is named, and nothing is lost', async () => {
+  await using database = openDatabase(url);
+  await database.query('create view public.mine as select * from reporting.call_daily');
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_daily'`);
+  await expect(migrate(url, log)).rejects.toThrow('public.mine, reporting.call_daily');
+  expect(await database.query('select from public.mine')).toEqual([]);
+  await database.query('drop view public.mine');
+  await migrate(url, log);
+});
+
+test('a function that stands on a view is named as well', async () => {
+  await using database = openDatabase(url);
+  await database.query(
+    `create function public.missed() returns setof reporting.missed_calls language sql as 'select * from reporting.missed_calls'`,
+  );
+  await database.query(`update ops.views set text_hash = 'another' where view_name = 'missed_calls'`);
+  await expect(migrate(url, log)).rejects.toThrow('function missed(), reporting.missed_calls');
+  await database.query('drop function public.missed');
+  await migrate(url, log);
+});
+
+test('whoever was let read a view reads it after it was made anew', async () => {
+  await using database = openDatabase(url);
+  const role = `analyst_${randomBytes(6).toString('hex')}`;
+  const granted = () =>
+    database.query(
+      `select privilege_type, is_grantable from pg_class c, aclexplode(c.relacl)
+       where c.oid = 'reporting.call_daily'::regclass and grantee in ($1::regrole, 0) order by grantee desc, 1`,
+      role,
+    );
+  await database.query(`create role ${role}`);
+  try {
+    await database.query(`grant select on reporting.call_daily to ${role} with grant option`);
+    await database.query(`grant select on reporting.call_daily to public`);
+    const before = await granted();
+    expect(before).toHaveLength(2);
+    await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_daily'`);
+    await migrate(url, log);
+    expect(await granted()).toEqual(before);
+  } finally {
+    await dropRole(url, role);
+  }
+});
+
+test('many processes may make them at once', async () => {
+  await using database = openDatabase(crowd);
+  await database.query(`update ops.views set text_hash = 'another'`);
+  await Promise.all([1, 2, 3].map(() => migrate(crowd, log)));
+  expect(await database.value(`select count(*)::integer from ops.views where text_hash = 'another'`)).toBe(0);
+});
+
+test('those of a newer release are left as they are', async () => {
+  await using database = openDatabase(ahead);
+  await database.query(`insert into ops.migrations (name, timestamp) values ('9999_of_tomorrow', 'now')`);
+  await database.query(`update ops.views set text_hash = 'of tomorrow'`);
+  await migrate(ahead, log);
+  expect(await database.value(`select count(distinct text_hash)::integer from ops.views`)).toBe(1);
+});

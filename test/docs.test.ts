@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { settingsTable } from '../config/settings.ts';
+import { factsDatabase } from './reporting/facts.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (file: string) => readFile(join(root, file), 'utf8');
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...(await readdir(join(root, 'docs'))).map((name) => `docs/${name}`),
+];
+const database = await factsDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+test('docs/operations.md shows the settings as their schema has them', async () => {
+  expect(await read('docs/operations.md')).toContain(settingsTable());
+});
+
+test('the README stays short', async () => {
+  expect((await stat(join(root, 'README.md'))).size).toBeLessThanOrEqual(10_000);
+});
+
+/** The anchor that a heading gets on a code host. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+test.each(pages)('links in %s lead somewhere', async (page) => {
+  const text = await read(page);
+  const broken: string[] = [];
+  for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? page : join(dirname(page), path);
+    if (!existsSync(join(root, target))) broken.push(link);
+    else if (anchor !== undefined) {
+      const headings = [...(await read(target)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+      if (!headings.includes(anchor)) broken.push(link);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+const samples = [...(await read('docs/reporting.md')).matchAll(/```sql\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+  block.split(/;\s*\n/).filter((statement) => statement.trim() !== ''),
+);
+
+test.each(samples)('the sample query runs: %s', async (statement) => {
+  await expect(database.query(statement)).resolves.toBeInstanceOf(Array);
+});
+
+const sampleOf = (words: string) => samples.find((each) => each.includes(words)) ?? '';
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+test('of the missed calls, its sample shows those that nobody returned', async () => {
+  const missed = { status: 'missed', talk_seconds: 0 };
+  await database.call({ call_id: '1.1', started_at: ago(60), external_number: '15550000001', ...missed });
+  await database.call({ call_id: '1.2', started_at: ago(60), external_number: '15550000002', ...missed });
+  // The service names a call that returned another for abandoned ones alone; this one it leaves to be found.
+  await database.call({ call_id: '1.3', started_at: ago(30), external_number: '15550000001', direction: 'outbound' });
+  await database.drain();
+  const unreturned = await database.query<{ external_number: string }>(sampleOf('nobody returned'));
+  expect(unreturned.map(({ external_number }) => external_number)).toEqual(['15550000002']);
+});
+
+test('the time to the row is that of the texts of today', async () => {
+  const thread = { line: '15559990000', number: '15550000001' };
+  const text = async (id: number, receivedAt: string, seenAt: string) => {
+    await database.insert('ops.deliveries', {
+      received_at: receivedAt,
+      body: '',
+      body_hash: String(id),
+      targets: [`thread ${thread.line}/${thread.number}`],
+      is_recognized: true,
+    });
+    await database.insert('warehouse.sms_messages', {
+      ...thread,
+      conversation_id: 1,
+      message_id: id,
+      direction: 'in',
+      sent_at: receivedAt,
+      body: 'text',
+      first_seen_at: seenAt,
+    });
+  };
+  const midnight = (await database.value('select current_date::timestamptz')) as Date;
+  const at = (seconds: number) => new Date(Number(midnight) + seconds * 1_000).toISOString();
+  await text(1, at(-3_600), at(-3_550));
+  await text(2, at(60), at(62));
+  expect(await database.query(sampleOf('how long the mirror takes'))).toEqual([{ median_seconds: 2 }]);
+});
+
+test('there are sample queries to run', () => {
+  expect(samples.length).toBeGreaterThan(3);
+});
+
+/** Paths in code spans, such as `src/main.ts` or `migrations/views/`. */
+const pathsIn = (text: string) =>
+  [...text.matchAll(/`((?:src|workers|config|migrations|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+
+test.each(pages)('the paths in %s exist', async (file) => {
+  const planned = ['migrations/0007_subject.sql'];
+  expect(pathsIn(await read(file)).filter((path) => !planned.includes(path) && !existsSync(join(root, path)))).toEqual(
+    [],
+  );
+});
+
+test.each(['A delivery', 'A reply'])('%s opens at most 25 files', async (walk) => {
+  const section = (await read('docs/architecture.md')).split('\n## ').find((each) => each.startsWith(walk)) ?? '';
+  const files = new Set(pathsIn(section).filter((path) => /\.\w+$/.test(path)));
+  expect(files.size).toBeGreaterThan(10);
+  expect(files.size).toBeLessThanOrEqual(25);
+});

@@ -1,0 +1,281 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { apiKey, createService } from '../../src/api-client/client.ts';
+import { query } from '../../src/db/database.ts';
+import { startPostgres } from '../../src/local/postgres.ts';
+import type { Diagnosis } from '../../src/ops/doctor.ts';
+import { diagnose, diagnoseJit, diagnoseReceiver, isLent } from '../../src/ops/doctor.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { EventType } from '../../src/shared/event-types.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
+import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
+
+const log = createLog('silent');
+const folder = await mkdtemp(join(tmpdir(), 'trunkline-doctor-'));
+// That of the run does not wait for its disk, which the doctor would find.
+const postgres = await startPostgres({ dataDir: folder, log });
+const databaseUrl = postgres.url;
+afterAll(async () => {
+  await postgres.stop();
+  await rm(folder, { recursive: true });
+});
+let sandbox: Sandbox;
+let world: World;
+
+beforeAll(async () => {
+  await migrated(databaseUrl);
+  sandbox = await createSandbox({ calls: 20, threads: 3 });
+  world = await openWorld(settingsFor(databaseUrl));
+  const { db } = world.context.database;
+  const { line, number } = await sandbox.emit.sms();
+  await query(db, `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`, [
+    line,
+    number,
+  ]);
+  const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+  await ensureSubscriptions({ service, db, log, publicUrl: world.receiver.url, secret });
+  await service.close();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await sandbox.close();
+});
+
+function environment(more: Readonly<Record<string, string>> = {}) {
+  return { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, PUBLIC_URL: world.receiver.url, ...more };
+}
+
+const faults = (findings: readonly Diagnosis[]) =>
+  findings.flatMap((each) => (each.level === 'ok' || each.level === 'notice' ? [] : [each.sentence]));
+
+async function keyWith(scopes: readonly string[]): Promise<string> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: scopes.join(' '), scopes }),
+  });
+  return ((await answer.json()) as { data: { key: string } }).data.key;
+}
+
+test('finds nothing wrong where nothing is', async () => {
+  const findings = await diagnose(settingsFor(databaseUrl, environment()), log);
+  expect(faults(findings)).toEqual([]);
+  expect(new Set(findings.map(({ subject }) => subject))).toEqual(
+    new Set(['Settings', 'Postgres', 'Queue', 'Mirror', 'API', 'Receiver']),
+  );
+});
+
+test('warns of a connection to Postgres that is not encrypted', async () => {
+  const findings = await diagnose(settingsFor('postgres://app:hunter2@nosuch.invalid/app', environment()), log);
+  expect(findings).toContainEqual({
+    subject: 'Postgres',
+    level: 'warning',
+    sentence: expect.stringContaining('at nosuch.invalid is not encrypted'),
+    remedy: expect.stringContaining('sslmode=verify-full'),
+  });
+  expect(JSON.stringify(findings)).not.toContain('hunter2');
+});
+
+test('asks without leaving a trace', async () => {
+  const asked = sandbox.requests().length;
+  await diagnose(settingsFor(databaseUrl, environment()), log);
+  const requests = sandbox.requests().slice(asked);
+  const changing = requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/calls/search'));
+  expect(changing).toEqual([]);
+  expect(requests.length).toBeGreaterThan(6);
+  expect(requests.some(({ path }) => path.includes('markRead'))).toBe(false);
+});
+
+test('names each scope that is missing', async () => {
+  const key = await keyWith(['sms:read', 'reports:read', 'webhooks:read']);
+  const findings = await diagnose(settingsFor(databaseUrl, environment({ API_KEY: key })), log);
+  expect(faults(findings)).toEqual([
+    'Users cannot be read: the credential lacks the scope users:read.',
+    'Recordings cannot be read: the credential lacks the scope recordings:read.',
+    'Transcripts cannot be read: the credential lacks the scope recordings:read.',
+    'Texts cannot be read: the credential lacks the scope messages:read.',
+  ]);
+});
+
+test('tells a wrong key, a weak secret and a receiver with another one', async () => {
+  const wrong = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' });
+  expect(faults(await diagnose(settingsFor(databaseUrl, wrong), log))).toEqual([
+    'The service refuses the credential.',
+    'The webhook secret has 8 characters and might be guessed.',
+    'PUBLIC_URL answers 404: another secret, or another program stands there.',
+  ]);
+});
+
+test('tells subscriptions that are missing at this address, and that nothing listens there', async () => {
+  const findings = await diagnose(settingsFor(databaseUrl, environment({ PUBLIC_URL: 'http://127.0.0.1:1' })), log);
+  expect(faults(findings)).toEqual([
+    expect.stringContaining('Nothing answers at PUBLIC_URL'),
+    'AccountSMS is not subscribed to.',
+    'AccountEndedCalls is not subscribed to.',
+    'AccountAITranscription is not subscribed to.',
+  ]);
+});
+
+test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
+  'takes no program that answers 200 with %j for the receiver',
+  async (page) => {
+    await using other = createServer((_request, response) => response.end(page)).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
+    expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
+      'PUBLIC_URL answers 200: another program stands there.',
+    ]);
+  },
+);
+
+test('takes for subscribed what `subscriptions ensure` leaves in place, however it is written', async () => {
+  const at = world.receiver.url.replace('127.0.0.1', 'LOCALHOST');
+  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: at }));
+  const hooks = `${at.toLowerCase()}/hooks/${secret}`;
+  const subscriptions = [
+    { id: 1, url: `${hooks}/AccountSMS/`, type: 'Account-SMS' },
+    { id: 2, url: `${hooks}/AccountEndedCalls`, type: 'accountendedcalls' },
+    { id: 3, url: `${hooks}/AccountAITranscription`, type: 'AccountSMS' },
+  ].map((each) => ({ ...each, type: each.type as EventType, enabled: true, raw: {}, unknownKeys: [] }));
+  const findings = await diagnoseReceiver(settings, subscriptions, false);
+  expect(faults(findings).filter((each) => each.includes('subscri'))).toEqual([
+    'AccountAITranscription has a subscription that is disabled or of another type.',
+  ]);
+});
+
+test.each([
+  [{ first: [7, 7, 7], second: [8, 8, 8] }, false],
+  [{ first: [7, 7, 7], second: [7, 7, 7] }, true],
+  [{ first: [7, 8, 7], second: [9, 9, 9] }, true],
+  [{ first: [7, 7, 7], second: [8, 9, 8] }, true],
+])('knows a pooler that lends out sessions by who answers: %j', (answering, lent) => {
+  expect(isLent(answering)).toBe(lent);
+});
+
+test('warns of a session in which Postgres compiles statements', async () => {
+  expect(diagnoseJit({ jit: false })).toEqual([]);
+  expect(diagnoseJit({ jit: true })).toEqual([
+    {
+      subject: 'Postgres',
+      level: 'warning',
+      sentence: expect.stringContaining('jit is on'),
+      remedy: 'Run `alter role … set jit = off` for the user of DATABASE_URL.',
+    },
+  ]);
+});
+
+test.each([
+  [-90, /^The service’s clock is (89|90|91) s behind Postgres’/],
+  [90, /^The service’s clock is (89|90|91) s ahead of Postgres’/],
+  [0, undefined],
+])('compares the Date of the service with the clock of Postgres: %i s', async (seconds, sentence) => {
+  await using service = createServer((_request, response) => {
+    response.setHeader('date', new Date(Date.now() + seconds * 1_000).toUTCString());
+    response.setHeader('content-type', 'application/json');
+    response.end('{"data":[]}');
+  }).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const { port } = service.address() as AddressInfo;
+  const found = await diagnose(
+    settingsFor(databaseUrl, environment({ API_BASE_URL: `http://127.0.0.1:${port}` })),
+    log,
+  );
+  const skewed = found.filter(({ sentence }) => sentence.startsWith('The service’s clock'));
+  expect(skewed).toEqual(
+    sentence === undefined
+      ? []
+      : [{ subject: 'API', level: 'warning', sentence: expect.stringMatching(sentence), remedy: expect.any(String) }],
+  );
+});
+
+test('tells a Postgres that is away, and goes on to the service', async () => {
+  const findings = await diagnose(settingsFor('postgres://nobody@127.0.0.1:1/none', environment()), log);
+  expect(findings.find(({ level }) => level === 'problem')?.sentence).toMatch(/^Postgres cannot be reached/);
+  expect(findings.map(({ sentence }) => sentence)).toContain('Lines can be read.');
+});
+
+test('tells a database without the schema', async () => {
+  const url = new URL(databaseUrl);
+  url.pathname = '/postgres';
+  const sentences = faults(await diagnose(settingsFor(url.href, environment()), log));
+  expect(sentences[0]).toBe('The schema lacks migrations of this release.');
+});
+
+test.each(['the schema of this release', 'no schema at all'])(
+  'doctor and status change nothing in a database with %s',
+  async (what) => {
+    const url = new URL(databaseUrl);
+    if (what === 'no schema at all') url.pathname = '/postgres';
+    const client = new Client({ connectionString: url.href });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const catalogue = async () => {
+      const { rows } = await client.query(
+        `select 'schema ' || nspname as it from pg_namespace where nspname !~ '^pg_(toast_)?temp'
+       union all select 'class ' || oid::regclass || ' ' || coalesce(pg_relation_filenode(oid), 0) from pg_class where relpersistence <> 't'
+       union all select 'function ' || oid::regprocedure || ' ' || xmin from pg_proc
+       union all select 'rows ' || relid::regclass || query_to_xml(format('select md5(string_agg(xmin::text, '','' order by xmin::text)) from %s', relid::regclass), false, true, '')
+         from pg_stat_user_tables
+       order by 1`,
+      );
+      return rows.map(({ it }) => it);
+    };
+    const before = await catalogue();
+    const variables = { ...environment(), DATABASE_URL: url.href, WEBHOOK_SECRET: secret };
+    for (const command of ['doctor', 'status']) await ended([command], variables);
+    expect(await catalogue()).toEqual(before);
+  },
+);
+
+test('every fault comes with a remedy', async () => {
+  const bad = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123', REDIS_URL: 'redis://127.0.0.1:1' });
+  for (const finding of await diagnose(settingsFor(databaseUrl, bad), log)) {
+    if (finding.level !== 'ok') expect(finding.remedy, finding.sentence).toMatch(/^\S.{10,}\.$/);
+  }
+});
+
+test('the commands print JSON, and end with 1 when something is wrong', async () => {
+  const sound = await trunkline(['doctor', '--json'], {
+    ...environment(),
+    DATABASE_URL: databaseUrl,
+    WEBHOOK_SECRET: secret,
+  });
+  expect(sound).toMatchObject({ code: 0, output: expect.arrayContaining([expect.objectContaining({ level: 'ok' })]) });
+  const unset = await trunkline(['doctor', '--json'], { PORT: 'none' });
+  expect(unset.code).toBe(1);
+  expect(unset.output).toMatchObject([
+    { level: 'problem', sentence: expect.stringContaining('PORT must be a whole number') },
+    { level: 'problem', sentence: expect.stringMatching(/^DATABASE_URL is missing.*`npm start` here.*[^.]\.$/) },
+  ]);
+  const status = await trunkline(['status', '--json'], { DATABASE_URL: databaseUrl });
+  expect(status).toMatchObject({ code: 0, output: { verdict: { level: expect.any(String) } } });
+});
+
+async function trunkline(
+  args: string[],
+  variables: Record<string, string>,
+): Promise<{ code: number; output: unknown }> {
+  const { code, output } = await ended(args, variables);
+  return { code, output: JSON.parse(output) };
+}
+
+async function ended(args: string[], variables: Record<string, string>): Promise<{ code: number; output: string }> {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main, ...args], { env: variables, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, output };
+}

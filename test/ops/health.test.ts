@@ -1,0 +1,263 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { trunkline } from '../credentials/commands.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const database = new Client({ connectionString: databaseUrl });
+let world: World;
+/** The pages share a snapshot for a second. */
+const soon = { timeout: 60_000, interval: 500 };
+
+beforeAll(async () => {
+  await database.connect();
+  world = await openWorld(settingsFor(databaseUrl));
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await database.end();
+});
+beforeEach(async () => {
+  await database.query(
+    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries`,
+  );
+  await database.query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
+  // A mirror of which nothing is known to be wrong: a subscription delivers.
+  await database.query(
+    `insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, content_hash, source, fetch_seq, fetched_at)
+     values (1, 'AccountSMS', true, true, 'h', 'test', 1, now()) on conflict do nothing`,
+  );
+});
+
+interface Status {
+  readonly verdict: { readonly level: string; readonly sentence: string };
+  readonly concerns: readonly { readonly level: string; readonly sentence: string; readonly cure: string }[];
+}
+
+/** What the command says, and its exit code; the page's JSON tells the same. */
+async function status(): Promise<{ code: number | null; told: Status; faults: Status['concerns'] }> {
+  const command = trunkline({ DATABASE_URL: databaseUrl }, 'status', '--json');
+  const code = await command.ended;
+  const told = JSON.parse(command.out()) as Status;
+  return { code, told, faults: told.concerns.filter(({ level }) => level !== 'notice') };
+}
+
+/** The lines of the values, without their HELP and TYPE. */
+async function metrics(): Promise<string[]> {
+  const text = await (await world.get('/metrics')).text();
+  return text.split('\n').filter((line) => !line.startsWith('#'));
+}
+
+let sends = 0;
+function send(state: string, reason: string | null, more: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+  sends += 1;
+  const { mode = 'live', line = '18005550100', ago = '1 minute' } = more;
+  return database.query(
+    `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, planned_at, expires_at,
+       settled_at, unknown_at)
+     values ('greet', $1, $2, 'message', $3, now(), $4, 'what was said', $5, $6, now() - $7::interval, now() + interval '1 hour',
+       case when $5 not in ('PLANNED', 'HELD', 'UNKNOWN') then now() - $7::interval end, case when $5 = 'UNKNOWN' then now() end)`,
+    [line, String(18_455_550_000 + sends), String(sends), mode, state, reason, ago],
+  );
+}
+
+test('nothing is wrong: the verdict is sound, and the command ends with 0', async () => {
+  const { code, told, faults } = await status();
+  expect(faults).toEqual([]);
+  expect({ code, level: told.verdict.level }).toEqual({ code: 0, level: 'ok' });
+});
+
+describe('sends that do not go out', () => {
+  test.each<[string, () => Promise<unknown>, RegExp, RegExp, string]>([
+    [
+      'the scope is missing',
+      async () => {
+        for (let at = 0; at < 5; at += 1) await send('REJECTED', 'insufficient_scope (403)');
+      },
+      /^5 automatic texts of the last day were not sent from …0100: insufficient_scope \(403\).*none has gone out since/,
+      /Grant the scope sms:send/,
+      'trunkline_send_troubles{kind="refused",reason="insufficient_scope (403)"} 5',
+    ],
+    [
+      'the key is refused',
+      () => send('REJECTED', 'unauthenticated (401)'),
+      /^1 automatic text of the last day was not sent/,
+      /API_KEY/,
+      'trunkline_sends{state="REJECTED",mode="live"} 1',
+    ],
+    [
+      'the line is not permitted',
+      () => send('REJECTED', 'permission_denied (403)'),
+      /permission_denied/,
+      /The line is not the account’s/,
+      'trunkline_sends{state="REJECTED",mode="live"} 1',
+    ],
+    [
+      'no rate applies',
+      () => send('REJECTED', 'invalid_request (422)'),
+      /invalid_request/,
+      /No rate of the account/,
+      'trunkline_sends{state="REJECTED",mode="live"} 1',
+    ],
+    [
+      'the service was away',
+      () => send('NOT_SENT', 'network'),
+      /network/,
+      /API_BASE_URL is reachable/,
+      'trunkline_sends{state="NOT_SENT",mode="live"} 1',
+    ],
+    [
+      'the answer was lost',
+      () => send('UNKNOWN', 'timeout'),
+      /^The answer to 1 automatic text was lost/,
+      /nothing is sent again by itself/,
+      'trunkline_sends{state="UNKNOWN",mode="live"} 1',
+    ],
+    [
+      'a person has to decide',
+      () => send('NEEDS_HUMAN', 'no message matches'),
+      /^1 automatic text may or may not have gone out/,
+      /sends settle/,
+      'trunkline_sends{state="NEEDS_HUMAN",mode="live"} 1',
+    ],
+    [
+      'the money is spent',
+      async () => {
+        await database.query(
+          `insert into ops.send_budgets (scope, budget_date, spent_micros) values ('account', (now() at time zone 'UTC')::date, 5000000)`,
+        );
+        await send('DENIED', 'gate:budget_money', { ago: '0 seconds' });
+      },
+      /^1 automatic text was kept back today: the day’s budget of money \(\$5\.00 spent, of \$5\.00\) is used up/,
+      /midnight UTC.*rules file/,
+      'trunkline_sends_spent_dollars 5',
+    ],
+    [
+      'the operator paused',
+      () =>
+        database.query(
+          `update ops.send_control set is_paused = true, pause_reason = 'maintenance', paused_by = 'operator', changed_at = now() - interval '5 minutes'`,
+        ),
+      /^All automatic texts are paused\.$/,
+      /^For 5 min now, by the operator; the reason: maintenance\..*sends resume/,
+      'trunkline_sends_paused 1',
+    ],
+    [
+      'nobody takes them',
+      () => send('PLANNED', 'the thread could not be read', { ago: '5 minutes' }),
+      /^1 automatic text waits longer than a minute to be sent: the thread could not be read/,
+      /worker/,
+      'trunkline_send_troubles{kind="held_up",reason="the thread could not be read"} 1',
+    ],
+  ])('%s', async (_what, happen, sentence, cure, metric) => {
+    await happen();
+    const { code, faults } = await status();
+    expect(code).toBe(1);
+    expect(faults).toMatchObject([{ sentence: expect.stringMatching(sentence), cure: expect.stringMatching(cure) }]);
+    const page = async () => ((await (await world.get('/api/status')).json()) as Status).concerns;
+    await expect.poll(page, soon).toContainEqual(expect.objectContaining({ sentence: faults[0]?.sentence }));
+    await expect.poll(metrics, soon).toContain(metric);
+    expect(await (await world.get('/')).text()).toContain('<span class="dot');
+  });
+
+  test('is over for a line when another text went out from it, and not for a line from which none did', async () => {
+    await send('REJECTED', 'permission_denied (403)', { ago: '10 minutes' });
+    await send('SENT', null);
+    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    await send('REJECTED', 'permission_denied (403)', { line: '18005550199', ago: '10 minutes' });
+    expect(await status()).toMatchObject({ code: 1, faults: [{ sentence: expect.stringContaining('…0199') }] });
+  });
+
+  test('does not count what is only simulated, nor what a gate or quiet hours keep back', async () => {
+    await send('DENIED', 'gate:budget_money', { mode: 'dry-run' });
+    await send('DENIED', 'dry_run');
+    await send('DENIED', 'gate:opted_out');
+    await send('DENIED', 'gate:budget_thread');
+    await send('HELD', 'gate:quiet_hours', { ago: '5 hours' });
+    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    await expect.poll(metrics, soon).toContain('trunkline_sends{state="DENIED",mode="dry-run"} 2');
+  });
+
+  test('shows in what the doctor says', async () => {
+    await send('REJECTED', 'insufficient_scope (403)');
+    const doctor = trunkline({ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: secret }, 'doctor');
+    expect(await doctor.ended).toBe(1);
+    expect(doctor.out()).toContain('1 automatic text of the last day was not sent');
+    expect(doctor.out()).toContain('Grant the scope sms:send');
+  });
+});
+
+describe('rules', () => {
+  test('that fail are told, with the reason and the remedy', async () => {
+    await database.query(
+      `insert into ops.rules_loaded (version, mode, rules, loaded_at) values ('v', 'live', '[]', now())`,
+    );
+    const { rows } = await database.query(
+      `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)
+       values ('close', 'v', 'message_in', '1/1', now(), 'live', true, 'matched'), ('broken', 'v', 'message_in', '1/2', now(), 'live', false, 'error: no such key')
+       returning run_id`,
+    );
+    await database.query(
+      `insert into ops.rule_actions (run_id, ordinal, kind, state, reason, settled_at)
+       values ($1, 1, 'resolve', 'failed', 'insufficient_scope: conversations.resolve', now())`,
+      [rows[0].run_id],
+    );
+    const { code, faults } = await status();
+    expect(code).toBe(1);
+    expect(faults).toMatchObject([
+      {
+        sentence: expect.stringContaining('The rule close failed to resolve'),
+        cure: 'Grant the scope sms:write to the credential.',
+      },
+      { sentence: expect.stringContaining('could not be evaluated 1 times in the last day: broken') },
+    ]);
+    await expect.poll(metrics, soon).toContain('trunkline_rule_actions{kind="resolve",state="failed"} 1');
+    expect(await metrics()).toContain('trunkline_rule_runs{rule="broken",outcome="failed"} 1');
+  });
+});
+
+describe('processes', () => {
+  const worker = { API_KEY: 'of-nobody', DATABASE_URL: databaseUrl, RULES_FILE: 'config/rules.yaml' };
+
+  test('of which two have another RULES_MODE than the rest are told, and no more once they are alike', async () => {
+    const api = { API_BASE_URL: 'http://127.0.0.1:1' };
+    const [live] = ['live', 'dry-run'].map((mode) =>
+      trunkline({ ...worker, ...api, RULES_MODE: mode }, 'worker', '--queues', 'sends'),
+    );
+    const differ = expect.stringContaining('differ in RULES_MODE (1 with dry-run, 1 with live)');
+    await expect
+      .poll(async () => (await status()).told.concerns, soon)
+      .toContainEqual(expect.objectContaining({ level: 'problem', sentence: differ }));
+    live?.process.kill('SIGTERM');
+    await live?.ended;
+    expect((await status()).told.concerns).not.toContainEqual(expect.objectContaining({ sentence: differ }));
+  });
+
+  test('whose service accepts and does not answer are told within seconds, from another process', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    const { port } = await new Promise<AddressInfo>((resolve) =>
+      silent.once('listening', () => resolve(silent.address() as AddressInfo)),
+    );
+    const asked = once(silent, 'request');
+    trunkline({ ...worker, API_BASE_URL: `http://127.0.0.1:${port}` }, 'worker');
+    await asked;
+    const silence = expect.objectContaining({
+      level: 'problem',
+      sentence: expect.stringMatching(/^The service does not answer: a request \(\S+\) has been waiting for \d+ s\.$/),
+    });
+    const read = async () => ((await (await world.get('/api/status')).json()) as Status).concerns;
+    await expect.poll(read, { timeout: 60_000, interval: 250 }).toContainEqual(silence);
+    expect((await status()).told.verdict.level).toBe('problem');
+    await expect
+      .poll(metrics, soon)
+      .toContainEqual(expect.stringMatching(/^trunkline_api_waiting_seconds (?:[5-9]|\d\d)/));
+  });
+});

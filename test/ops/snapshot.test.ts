@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { renderTable } from '../../src/cli/status.ts';
+import { type Context, createContext } from '../../src/context.ts';
+import { query } from '../../src/db/database.ts';
+import { type HealthCheck, healthChecks, verdictOf } from '../../src/ops/health-checks.ts';
+import { known, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { startRedis } from '../stores/redis.ts';
+import { fill, migrated, settingsFor } from './world.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const silent = { log: createLog('silent'), name: 'test', maxConnections: 2 };
+let context: Context;
+let snapshot: Snapshot;
+
+beforeAll(async () => {
+  context = await createContext(settingsFor(databaseUrl), silent);
+  await fill(context.database.db);
+  snapshot = await takeSnapshot(context);
+});
+afterAll(() => context[Symbol.asyncDispose]());
+
+const secondsBefore = (at: Date | null | undefined) => at && (snapshot.takenAt.getTime() - at.getTime()) / 1_000;
+const of = <T extends { kind: string }>(rows: readonly T[], kind: string) => rows.find((row) => row.kind === kind);
+
+test('the newest text is the newest one sent, not one that is scheduled', () => {
+  const texts = of(known(snapshot.freshness, []), 'thread');
+  expect(secondsBefore(texts?.newestAt)).toBeCloseTo(90, -1);
+  expect(secondsBefore(texts?.readAt)).toBeCloseTo(60, -1);
+});
+
+test('the newest recording is that of the newest call which has one', () => {
+  expect(secondsBefore(of(known(snapshot.freshness, []), 'call')?.newestAt)).toBeCloseTo(300, -1);
+  expect(secondsBefore(of(known(snapshot.freshness, []), 'recordings')?.newestAt)).toBeCloseTo(600, -1);
+  expect(of(known(snapshot.freshness, []), 'transcripts')).toMatchObject({ newestAt: null, readAt: null });
+});
+
+test('what is owed is told apart by when it is due', () => {
+  const calls = of(known(snapshot.backlog, []), 'call');
+  expect(calls).toMatchObject({ due: 1, later: 1, failing: 0, isAtLeast: false });
+  expect(calls?.oldestDueSeconds).toBeGreaterThanOrEqual(20);
+  expect(of(known(snapshot.backlog, []), 'thread')).toMatchObject({
+    due: 0,
+    later: 1,
+    failing: 1,
+    stubborn: 1,
+    oldestDueSeconds: null,
+  });
+  expect(of(known(snapshot.backlog, []), 'lines')).toMatchObject({ due: 0, later: 0, forbidden: 0 });
+  expect(of(known(snapshot.backlog, []), 'recordings')).toMatchObject({ due: 0, forbidden: 1 });
+});
+
+test('what the service does not take is told apart from what is only due later', async () => {
+  const { db } = context.database;
+  const kind = `kind, key, dirty_version, clean_version, due_at, read_at, attempts, misses, last_error, state`;
+  await query(
+    db,
+    `insert into ops.sync_targets (${kind}) values
+       ('users', 'rests', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 0, 0, 'given a rest', 'active'),
+       ('users', 'throttled', 2, 1, now() + interval '2 seconds', now() - interval '1 second', 2, 0, 'a pause', 'active'),
+       ('users', 'missed', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 1, 1, 'not found', 'active'),
+       ('users', 'forbidden', 2, 1, now() + interval '1 hour', now() - interval '10 seconds', 0, 0, 'not yours', 'forbidden'),
+       ('users', 'looked for', 2, 1, now() + interval '1 hour', now() - interval '10 seconds', 0, 0, null, 'active')`,
+    [],
+  );
+  const { backlog } = await takeSnapshot(context);
+  await query(db, `delete from ops.sync_targets where kind = 'users'`, []);
+  const users = of(known(backlog, []), 'users');
+  expect(users).toMatchObject({ due: 0, later: 5, putOff: 2 });
+  expect(users?.longestPutOffSeconds).toBeCloseTo(60, 0);
+  expect(users?.sampleErrors).toContain('given a rest');
+});
+
+test('a thread that is refused counts only for a line of ours, while the lines are known', async () => {
+  const { db } = context.database;
+  const forbidden = async () => {
+    const { backlog } = await takeSnapshot(context);
+    return of(known(backlog, []), 'thread')?.forbidden;
+  };
+  await query(
+    db,
+    `insert into ops.sync_targets (kind, key, clean_version, state, last_error)
+     values ('thread', '18005550100/18455550177', 1, 'forbidden', 'no'), ('thread', '12125550123/12125550100', 1, 'forbidden', 'no')`,
+    [],
+  );
+  expect(await forbidden()).toBe(2);
+  await query(
+    db,
+    `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('18005550100', 'h', 'test', 1, now())`,
+    [],
+  );
+  expect(await forbidden()).toBe(1);
+  await query(db, `delete from ops.sync_targets where state = 'forbidden' and kind = 'thread'`, []);
+  await query(db, 'delete from warehouse.sms_lines', []);
+});
+
+test('errors come newest first, those of settled targets too', () => {
+  expect(known(snapshot.errors, []).map(({ key, state, nextAt }) => [key, state, nextAt !== null])).toEqual([
+    ['…0100/…0123', 'active', true],
+    ['1783385493.057901', 'forbidden', false],
+  ]);
+});
+
+test('deliveries are counted by type and minute', () => {
+  const inbox = known(snapshot.inbox, undefined);
+  expect(inbox?.types).toEqual([
+    { type: 'AccountSMS', lastHour: 1, lastDay: 2 },
+    { type: 'AccountEndedCalls', lastHour: 1, lastDay: 1 },
+  ]);
+  expect(inbox?.perMinute.slice(-3)).toEqual([0, 1, 1]);
+  expect(inbox?.unrecognized).toEqual({ count: 1, lastDay: 1, isAtLeast: false });
+  expect(inbox?.latest.map(({ isRecognized }) => isRecognized)).toEqual([false, true, true]);
+});
+
+test('answers that may be only a part are a concern for a day, those with any other new key are none', async () => {
+  const { db } = context.database;
+  await query(
+    db,
+    `insert into ops.drift (operation, path, what, sample, seen_count, last_seen_at)
+     values ('users.list', 'paging', 'sibling_key', 'object', 2, now()), ('users.list', 'next', 'sibling_key', 'text', 1, now() - interval '1 hour'),
+       ('lines.list', 'paging', 'sibling_key', 'object', 1, now() - interval '2 days')`,
+    [],
+  );
+  const told = await takeSnapshot(context);
+  await query(db, `delete from ops.drift where what = 'sibling_key'`, []);
+  const partial = ({ sentence }: HealthCheck) => sentence.includes('only a part');
+  expect(healthChecks(snapshot).filter(partial)).toEqual([]);
+  expect(healthChecks(told).filter(partial)).toMatchObject([
+    {
+      sentence: 'Answers of users.list may be only a part of what there is.',
+      remedy: expect.stringContaining('`paging`'),
+    },
+  ]);
+});
+
+test('artefact states, drift, subscriptions and rows are told', () => {
+  expect(known(snapshot.artefacts, undefined)).toEqual({
+    calls: 2,
+    recordings: { complete: 1, forbidden: 1 },
+    transcripts: { pending: 1 },
+  });
+  expect(known(snapshot.drift, undefined)).toMatchObject({ kinds: 1, latest: [{ operation: 'calls.get', seen: 12 }] });
+  expect(known(snapshot.subscriptions, undefined)).toMatchObject({
+    ours: [{ type: 'AccountSMS', isEnabled: true }],
+    othersCount: 1,
+  });
+  expect(known(snapshot.holdings, [])).toContainEqual({ table: 'warehouse.calls', rows: 2, isExact: true });
+  expect(known(snapshot.schema, undefined)).toMatchObject({ isMigrated: true });
+});
+
+test('the verdict is the gravest concern, and names the scope to grant', () => {
+  expect(verdictOf(snapshot)).toEqual({
+    level: 'problem',
+    sentence: 'Transcripts are not read: the credential lacks the scope recordings:read.',
+  });
+  const levels = healthChecks(snapshot).map(({ level }) => level);
+  expect(levels).toEqual(['problem', 'warning', 'notice', 'notice']);
+});
+
+test('nothing of it holds a whole number or a body', () => {
+  for (const text of [JSON.stringify(snapshot), JSON.stringify(healthChecks(snapshot)), renderTable(snapshot)]) {
+    expect(text).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
+  }
+});
+
+test('a table too large to count is estimated, and says so', async () => {
+  // On one connection: statistics of an insert that come after those of the analysis would count its rows twice.
+  await context.database.db.connection().execute(async (db) => {
+    await query(
+      db,
+      `insert into ops.deliveries (body, body_hash, targets, is_recognized)
+       select repeat(md5(i::text), 60), 'h', '{}', true from generate_series(1, 6000) i`,
+      [],
+    );
+    await query(db, 'select pg_stat_force_next_flush()', []);
+    await query(db, 'analyze ops.deliveries', []);
+  });
+  const { holdings } = await takeSnapshot(context);
+  expect(known(holdings, []).find(({ table }) => table === 'ops.deliveries')).toEqual({
+    table: 'ops.deliveries',
+    rows: 6003,
+    isExact: false,
+  });
+});
+
+test('a part that is locked shows so in its place, and the others are told', async () => {
+  const { db } = context.database;
+  await db.transaction().execute(async (tx) => {
+    await query(tx, 'lock table ops.drift in access exclusive mode', []);
+    const partial = await takeSnapshot(context);
+    expect(partial.drift).toMatchObject({ state: 'unknown' });
+    expect(partial.inbox).toMatchObject({ state: 'known' });
+    const warnings = healthChecks(partial).filter(({ level }) => level === 'warning');
+    expect(warnings.at(-1)?.sentence).toBe('Not all could be asked: drift.');
+  });
+});
+
+test('a Postgres that takes no writes is the gravest concern', async () => {
+  const readOnly = `${databaseUrl}?options=-c%20default_transaction_read_only%3Don`;
+  await using other = await createContext(settingsFor(readOnly), silent);
+  expect(verdictOf(await takeSnapshot(other))).toEqual({
+    level: 'problem',
+    sentence: 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.',
+  });
+});
+
+test('a Redis that is away is a concern, not a failure', async () => {
+  const redis = await startRedis();
+  await using other = await createContext(settingsFor(databaseUrl, { REDIS_URL: redis.url }), silent);
+  expect((await takeSnapshot(other)).queues).toMatchObject({ value: { isReachable: true, waiting: { calls: 0 } } });
+  await redis.stop();
+  const away = await takeSnapshot(other);
+  expect(away.queues).toMatchObject({ state: 'known', value: { isReachable: false, waiting: { calls: null } } });
+  expect(healthChecks(away).map(({ sentence }) => sentence)).toContain(
+    'The queue cannot be reached, so nothing new is read.',
+  );
+});

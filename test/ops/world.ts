@@ -1,0 +1,74 @@
+import { readSettings } from '../../config/settings.ts';
+import { type Context, createContext, type ReadySettings } from '../../src/context.ts';
+import { type Database, query } from '../../src/db/database.ts';
+import { migrateAll } from '../../src/migrations.ts';
+import { registerPages } from '../../src/server/pages.ts';
+import { createReceiver, type Receiver } from '../../src/server/receiver.ts';
+import { createLog } from '../../src/shared/log.ts';
+
+export const adminToken = 'let-me-see-it';
+export const secret = 'a-secret-of-thirty-two-letters-0';
+
+/** Prepares an empty database with both schemas. */
+export async function migrated(url: string): Promise<void> {
+  await migrateAll(url, createLog('silent'));
+}
+
+export function settingsFor(databaseUrl: string, more: Readonly<Record<string, string>> = {}): ReadySettings {
+  const environment = { ADMIN_TOKEN: adminToken, WEBHOOK_SECRET: secret, PORT: '0', ...more };
+  return { ...readSettings(environment), databaseUrl };
+}
+
+/** A receiver with its pages, on a free port. */
+export interface World extends AsyncDisposable {
+  readonly context: Context;
+  readonly receiver: Receiver;
+  /** Asks for a path with the admin's token. */
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export async function openWorld(settings: ReadySettings): Promise<World> {
+  const context = await createContext(settings, { log: createLog('silent'), name: 'test', maxConnections: 3 });
+  const receiver = await createReceiver(context, (app) => registerPages(app, context));
+  return {
+    context,
+    receiver,
+    get: (path, init = {}) =>
+      fetch(`${receiver.url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}` } }),
+    async [Symbol.asyncDispose]() {
+      await receiver.close();
+      await context[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Fills a migrated database with one row or more of everything that the page tells of. */
+export async function fill(db: Database): Promise<void> {
+  await query(db, 'truncate ops.deliveries, ops.sync_targets, ops.streams, ops.drift restart identity', []);
+  await query(db, 'truncate warehouse.sms_messages, warehouse.calls, warehouse.webhook_subscriptions', []);
+  const provenance = `'h', 'test', 1, now() - interval '1 minute'`;
+  for (const text of [
+    `insert into warehouse.sms_messages (conversation_id, message_id, line, number, sent_at, content_hash, source, fetch_seq, fetched_at)
+     values (1, 1, '18005550100', '18455550123', now() - interval '90 seconds', ${provenance}),
+       (1, 2, '18005550100', '18455550123', now() + interval '1 day', ${provenance})`,
+    `insert into warehouse.calls (call_id, started_at, recording_count, recordings_fetched_at, recordings_state, transcripts_state, content_hash, source, fetch_seq, fetched_at)
+     values ('1783385492.057900', now() - interval '10 minutes', 1, now(), 'complete', 'pending', ${provenance}),
+       ('1783385493.057901', now() - interval '5 minutes', 0, null, 'forbidden', null, ${provenance})`,
+    `insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, content_hash, source, fetch_seq, fetched_at)
+     values (1, 'AccountSMS', true, true, ${provenance}), (2, 'AccountEndedCalls', true, false, ${provenance})`,
+    `insert into ops.sync_targets (kind, key, dirty_version, clean_version, due_at, attempts, last_error, read_at, state)
+     values ('thread', '18005550100/18455550123', 2, 1, now() + interval '1 hour', 3, 'refused for 18455550123', now(), 'active'),
+       ('call', '1783385492.057900', 2, 1, now() - interval '20 seconds', 0, null, null, 'active'),
+       ('call', '1783385493.057901', 2, 1, now() + interval '1 hour', 0, null, null, 'active'),
+       ('recordings', '1783385493.057901', 1, 1, now(), 0, 'recordings: not yours', now() - interval '1 hour', 'forbidden')`,
+    `insert into ops.streams (kind, parked_until, reason, missing_scope)
+     values ('transcripts', now() + interval '1 minute', 'calls.transcripts: no', 'recordings:read')`,
+    `insert into ops.drift (operation, path, what, sample, seen_count) values ('calls.get', 'legs[].queue', 'unknown_key', 'string', 12)`,
+    `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
+     values ('AccountSMS', 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
+       ('AccountSMS', 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),
+       ('AccountEndedCalls', '<script>alert(1)</script>', 'h', '{}', false, now())`,
+  ]) {
+    await query(db, text, []);
+  }
+}

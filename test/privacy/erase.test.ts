@@ -1,0 +1,534 @@
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Service } from '../../src/api-client/client.ts';
+import { createReconciler } from '../../src/audit/coverage/reconcile.ts';
+import { compareUnread } from '../../src/audit/gaps/unread.ts';
+import { query } from '../../src/db/database.ts';
+import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
+import { createErasedNumbers } from '../../src/inbox/erased.ts';
+import { markDirty } from '../../src/inbox/targets.ts';
+import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../src/privacy/erase.ts';
+import { trunkline } from '../credentials/commands.ts';
+import { backends } from '../stores/backends.ts';
+import { createWorld, until, type World } from '../world.ts';
+import { placesWith } from './everywhere.ts';
+
+const number = '15557770001';
+const written = '+1 (555) 777-0001';
+const name = 'Zebulon Quackenbush';
+const other = '15557770099';
+
+const worlds = new Map<string, World>();
+for (const backend of backends)
+  worlds.set(backend, await createWorld({ backend, sandbox: { deliveryRetriesMs: [50] } }));
+afterAll(async () => {
+  for (const world of worlds.values()) await world.close();
+});
+
+/** Digits of the number as they stand in any format, and the person's name. */
+async function traces(world: World): Promise<string[]> {
+  return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
+}
+
+/** Columns whose statistics hold the number, however it is written, or the name. */
+async function statisticsOf({ query }: World): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    `select distinct tablename || '.' || attname as name from pg_stats s
+     where regexp_replace(s::text, '[^0-9]', '', 'g') like '%' || $1 || '%' or s::text like '%' || $2 || '%'`,
+    number.slice(1),
+    name,
+  );
+  return rows.map((row) => row.name);
+}
+
+/** The traces that only an erasure ends. A job is gone once it is done, whoever looks. */
+async function kept(world: World): Promise<string[]> {
+  return (await traces(world)).filter((place) => /^(warehouse|ops|secrets)\./.test(place));
+}
+
+/** Recorded, and transcribed at once. */
+const recorded = {
+  status: 'answered',
+  recorded: true,
+  durationSeconds: 90,
+  recordingAfterMs: 0,
+  transcriptAfterMs: 0,
+} as const;
+
+/** A life with the account: texts, a group, calls in and out, what others say of the person. */
+async function live({ sandbox }: World): Promise<void> {
+  const { line } = await sandbox.emit.sms({ number, text: 'Hello, it is me', media: ['me.png'] });
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'Thank you', delivery: 'delivered' });
+  await sandbox.emit.sms({ line, participants: [number, other], text: 'All of us' });
+  await sandbox.emit.sms({ line, number: other, text: `Ask ${written}, or 555.777.0001, but not 15557770002` });
+  await sandbox.emit.call({
+    number,
+    callerName: name,
+    direction: 'inbound',
+    ...recorded,
+    transfers: 1,
+  });
+  await sandbox.emit.call({ number, direction: 'outbound', ...recorded });
+  await sandbox.emit.call({ number: other, direction: 'inbound', ...recorded });
+}
+
+/** Reads everything again that the mirror could be filled from: all targets, and call history by search. */
+async function readAgain(world: World): Promise<void> {
+  const { database, service, notifier, log } = world.context;
+  const pauses = { activeMs: 0, refusedMs: 0 };
+  const targets = await world.query<{ kind: 'call'; key: string }>('select kind, key from ops.sync_targets');
+  const { line } = (await world.query<{ line: string }>('select line from warehouse.sms_lines limit 1'))[0] ?? {
+    line: '',
+  };
+  const threads = [`${line}/${number}`, `${line}/${number}/${[number, other].join(',')}`];
+  const bumps = [...targets, ...threads.map((key) => ({ kind: 'thread' as const, key }))];
+  notifier.notify(await markDirty(database.db, bumps, pauses));
+  await world.query(`update ops.coverage set due_at = now(), claimed_until = '-infinity'`);
+  const reconciler = createReconciler({
+    db: database.db,
+    service: service as Service,
+    log,
+    pauses,
+    onAnswer: () => undefined,
+    notify: notifier.notify,
+  });
+  await reconciler.round();
+  await world.settled();
+}
+
+const erase = (world: World, text = written, how: { knownAfterMs?: number } = {}): Promise<Erasure> =>
+  eraseNumber({ db: world.context.database.db, queues: world.context.queues, ...how }, text);
+/** Where no bell is under way, nothing is waited for. */
+const atOnce = { knownAfterMs: 0 };
+
+/** A delivery whose body names somebody. */
+const telling = (party: string): Delivery => ({
+  eventType: undefined,
+  claimedType: undefined,
+  contentType: undefined,
+  userAgent: undefined,
+  body: `{"from":"${party}"}`,
+  fingerprint: party,
+  targets: [],
+});
+
+describe.each(backends)('on %s', (backend) => {
+  const world = worlds.get(backend) as World;
+  const { query, value, sandbox } = world;
+
+  test('a preview counts what an erasure removes, and removes nothing', async () => {
+    await live(world);
+    await world.settled();
+    await until(async () => Number(await value('select count(*) from warehouse.transcript_bodies')) >= 3);
+    await world.settled();
+    const before = await kept(world);
+    expect(before).toEqual(
+      expect.arrayContaining([
+        'ops.deliveries.body',
+        'ops.sync_targets.key',
+        'warehouse.calls.external_number',
+        'warehouse.calls.caller_name',
+        'warehouse.documents.body',
+        'warehouse.sms_conversations.number',
+        'warehouse.sms_messages.body',
+      ]),
+    );
+    const { removed } = await previewErasure(world.context.database.db, written);
+    expect(removed).toMatchObject({
+      'warehouse.sms_conversations': 2,
+      'warehouse.sms_messages': 4,
+      'warehouse.calls': 2,
+      'secrets.message_media': 1,
+    });
+    expect(removed['secrets.recording_urls']).toBeGreaterThanOrEqual(2);
+    expect(removed['warehouse.transcript_bodies']).toBeGreaterThanOrEqual(2);
+    expect(await kept(world)).toEqual(before);
+    expect(await value('select count(*)::integer from ops.erasures')).toBe(0);
+  });
+
+  test('an erasure leaves no trace in any table, queue or statistic of the planner', async () => {
+    await query('analyze');
+    expect(await statisticsOf(world)).not.toEqual([]);
+    const outcome = await erase(world);
+    expect(await statisticsOf(world)).toEqual([]);
+    expect(outcome.number).toBe('…0001');
+    expect(outcome.removed).toMatchObject({ 'warehouse.sms_messages': expect.any(Number), 'warehouse.calls': 2 });
+    expect(await traces(world)).toEqual([]);
+  });
+
+  test('the rows of calls stay, without the person', async () => {
+    expect(
+      await query(
+        'select count(*)::integer as calls, count(*) filter (where is_erased)::integer as erased from warehouse.calls',
+      ),
+    ).toEqual([{ calls: 3, erased: 2 }]);
+    expect(
+      await value(
+        `select count(*)::integer from warehouse.calls where is_erased and (external_number is not null
+           or duration_seconds is null or account_number is null)`,
+      ),
+    ).toBe(0);
+    expect(
+      await value(
+        'select count(*)::integer from warehouse.transcripts join warehouse.calls using (call_id) where is_erased',
+      ),
+    ).toBe(0);
+    expect(
+      await value(
+        `select count(*)::integer from secrets.recording_urls join warehouse.calls using (call_id) where is_erased`,
+      ),
+    ).toBe(0);
+  });
+
+  test('what others wrote stays, without the number', async () => {
+    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toBe(
+      'Ask [erased], or [erased], but not 15557770002',
+    );
+  });
+
+  test('others keep their calls', async () => {
+    expect(await value('select count(*)::integer from warehouse.calls where external_number = $1', other)).toBe(1);
+    expect(
+      await value(
+        `select count(*)::integer from warehouse.transcripts join warehouse.calls using (call_id) where not is_erased`,
+      ),
+    ).toBeGreaterThan(0);
+  });
+
+  test('reading everything again brings nothing back', async () => {
+    await readAgain(world);
+    expect(await traces(world)).toEqual([]);
+    expect(await value('select count(*)::integer from warehouse.calls where is_erased')).toBe(2);
+    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toContain('[erased]');
+  });
+
+  test('a repeated erasure finds nothing left', async () => {
+    expect((await erase(world, '1-555-777-0001', atOnce)).removed).toEqual({});
+  });
+
+  test('what the person does later is answered, and kept out', async () => {
+    const before = Number(await value('select max(delivery_id) from ops.deliveries'));
+    await sandbox.emit.sms({ number, text: 'It is me again' });
+    await sandbox.emit.call({ number, callerName: name, ...recorded });
+    const startTime = new Date(Date.now() - 5 * 3_600_000).toISOString();
+    await sandbox.emit.call({ number, direction: 'outbound', status: 'missed', announce: false, startTime });
+    const answer = await world.deliver('AccountSMS', { fromNumber: written, toNumber: '15550000001', message: 'me' });
+    expect(answer.status).toBe(202);
+    await world.settled();
+    await until(
+      async () =>
+        Number(await value('select count(*) from warehouse.calls where is_erased and recording_count > 0')) === 3,
+    );
+    await readAgain(world);
+    expect(await traces(world)).toEqual([]);
+    expect(await value('select count(*)::integer from warehouse.calls where is_erased')).toBe(4);
+    const kept = await query<{ event_type: string; body: string; targets: string[] }>(
+      'select event_type, body, targets from ops.deliveries where delivery_id > $1 and is_erased',
+      before,
+    );
+    expect(kept.filter(({ event_type }) => event_type === 'AccountSMS')).toEqual([
+      { event_type: 'AccountSMS', body: '', targets: [] },
+      { event_type: 'AccountSMS', body: '', targets: [] },
+    ]);
+    expect(kept.every(({ body }) => body === '')).toBe(true);
+  });
+
+  test('unread texts that were erased, or come later, are no lost texts of their line', async () => {
+    const [{ line } = { line: '' }] = await query<{ line: string }>(
+      'select line from warehouse.sms_lines where deleted_at is null order by line limit 1',
+    );
+    const stranger = '15557770042';
+    const parts = {
+      db: world.context.database.db,
+      service: world.context.service as Service,
+      log: world.context.log,
+      pauses: world.context.pauses,
+      onAnswer: () => undefined,
+      notify: world.context.notifier.notify,
+      unreadScope: 'line' as const,
+    };
+    const standing = async () => (await compareUnread(parts)).find((each) => each.line === line)?.state;
+    await sandbox.emit.sms({ line, number: stranger, text: 'Are you there?' });
+    await sandbox.emit.sms({ line, number: stranger, text: 'Hello?' });
+    await world.settled();
+    expect(await standing()).toBe('even');
+    await erase(world, stranger, atOnce);
+    expect(await standing()).toBe('even');
+    await sandbox.emit.sms({ line, number: stranger, text: 'And now?' });
+    await world.settled();
+    await until(async () => (await standing()) === 'even');
+    expect(await query('select from warehouse.sms_messages where number = $1', stranger)).toEqual([]);
+
+    await sandbox.emit.sms({ line, number: '15557770043', text: 'lost', announce: false });
+    expect(await standing()).toBe('behind');
+  });
+
+  test('the log names nobody', () => {
+    expect(world.logged()).not.toContain(number.slice(1));
+    expect(world.logged()).not.toContain(name);
+  });
+
+  test('a number of the account is refused', async () => {
+    const line = String(await value('select line from warehouse.sms_lines limit 1'));
+    await expect(erase(world, line)).rejects.toThrow(NotErasable);
+  });
+
+  test.each(['', '12', 'no number', '15557770001x', '1'.repeat(30)])('%j is no number to erase', async (text) => {
+    await expect(erase(world, text)).rejects.toThrow(NotErasable);
+  });
+});
+
+test('a receiver that was suspended since an erasure stores nothing of whom it does not know yet', async () => {
+  const { database, queues, log, pauses } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const known = createErasedNumbers(db, log);
+  known.stop();
+  await known.refresh();
+  const inbox = createInbox(database, pauses, () => undefined, known);
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770313');
+  await inbox.accept(telling('15557770313'));
+  await inbox.accept(telling('15557770314'));
+  const bodies = await query(
+    db,
+    `select body from ops.deliveries where received_at > now() - interval '5 seconds'`,
+    [],
+  );
+  expect(JSON.stringify(bodies)).not.toContain('15557770313');
+  expect(JSON.stringify(bodies)).toContain('15557770314');
+});
+
+test('other spellings of a number go from what is held, and are kept out of what comes', async () => {
+  const { database, queues, log, pauses } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const spellings = [
+    '020 7946 0958',
+    '+44 (0)20 7946 0958',
+    '0044 20 7946 0958',
+    '01144 2079460958',
+    '+44\u201120\u20117946\u20110958',
+    '０２０ ７９４６ ０９５８',
+  ];
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  const inbox = createInbox(database, pauses, () => undefined, known);
+  const bodies = async () => {
+    const rows = await query<{ body: string }>(db, 'select body from ops.deliveries where delivery_id > $1', [before]);
+    return rows.map(({ body }) => body);
+  };
+  const [newest] = await query<{ id: string }>(
+    db,
+    'select coalesce(max(delivery_id), 0) as id from ops.deliveries',
+    [],
+  );
+  const before = newest?.id;
+  const foreign = { ...telling('x'), body: 'text=call%20020%207946%200958', fingerprint: 'form' };
+  for (const spelling of spellings) await inbox.accept(telling(spelling));
+  await inbox.accept(foreign);
+  expect(await bodies()).not.toContain('');
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, '+44 20 7946 0958');
+  expect(await bodies()).toEqual(Array.from({ length: 7 }, () => ''));
+  for (const spelling of spellings) await inbox.accept(telling(spelling));
+  await inbox.accept(foreign);
+  await inbox.accept(telling('020 7946 0959'));
+  expect((await bodies()).filter((body) => body !== '')).toEqual(['{"from":"020 7946 0959"}']);
+});
+
+test('a delivery that cannot be judged is answered and read, and its body is not kept', async () => {
+  const { database, log, pauses } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  await known.refresh();
+  expect(known.hasAny).toBe(true);
+  const inbox = createInbox(database, pauses, () => undefined, known);
+  const target = { kind: 'thread', key: '12125559911/15557770999' } as const;
+  expect(await inbox.accept({ ...telling('x'), body: '1 '.repeat(524_000), targets: [target] })).toBe(1);
+  const [stored] = await query(
+    db,
+    'select body, targets, is_erased, is_recognized from ops.deliveries order by delivery_id desc limit 1',
+    [],
+  );
+  expect(stored).toEqual({
+    body: '',
+    targets: ['thread 12125559911/15557770999'],
+    is_erased: true,
+    is_recognized: true,
+  });
+});
+
+test('of a table that is empty afterwards, statistics are cleared or named', async () => {
+  const { database, queues } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const tables = { 'ops.emptied': 'not null', 'ops.checked': `not null check (note = 'a note')` };
+  for (const [table, constraint] of Object.entries(tables)) {
+    await query(
+      db,
+      `create table ${table} (id bigint primary key, note text ${constraint}, at timestamptz not null)`,
+      [],
+    );
+    onTestFinished(async () => void (await query(db, `drop table ${table}`, [])));
+    await query(db, `insert into ${table} select n, 'a note', now() from generate_series(1, 20) n`, []);
+    await query(db, `analyze ${table}`, []);
+    await query(db, `delete from ${table}`, []);
+  }
+  const { tablesWithStatistics = [] } = await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770316');
+  const left = await query<{ name: string }>(
+    db,
+    `select distinct 'ops.' || tablename as name from pg_stats s where schemaname = 'ops' and s::text like '%a note%'`,
+    [],
+  );
+  expect(left.map(({ name }) => name)).not.toContain('ops.emptied');
+  expect(tablesWithStatistics.filter((table) => table in tables)).toEqual(left.map(({ name }) => name));
+  expect(await query(db, 'select from ops.emptied', [])).toEqual([]);
+});
+
+describe('erase --at-service', () => {
+  const world = worlds.get('postgres') as World;
+  const { sandbox } = world;
+
+  async function command(...args: string[]) {
+    const ran = trunkline(
+      {
+        DATABASE_URL: world.context.settings.databaseUrl,
+        API_BASE_URL: sandbox.url,
+        API_KEY: sandbox.apiKey,
+      },
+      'erase',
+      ...args,
+    );
+    return { code: await ran.ended, out: ran.out(), err: ran.err() };
+  }
+
+  async function talk(person: string, friend: string): Promise<{ line: string; mention: number }> {
+    const { line } = await sandbox.emit.sms({ number: person, text: 'It is me' });
+    await sandbox.emit.sms({ line, participants: [person, friend], text: 'All of us' });
+    const { id } = await sandbox.emit.sms({ line, number: friend, text: `Ask +${person}` });
+    await sandbox.emit.sms({ line, number: friend, text: 'Thank you' });
+    await world.settled();
+    return { line, mention: id };
+  }
+
+  const textsOf = async (line: string, party: string, group?: string) => {
+    const read = await (world.context.service as Service).conversations.read(
+      { line, number: party, ...(group && { groupParticipants: [group] }) },
+      { limit: 50 },
+    );
+    return read.data.messages.map(({ text }) => text);
+  };
+
+  const restrict = (restrictDeletingSms: boolean) =>
+    fetch(`${sandbox.url}/_sandbox/account`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ restrictDeletingSms }),
+    });
+
+  test('deletes thread, group texts and mentions there, and says what no erasure reaches', async () => {
+    const [person, friend] = ['15557770501', '15557770502'];
+    const { line, mention } = await talk(person, friend);
+    const looked = await command(person, '--at-service', '--dry-run');
+    expect(looked.code).toBe(0);
+    expect(looked.out).toContain(`the thread ${line}/…0501`);
+    expect(looked.out).toContain(`the text ${mention} in the thread ${line}/${friend}`);
+    expect(looked.out).not.toContain(person);
+    expect(await textsOf(line, person)).toEqual(['It is me']);
+
+    const { code, out, err } = await command(person, '--at-service');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(await textsOf(line, person)).toEqual([]);
+    expect(await textsOf(line, person, friend)).toEqual([]);
+    expect(await textsOf(line, friend)).toEqual(['Thank you']);
+    for (const word of ['back-ups', 'write-ahead log', 'portal']) expect(out).toContain(word);
+    expect(await command(person, '--at-service')).toMatchObject({ code: 0 });
+  });
+
+  test('names what the service refuses, erases here all the same, and ends with 1', async () => {
+    const [person, friend] = ['15557770503', '15557770504'];
+    const { line, mention } = await talk(person, friend);
+    await restrict(true);
+    onTestFinished(async () => void (await restrict(false)));
+    const { code, out } = await command(person, '--at-service', '--json');
+    expect(code).toBe(1);
+    const told = JSON.parse(out);
+    expect(told.atService.refused).toEqual(
+      expect.arrayContaining([
+        { line, number: '…0503', reason: expect.stringContaining('does not allow') },
+        { line, number: friend, messageId: String(mention), reason: expect.any(String) },
+      ]),
+    );
+    expect(await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person)).toBe(0);
+    expect(await textsOf(line, person)).toEqual(['It is me']);
+  });
+
+  test('erases nothing here while the service cannot be asked, so that a repetition finds what to delete', async () => {
+    const [person, friend] = ['15557770505', '15557770506'];
+    await talk(person, friend);
+    const ran = trunkline(
+      { DATABASE_URL: world.context.settings.databaseUrl, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' },
+      ...['erase', person, '--at-service'],
+    );
+    expect(await ran.ended).toBe(1);
+    expect(ran.err()).toContain('Nothing was erased here yet');
+    expect(
+      await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person),
+    ).toBeGreaterThan(0);
+  });
+
+  test('without it, the service is asked nothing, and the output says so', async () => {
+    const [person, friend] = ['15557770507', '15557770508'];
+    const { line } = await talk(person, friend);
+    const { code, out } = await command(person, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out).remaining.join(' ')).toContain('nothing was deleted there');
+    expect(await textsOf(line, person)).toEqual(['It is me']);
+  });
+});
+
+test('a text that was announced and not mirrored yet is no lost text of its line', async () => {
+  const { database, queues } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const line = '12125559911';
+  const [gone, key] = ['15557770315', `${line}/15557770315`];
+  const announced = [
+    { id: 1, direction: 'received' },
+    { id: 1, direction: 'received' },
+    { id: 2, direction: 'received' },
+    { id: 3, direction: 'sent' },
+  ];
+  for (const { id, direction } of announced) {
+    await query(
+      db,
+      `insert into ops.deliveries (body, body_hash, targets, is_recognized, named) values ($1, '', $2, true, $3)`,
+      [JSON.stringify({ id, direction, fromNumber: gone }), [`thread ${key}`], [`${key} ${id}`]],
+    );
+  }
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, gone);
+  const [withheld] = await query(db, 'select unread_count from ops.erased_unread where line = $1', [line]);
+  expect(withheld).toEqual({ unread_count: 2 });
+});
+
+test('of two erasures at once, a receiver misses neither', async () => {
+  const { database, queues, log } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const known = createErasedNumbers(db, log);
+  onTestFinished(known.stop);
+  const [first, second] = ['15557770311', '15557770312'] as const;
+  const isThereOrWaits = async () => {
+    const rows = await query(
+      db,
+      `select where exists (select from ops.erasures where number_hash = ops.erasure_hash($1))
+         or exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`,
+      [second],
+    );
+    return rows.length > 0;
+  };
+  const { erasing } = await db.transaction().execute(async (tx) => {
+    await query(tx, 'insert into ops.erasures (number_hash) values (ops.erasure_hash($1))', [first]);
+    const erasing = eraseNumber({ db, queues, knownAfterMs: 0 }, second);
+    await until(isThereOrWaits);
+    await known.refresh();
+    return { erasing };
+  });
+  await erasing;
+  await known.refresh();
+  expect((await known.clear([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
+});

@@ -1,0 +1,61 @@
+import { afterAll, expect, test } from 'vitest';
+import { message } from '../../src/api-client/entities/texts.ts';
+import { readFacts } from '../../src/ledger/gates/facts.ts';
+import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
+import { eraseNumber } from '../../src/privacy/erase.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { asRead, readNumber } from '../warehouse/reads.ts';
+import { migratedDatabase } from '../world/database.ts';
+
+const database = await migratedDatabase();
+const { db, value } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+const line = '15550000001';
+const queues = { forget: async () => 0 };
+let seq = 0;
+
+/** What members of a group wrote there, a minute apart. */
+async function mirrorGroup(participants: readonly string[], said: readonly { from: string; text: string }[]) {
+  const [number = ''] = participants;
+  const messages = asRead(
+    message,
+    said.map(({ from, text }, at) => ({
+      ...{ id: ++seq, direction: 'in', from, to: line, text, groupParticipants: participants },
+      sentAt: new Date(Date.UTC(2026, 3, 21, 0, at)).toISOString(),
+    })),
+  );
+  const thread = { line, number, participants };
+  await db
+    .transaction()
+    .execute((tx) => writeThreads(tx, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
+}
+
+async function isOut(number: string, from: string): Promise<boolean> {
+  const subject = { line: from, number, trigger: { kind: 'message', id: '1', at: new Date() } } as const;
+  const { optOuts, skips } = await db.transaction().execute((tx) => readFacts(tx, subject));
+  return hasOptedOut(from, optOuts, skips);
+}
+
+test('a group goes with one of its members, but not that another one opted out there', async () => {
+  const [gone, out, back, other] = ['15557710001', '15557710002', '15557710003', '15557710004'];
+  await mirrorGroup(
+    [gone, out, back, other],
+    [
+      { from: gone, text: 'STOP' },
+      { from: out, text: 'please stop texting me' },
+      { from: back, text: 'STOP' },
+      { from: back, text: 'START' },
+      { from: other, text: 'Stop by at five' },
+    ],
+  );
+  const all = [gone, out, back, other];
+  const outs = () => Promise.all(all.map((number) => isOut(number, line)));
+  expect(await outs()).toEqual([true, true, false, false]);
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, gone);
+  expect(await value('select count(*)::integer from warehouse.sms_messages')).toBe(0);
+  expect(await outs()).toEqual([false, true, false, false]);
+  expect(await isOut(out, '15550000009'), 'from any line').toBe(true);
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, out);
+  expect(await value('select count(*)::integer from ops.opt_outs')).toBe(0);
+});

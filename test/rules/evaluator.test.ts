@@ -1,0 +1,38 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createEvaluator } from '../../src/rules/evaluator.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { migratedDatabase } from '../world/database.ts';
+
+const database = await migratedDatabase();
+const { db, query, value } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+const set = parseRules('rules: [{ name: any, on: message_received, do: [{ reopen: true }] }]\n', {
+  file: 'rules.yaml',
+  timeZone: 'UTC',
+});
+const backlog = 120;
+beforeEach(() =>
+  query(
+    `insert into ops.rule_events (kind, key, happened_at)
+     select 'message_received', '1/' || n, now() from generate_series(1, ${backlog}) n`,
+  ),
+);
+const pending = async () => Number(await value('select count(*) from ops.rule_events'));
+
+test('a stop ends the evaluation of a backlog after the batch in hand', async () => {
+  const stopping = new AbortController();
+  const rules = () => {
+    stopping.abort();
+    return set;
+  };
+  await createEvaluator({ db, log: createLog('silent'), mode: 'live', rules }).events(stopping.signal);
+  expect(await pending()).toBe(backlog - 50);
+});
+
+test('without a stop, all of a backlog is evaluated', async () => {
+  const evaluator = createEvaluator({ db, log: createLog('silent'), mode: 'live', rules: () => set });
+  await evaluator.events(new AbortController().signal);
+  expect(await pending()).toBe(0);
+});

@@ -1,0 +1,215 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { drainOutcomes } from '../../../src/reporting/outcomes.ts';
+import { launchBrowser } from '../../browser.ts';
+import { adminToken, openWorld, settingsFor, type World } from '../../ops/world.ts';
+import { factsDatabase } from '../../reporting/facts.ts';
+
+const facts = await factsDatabase();
+let world: World;
+let browser: Browser;
+
+beforeAll(async () => {
+  world = await openWorld(settingsFor(facts.url));
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world[Symbol.asyncDispose]();
+  await facts[Symbol.asyncDispose]();
+});
+
+// All of it happened on one day of the reports, at whatever hour the test runs.
+const dayBefore = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+const at = (time: string) => `${dayBefore}T${time}:00Z`;
+const text = async (path: string) => (await world.get(path)).text();
+
+test('with nothing mirrored, every picture is a sentence', async () => {
+  const page = await text('/reports?days=90');
+  expect(page.match(/class="empty"/g)).toHaveLength(6);
+  expect(page).not.toMatch(/could not be read/);
+});
+
+describe('with calls and texts', () => {
+  beforeAll(async () => {
+    await facts.call({ call_id: '1700000001.1', started_at: at('10:00') });
+    await facts.call({
+      call_id: '1700000002.1',
+      started_at: at('09:00'),
+      status: 'missed',
+      is_abandoned: true,
+      talk_seconds: 0,
+    });
+    await facts.thread(1, [
+      [at('11:00'), 'in'],
+      [at('12:00'), 'out', { sent_by: 1 }],
+    ]);
+    const words = [
+      'Negative',
+      'negative',
+      'negative',
+      'positive',
+      'positive',
+      'רגוע',
+      'רגוע',
+      'כועס',
+      'כועס',
+      'x',
+      'y',
+    ];
+    for (const [index, word] of words.entries()) {
+      await facts.insert('warehouse.transcripts', {
+        transcript_id: index,
+        call_id: '1700000001.1',
+        call_sentiment: word,
+      });
+    }
+    await facts.query(
+      `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at, units,
+         reserved_micros, settled_micros, planned_at, reserved_at, dispatched_at)
+       select 'thanks', '1', number, 'message', number, now(), mode, '', state, reason, now(), units, reserved, settled, at, moment, moment
+       from (select timestamptz '${at('10:00')}' as at) planned
+         cross join (values ('2', 'live', 'SENT', null, 2, 0, 15800), ('3', 'live', 'SENT', null, 1, 50000, null),
+           ('4', 'dry-run', 'DENIED', 'dry_run', 1, 0, null), ('5', 'live', 'DENIED', 'gate:opted_out', null, 0, null)
+         ) s (number, mode, state, reason, units, reserved, settled)
+         cross join lateral (select case when state = 'SENT' then at end as moment) sent`,
+    );
+    await facts.drain();
+    await drainOutcomes(facts.db);
+  });
+
+  test('each picture tells what the views tell', async () => {
+    const page = await text('/reports?days=7');
+    expect(page).toContain('2 calls and 2 texts.');
+    expect(page).toContain('50\u00a0% of inbound calls were answered within 20 seconds, 50\u00a0% at all.');
+    expect(page).toContain('The one missed call was returned.');
+    expect(page).toContain('half of the replies came within 60 min.');
+    expect(page).toContain('Of 11 analysed recordings, 27\u00a0% negative, 18\u00a0% ');
+    expect(page).toContain('$0.02 for 1 of 2 texts that rules sent; in dry-run, they would have sent 1 more.');
+    expect(page).toContain('Of 1 sent, the price was not reported.');
+  });
+
+  test('each picture’s figures come as CSV, a line a day', async () => {
+    for (const name of ['volume', 'service-level', 'missed', 'response-time', 'sentiment', 'cost']) {
+      const answer = await world.get(`/reports/${name}.csv?days=7`);
+      expect(answer.headers.get('content-type'), name).toMatch(/^text\/csv/);
+      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${name}-7-days.csv"`);
+      const lines = (await answer.text()).trimEnd().split('\r\n');
+      expect(lines).toHaveLength(8);
+      const width = lines[0]?.split(',').length;
+      expect(lines.every((line) => line.split(',').length === width)).toBe(true);
+    }
+    expect(await text('/reports/volume.csv?days=7')).toContain(`,2,0,1,1\r\n`);
+  });
+
+  test('the words of an account are columns of their own in any script, from bad to good, and the rest is one', async () => {
+    const lines = (await text('/reports/sentiment.csv?days=7')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe('local_date,negative,כועס,רגוע,positive,other');
+    expect(lines.find((line) => !line.endsWith(',,,,,') && !line.startsWith('local'))).toMatch(/,3,2,2,2,2$/);
+  });
+
+  test('cost tells what was charged apart from what is not known, and what dry-run and gates kept back', async () => {
+    const lines = (await text('/reports/cost.csv?days=7')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe(
+      'local_date,sent,would_send,kept_back,segments,cost_usd,set_aside_usd,price_not_reported,outcome_unknown',
+    );
+    expect(lines.filter((line) => line.endsWith(',2,1,1,3,0.0158,0.05,1,0'))).toHaveLength(1);
+    expect(lines.filter((line) => line.endsWith(',0,0,0,0,0,0,0,0'))).toHaveLength(6);
+  });
+
+  test('a period that there is not is refused', async () => {
+    for (const path of ['/reports?days=8', '/reports?days=7&days=30', '/reports/volume.csv?days=x']) {
+      const answer = await world.get(path);
+      expect(answer.status, path).toBe(400);
+      expect(await answer.text()).toContain('days must be 7, 30 or 90.');
+    }
+    expect((await world.get('/reports/unheard-of.csv')).status).toBe(404);
+  });
+
+  test('the reports open to the admin token alone, and only the scripts of this server run in them', async () => {
+    expect((await fetch(`${world.receiver.url}/reports`)).status).toBe(401);
+    expect((await fetch(`${world.receiver.url}/reports/volume.csv`)).status).toBe(401);
+    const policy = (await world.get('/reports')).headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none';script-src 'self';style-src 'sha256-[^']+';img-src data:/);
+    expect(policy).not.toMatch(/unsafe/);
+  });
+
+  test('the status page leads to them', async () => {
+    expect(await text('/')).toContain('<a href="/reports">Reports</a>');
+  });
+
+  describe('in a browser', () => {
+    async function open(width: number) {
+      const context = await browser.newContext({
+        viewport: { width, height: 800 },
+        javaScriptEnabled: false,
+        httpCredentials: { username: 'anyone', password: adminToken },
+      });
+      const page = await context.newPage();
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      await page.goto(`${world.receiver.url}/reports?days=30`);
+      return { page, said };
+    }
+
+    test.each([1280, 390])(
+      'they fit a window of %i pixels without JavaScript, and no policy stops them',
+      async (width) => {
+        const { page, said } = await open(width);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        const boxes = await page.locator('.chart svg').all();
+        expect(boxes).toHaveLength(8);
+        for (const box of boxes) expect((await box.boundingBox())?.width).toBeGreaterThan(width / 3);
+        expect(await page.evaluate('getComputedStyle(document.querySelector(".pictures")).display')).toBe('grid');
+        await page.locator('summary').first().click();
+        expect(await page.getByRole('table', { name: 'Volume by day' }).isVisible()).toBe(true);
+        expect(said).toEqual([]);
+        await page.context().close();
+      },
+    );
+
+    test('with JavaScript they answer to the pointer, in both schemes, and no policy stops them', async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const context = await browser.newContext({
+          viewport: { width: 1280, height: 900 },
+          colorScheme,
+          httpCredentials: { username: 'anyone', password: adminToken },
+        });
+        const page = await context.newPage();
+        const logged: string[] = [];
+        page.on('console', (message) => logged.push(message.text()));
+        page.on('pageerror', (error) => logged.push(error.message));
+        await page.goto(`${world.receiver.url}/reports?days=7`);
+        await expect
+          .poll(() => page.locator('.chart [_echarts_instance_], .chart[_echarts_instance_]').count())
+          .toBe(8);
+        const chart = page.locator('#volume .chart').first();
+        await chart.hover();
+        await expect.poll(() => chart.textContent()).toMatch(/Calls in: \d/);
+        const shots = process.env.REPORT_SHOTS;
+        if (shots) await page.screenshot({ path: `${shots}/${colorScheme}.png`, fullPage: true });
+        expect(logged).toEqual([]);
+        await context.close();
+      }
+    });
+
+    test('on paper they are charts without what one can only click', async () => {
+      const { page } = await open(1280);
+      await page.emulateMedia({ media: 'print' });
+      expect(await page.locator('nav').first().isVisible()).toBe(false);
+      expect(await page.locator('.csv').first().isVisible()).toBe(false);
+      expect(await page.locator('.chart svg').first().isVisible()).toBe(true);
+      const paper = (await page.pdf({ format: 'A4' })).toString('latin1');
+      expect(paper.match(/\/Type\s*\/Page\b/g)?.length).toBeLessThanOrEqual(2);
+      await page.context().close();
+    });
+
+    test('another period is one click away', async () => {
+      const { page } = await open(390);
+      await page.getByRole('link', { name: '7 days' }).click();
+      expect(page.url()).toMatch(/days=7$/);
+      expect(await page.locator('h1').textContent()).toBe('The last 7 days');
+      await page.context().close();
+    });
+  });
+});

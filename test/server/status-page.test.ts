@@ -1,0 +1,285 @@
+import { expect, test } from 'vitest';
+import { targetKinds } from '../../src/inbox/targets.ts';
+import type { SendFacts } from '../../src/ops/facts/automation.ts';
+import type { Completeness } from '../../src/ops/facts/mirror.ts';
+import type { Snapshot } from '../../src/ops/snapshot.ts';
+import { renderOutage, renderPage } from '../../src/server/status-page.ts';
+
+const takenAt = new Date('2026-04-21T12:00:00Z');
+const before = (seconds: number) => new Date(takenAt.getTime() - seconds * 1_000);
+const known = <T>(value: T) => ({ state: 'known', value }) as const;
+
+const complete: Completeness = {
+  ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, difference: null },
+  uncompared: { days: 0, of: 14 },
+  ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
+};
+
+const quietLedger: SendFacts = {
+  control: { isPaused: false, reason: null, by: null, since: before(3_600), highestUnitMicros: 0 },
+  counts: { SENT: 4 },
+  today: { spent: 40_000, reserved: 0, sends: 4 },
+  dailyMicros: 5_000_000,
+  simulated: {},
+  troubles: [],
+};
+
+const nothingOwed = {
+  ...{ due: 0, later: 0, putOff: 0, longestPutOffSeconds: null, history: 0, unconfirmed: 0 },
+  ...{ failing: 0, stubborn: 0, forbidden: 0 },
+  ...{ isAtLeast: false, oldestDueSeconds: null, sampleErrors: [] },
+};
+
+const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'thread', later: 3, forbidden: 3 }]);
+
+const runningWorker = {
+  ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
+  ...{ waitingSeconds: null, waitingOperation: null },
+};
+
+/** All is well; `changes` say what is not. */
+function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
+  return {
+    takenAt,
+    release: '1.0.0',
+    uptimeSeconds: 90_000,
+    credential: known({ use: 'api_key' }),
+    schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),
+    freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
+    backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
+    parked: known([]),
+    errors: known([]),
+    artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
+    completeness: known(complete),
+    sends: known(quietLedger),
+    inbox: known({
+      types: [{ type: 'AccountSMS', lastHour: 1, lastDay: 1 }],
+      isAtLeast: false,
+      perMinute: [0, 1],
+      unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
+      latest: [{ receivedAt: before(2), type: 'AccountSMS', targets: ['thread …0100/…0123'], isRecognized: true }],
+    }),
+    holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
+    drift: known({ kinds: 0, latest: [], partial: [] }),
+    subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
+    queues: known({
+      ...{ backend: 'postgres', isReachable: true, warnings: [], notices: [] },
+      waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
+    }),
+    rules: known(undefined),
+    processes: known([runningWorker]),
+    circuit: undefined,
+    isRefusing: false,
+    ...changes,
+  };
+}
+
+const render = (changes?: Partial<Snapshot>) => renderPage(snapshotWith(changes), { timeZone: 'America/New_York' });
+const headline = (page: string) => /<h1>(.*?)<\/h1>/.exec(page)?.[1];
+
+test('says in one sentence that all is well', () => {
+  expect(headline(render())).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+});
+
+test('names what was never compared beside what is mirrored, and takes no stream for in step that was never read', () => {
+  const { freshness } = snapshotWith();
+  const streams = freshness.state === 'known' ? freshness.value : [];
+  const page = render({
+    completeness: known({ ...complete, uncompared: { days: 12, of: 14 } }),
+    freshness: known(streams.map((each) => (each.kind === 'call' ? { ...each, newestAt: null, readAt: null } : each))),
+  });
+  expect(headline(page)).toBe(
+    'Everything that was announced is mirrored; the newest text arrived 2 min ago. Not proven: the calls of 12 of the last 14 days.',
+  );
+  expect(page).toContain('<span class="dot notice"></span>');
+  expect(page).toContain('trunkline backfill calls');
+  expect(page.split('title="in step"').length - 1).toBe(targetKinds.length - 1);
+  expect(page).toContain('title="nothing read yet"');
+});
+
+test('puts what may be missing above odd posts, which are no headline', () => {
+  const odd = {
+    types: [],
+    isAtLeast: false,
+    perMinute: [],
+    latest: [],
+    unrecognized: { count: 6, lastDay: 6, isAtLeast: false },
+  };
+  expect(headline(render({ inbox: known(odd) }))).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
+  const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained' } as const;
+  const page = render({ inbox: known(odd), completeness: known({ ...complete, lines: [missing] }) });
+  expect(headline(page)).toBe('Unread texts of …0100 cannot be found: a possible gap.');
+  expect(page).toContain('6 deliveries of the last day could not be understood.');
+});
+
+test('does not call mirrored what was put off for a moment', () => {
+  const { backlog } = snapshotWith();
+  const streams = backlog.state === 'known' ? backlog.value : [];
+  const putOff = { later: 2, putOff: 2, longestPutOffSeconds: 3 };
+  expect(headline(render({ backlog: known(streams.map((each, at) => ({ ...each, ...(at === 0 && putOff) }))) }))).toBe(
+    'Everything is mirrored but 2 reads under way; the newest text arrived 2 min ago.',
+  );
+});
+
+test('says which credential is in use', () => {
+  expect(render()).toContain('<span>API key</span>');
+});
+
+test('says first of all that somebody has to log in', () => {
+  const login = { use: 'login', state: 'lost', scopes: ['sms:read'], user: 'Karen <Whitfield>' } as const;
+  const times = { loggedInAt: before(90_000), expiresAt: before(60), lastError: 'its answer is lost' };
+  const page = render({
+    credential: known({ ...login, ...times }),
+    parked: known([{ kind: 'call', since: before(5), until: before(-5), missingScope: null, reason: 'no' } as never]),
+  });
+  expect(headline(page)).toBe('Somebody has to log in again, so nothing is read.');
+  expect(page).toContain('The reason: its answer is lost.');
+  expect(page).toContain('log in of Karen &lt;Whitfield&gt;, lost: log in again');
+});
+
+test('has whoever logged in log in again, and no key set, where the service refuses the tokens', () => {
+  const times = { loggedInAt: before(90_000), expiresAt: before(-60), lastError: null };
+  const login = { use: 'login', state: 'valid', scopes: ['users:read'], user: null, ...times } as const;
+  const parked = known([
+    { kind: 'users', since: before(5), until: before(-5), missingScope: null, reason: 'refused (401)' },
+  ] as const);
+  const page = render({ credential: known(login), parked });
+  expect(headline(page)).toBe('Users are not read: the service refuses the credential.');
+  expect(page).toContain('auth login');
+  expect(page).not.toContain('API_KEY');
+});
+
+test('tells times from now, and exactly in the zone of the settings where the pointer rests', () => {
+  expect(render()).toContain(
+    '<time datetime="2026-04-21T11:57:55.000Z" title="21 Apr 2026, 07:57:55 GMT-4">2 min ago</time>',
+  );
+});
+
+test('escapes whatever the service, the database or a sender wrote', () => {
+  const hostile = `"><img src=x onerror='alert(1)'>&`;
+  const page = render({
+    errors: known([
+      { kind: 'call', key: hostile, state: hostile, attempts: 1, error: hostile, readAt: takenAt, nextAt: null },
+    ]),
+    drift: known({
+      kinds: 1,
+      latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
+      partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }],
+    }),
+    subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], othersCount: 0, readAt: null }),
+    artefacts: { state: 'unknown', reason: hostile },
+  });
+  expect(page).not.toContain('<img');
+  expect(page.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;').length).toBeGreaterThan(9);
+});
+
+test('shows a part that could not be asked in its place', () => {
+  const page = render({ inbox: { state: 'unknown', reason: 'canceling statement due to statement timeout' } });
+  expect(page).toContain('<h2>Deliveries</h2><p class="unknown">This could not be asked: canceling statement');
+  expect(headline(page)).toBe('Not all could be asked: inbox.');
+});
+
+test.each<[string, Partial<Snapshot>]>([
+  [
+    'The database lacks migrations of this release.',
+    { schema: known({ newestMigration: null, isMigrated: false, takesWrites: true, postgres: '18.4' }) },
+  ],
+  [
+    '2 hours of call history are not proven complete.',
+    { completeness: known({ ...complete, unprovenCount: 2, difference: 'the service counts 3 calls and lists 2' }) },
+  ],
+  [
+    'Unread texts of …0100 cannot be found: a possible gap.',
+    {
+      completeness: known({
+        ...complete,
+        lines: [{ line: '…0100', missing: 1, since: before(60), state: 'unexplained' }],
+      }),
+    },
+  ],
+  [
+    'Calls are not read: the service refuses the credential.',
+    { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
+  ],
+  ['The last delivery could not be stored, and was answered 503.', { isRefusing: true }],
+  [
+    'The service fails repeatedly, so reads rest.',
+    { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
+  ],
+  ['The API key may not read 3 conversations.', { backlog: forbiddenThreads }],
+  [
+    'The role of who logged in may not read 3 conversations.',
+    {
+      credential: known({
+        ...{ use: 'login', state: 'valid', scopes: ['sms:read'], user: 'Karen', lastError: null },
+        ...{ loggedInAt: before(90_000), expiresAt: before(-60) },
+      }),
+      backlog: forbiddenThreads,
+    },
+  ],
+  [
+    'The credential of the worker may not read 3 conversations.',
+    { credential: known({ use: 'none' }), backlog: forbiddenThreads },
+  ],
+  [
+    'The mirror is 15 min behind: 1,200 reads are overdue.',
+    {
+      backlog: known([{ ...nothingOwed, kind: 'call', due: 1_200, oldestDueSeconds: 900 }]),
+    },
+  ],
+  [
+    'The service does not take 31 reads at present.',
+    {
+      backlog: known([
+        {
+          ...({ kind: 'thread', due: 0, later: 40, putOff: 31, longestPutOffSeconds: 60, history: 0 } as const),
+          unconfirmed: 0,
+          ...{ failing: 0, stubborn: 0, forbidden: 0, isAtLeast: false, oldestDueSeconds: null },
+          sampleErrors: ['conversations.read: the service asks for a pause (429)'],
+        },
+      ]),
+    },
+  ],
+  [
+    'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+    {
+      subscriptions: known({ ours: [], othersCount: 2, readAt: takenAt }),
+      inbox: known({
+        ...{ types: [], isAtLeast: false, perMinute: [], latest: [] },
+        unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
+      }),
+    },
+  ],
+])('says what is wrong: %s', (sentence, changes) => {
+  const page = render(changes);
+  expect(headline(page)).toBe(sentence);
+  expect(page).toMatch(/<\/h1><p class="remedy">\S/);
+});
+
+test('says that an estimate is one', () => {
+  expect(render()).toContain('about 1,234,567 held');
+});
+
+test('loads nothing from elsewhere', () => {
+  expect([...render().matchAll(/(?:src|href|url)\s*[=(]\s*"?([^"\s>)]+)/g)].map(([, address]) => address)).toEqual([
+    'data:,',
+    '/reports',
+    '/queues',
+    '/api/status',
+    '/metrics',
+  ]);
+});
+
+test('an outage is one sentence', () => {
+  expect(headline(renderOutage('Postgres is <away>.'))).toBe('Postgres is &lt;away&gt;.');
+});
+
+test('says what automatic texts cost today, that they are paused, and that some need a person', () => {
+  expect(renderPage(snapshotWith(), { timeZone: 'UTC' })).toContain('$0.04 spent today of $5.00');
+  const control = { ...quietLedger.control, isPaused: true, reason: 'too many', by: 'ledger' } as const;
+  const page = renderPage(snapshotWith({ sends: known({ ...quietLedger, control, counts: { NEEDS_HUMAN: 2 } }) }), {
+    timeZone: 'UTC',
+  });
+  expect(page).toContain('All automatic texts are paused.');
+  expect(page).toContain('2 automatic texts may or may not have gone out.');
+});

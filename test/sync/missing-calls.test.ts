@@ -1,0 +1,104 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { apiKey, createService } from '../../src/api-client/client.ts';
+import { recordHours } from '../../src/audit/coverage/coverage.ts';
+import { createCallLister } from '../../src/audit/coverage/listing.ts';
+import { mirrorSpan } from '../../src/audit/coverage/mirroring.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+import { type Asked, notFound, type Reply } from '../world/service.ts';
+import { callId, shownCall } from './call-service.ts';
+import { openDesk } from './desk.ts';
+import { tellerIn } from './teller.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.coverage, warehouse.calls, warehouse.call_legs'));
+
+/** A service whose search lists a call or not, and that never shows it by itself. */
+async function withUnshownCall() {
+  const id = callId(7_200);
+  const began = Number(id.split('.')[0]);
+  const hour = began - (began % 3_600);
+  const { legs, ...row } = shownCall(id, { endTime: new Date((began + 30) * 1_000).toISOString() });
+  const desk = await openDesk(database);
+  const client = createService({ baseUrl: desk.service.url, credential: apiKey('key'), log: captureLog().log });
+  let search: (within: boolean) => Reply = () => ({ data: { total: 0, calls: [] } });
+  desk.service.answer = ({ path, body }: Asked) => {
+    if (path !== '/calls/search') return notFound;
+    const { start, end } = JSON.parse(body) as { start: number; end: number };
+    return search(start <= began && began <= end);
+  };
+  const lists = (isListed: boolean) => {
+    search = (within) => ({ data: isListed && within ? { total: 1, calls: [row] } : { total: 0, calls: [] } });
+  };
+  const fails = (status: number, error: string) => {
+    search = () => ({ error, status });
+  };
+  /** Compares the hour of the call; answers with its state, and whether the call is owed a read since. */
+  async function compare() {
+    const parts = { db: database.db, pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined };
+    const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
+    const span = { from: hour, to: hour + 3_600 };
+    const { calls, doubt } = await mirrorSpan(parts, lister, span, { readWith: 0, isWatched: true }, undefined);
+    await database.db.transaction().execute((tx) => recordHours(tx, { hours: [hour], calls, doubt }));
+    return database.value('select state from ops.coverage where from_at = to_timestamp($1)', hour);
+  }
+  /** An event may have outrun the call, which is no miss; of three, the last one settles it. */
+  const readToEnd = async () => {
+    const turns = [await desk.read('call', id)];
+    for (let at = 0; at < 3; at += 1) {
+      await desk.pass({ kind: 'call', key: id });
+      turns.push(await desk.turn('call', id));
+    }
+    return turns;
+  };
+  const isHeld = () => database.value('select deleted_at is null from warehouse.calls where call_id = $1', id);
+  const [settled, owed] = ['state', 'dirty_version > clean_version'].map(
+    (what) => () => database.value(`select ${what} from ops.sync_targets where kind = 'call' and key = $1`, id),
+  ) as [() => Promise<unknown>, () => Promise<unknown>];
+  return { id, desk, lists, fails, compare, readToEnd, isHeld, settled, owed, client };
+}
+
+test('a call that is neither found nor listed any more is gone', async () => {
+  const { lists, compare, readToEnd, isHeld, client } = await withUnshownCall();
+  lists(true);
+  await compare();
+  lists(false);
+  expect(await readToEnd()).toEqual(['later', 'later', 'later', 'gone']);
+  expect(await isHeld()).toBe(false);
+  await client.close();
+});
+
+test('a call that was never held is not searched for', async () => {
+  const { desk, readToEnd, client } = await withUnshownCall();
+  expect(await readToEnd()).toEqual(['later', 'later', 'later', 'gone']);
+  expect(desk.service.asked.map(({ path }) => path)).not.toContain('/calls/search');
+  await client.close();
+});
+
+test('a call that is held is given up by spaced reads, though only a delivery named it for reading', async () => {
+  const { id, desk, lists, compare, isHeld, client } = await withUnshownCall();
+  lists(true);
+  await compare();
+  lists(false);
+  // As a back-fill leaves it that reads no artefacts.
+  await database.query('delete from ops.sync_targets where key = $1', id);
+  await tellerIn(database)('AccountEndedCalls', { kind: 'call', key: id });
+  const waits: number[] = [];
+  for (;;) {
+    await desk.pass({ kind: 'call', key: id });
+    if ((await desk.turn('call', id)) === 'gone') break;
+    expect(await isHeld()).toBe(true);
+    waits.push(
+      Number(
+        await database.value(
+          `select round(extract(epoch from due_at - now())) from ops.sync_targets where key = $1`,
+          id,
+        ),
+      ),
+    );
+  }
+  expect(waits).toEqual([1, 15, 60, 60]);
+  expect(await isHeld()).toBe(false);
+  await client.close();
+});

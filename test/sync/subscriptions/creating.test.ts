@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { openAccount } from './account.ts';
+import type { Change } from './door.ts';
+
+const { database, service, log, logged, behind: clientBehind } = await openAccount();
+beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.processes'));
+
+const stored = async () => (await service.webhooks.list()).data;
+const enabled = async () => (await stored()).map((each) => each.enabled);
+const all = (outcome: string) => Array(3).fill(outcome);
+
+/** A look at the sandbox behind a door that changes what is asked or answered. */
+async function behind(change: Change) {
+  const asked = await clientBehind(change);
+  return () =>
+    ensureSubscriptions({
+      ...{ service: asked, db: database.db, log },
+      ...{ publicUrl: 'http://127.0.0.1:9/in', secret: 'a-secret-of-hooks' },
+    });
+}
+
+const outcomesOf = (ensured: Awaited<ReturnType<typeof ensureSubscriptions>>) => ensured.map(({ outcome }) => outcome);
+
+describe('a service that creates ours disabled', () => {
+  const isCreate = ({ method, path }: { method: string; path: string }) => method === 'POST' && path === '/webhooks';
+  const passes: Change['passes'] = (asked) => (isCreate(asked) ? { ...asked.body, enabled: false } : asked.body);
+
+  test('has them enabled at once', async () => {
+    const look = await behind({ passes });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  test('and lets nobody enable them keeps them as ours, and creates no others', async () => {
+    const look = await behind({ passes, refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
+    for (let each = 0; each < 2; each += 1) expect(outcomesOf(await look())).toEqual(all('to_create_by_hand'));
+    expect(await stored()).toHaveLength(3);
+    expect(await database.query('select distinct is_created_here from ops.subscription_watch')).toEqual([
+      { is_created_here: true },
+    ]);
+    const freed = await behind({});
+    expect(outcomesOf(await freed())).toEqual(all('repaired'));
+  });
+});
+
+describe('a service that answers 400 to a create', () => {
+  const refusing = (
+    isRefused: (body: Readonly<Record<string, unknown>>) => boolean,
+  ): NonNullable<Change['refuses']> => {
+    return ({ method, path, body }) => (method === 'POST' && path === '/webhooks' && isRefused(body) ? 400 : undefined);
+  };
+
+  test.each([
+    ['with a state', refusing((body) => 'enabled' in body)],
+    ['without a description', refusing((body) => !body.description)],
+  ])('%s takes the next one', async (_what, refuses) => {
+    const look = await behind({ refuses });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(outcomesOf(await look())).toEqual(all('in_place'));
+    expect(await stored()).toHaveLength(3);
+  });
+
+  test('with a state, and creates ours disabled, has them enabled', async () => {
+    const look = await behind({
+      refuses: refusing((body) => 'enabled' in body),
+      passes: ({ method, path, body }) =>
+        method === 'POST' && path === '/webhooks' ? { ...body, enabled: false } : body,
+    });
+    expect(outcomesOf(await look())).toEqual(all('created'));
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  test('of any kind is asked twice for each type, and no more', async () => {
+    let creates = 0;
+    const look = await behind({
+      refuses: refusing(() => {
+        creates += 1;
+        return true;
+      }),
+    });
+    for (const each of await look()) {
+      expect(each).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: 'create it with this type and url' } });
+    }
+    expect(creates).toBe(6);
+  });
+});
+
+describe('a disabled subscription of ours, where the service', () => {
+  const disableFirst = async () => {
+    await (await behind({}))();
+    const [first] = await stored();
+    await service.webhooks.disable(first?.id ?? 0);
+    return first?.id ?? 0;
+  };
+
+  test.each([
+    ['has no PUT', ['PUT'], 405],
+    ['knows PUT and PATCH nowhere', ['PUT', 'PATCH'], 404],
+  ] as const)('%s, is enabled all the same', async (_what, methods, status) => {
+    await disableFirst();
+    const look = await behind({
+      refuses: ({ method }) => (methods.some((each) => each === method) ? status : undefined),
+    });
+    expect(outcomesOf(await look()).toSorted()).toEqual(['in_place', 'in_place', 'repaired']);
+    expect(await enabled()).toEqual([true, true, true]);
+  });
+
+  const says = (id: number) => `enable subscription ${id} in its portal`;
+
+  test('has no operation that enables, is left to a person by its id', async () => {
+    const id = await disableFirst();
+    const look = await behind({ refuses: ({ method }) => (method === 'GET' ? undefined : 405) });
+    const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === id);
+    expect(ensured).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: says(id), needsAddress: false } });
+    expect(logged()).toContain(`nobody mend this webhook but you: ${says(id)}`);
+  });
+});
+
+test('a subscription at another address is left to a person with its address', async () => {
+  await (await behind({}))();
+  const [first] = await stored();
+  await service.webhooks.update(first?.id ?? 0, { url: 'http://127.0.0.1:9/elsewhere', type: 'UserEndedCalls' });
+  const look = await behind({ refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
+  const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === first?.id);
+  expect(ensured?.toDo).toEqual({
+    says: `give subscription ${first?.id} the type AccountSMS and this url in its portal`,
+    needsAddress: true,
+  });
+});
+
+test('no address of a hook is logged', () => {
+  expect(logged()).toContain('AccountSMS');
+  expect(logged()).not.toContain('a-secret-of-hooks');
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import type { EventType } from '../../src/shared/event-types.ts';
+import { maxReferences } from '../../src/webhooks/extract.ts';
+import { received } from './fixtures.ts';
+import { call, ended, ours, ringing } from './references.ts';
+
+const mebibyte = 1_048_576;
+const many = (event: (at: number) => string) => {
+  const events: string[] = [];
+  for (let bytes = 2, at = 0; ; at += 1) {
+    const next = event(at);
+    bytes += next.length + 1;
+    if (bytes > mebibyte) return events;
+    events.push(next);
+  }
+};
+/** What is named when nothing limits it. */
+const all = (body: string, type: EventType) => received(body, type, Number.POSITIVE_INFINITY);
+const nth = (at: number) => `1783385492.${at + 100_000}`;
+
+test.each<[string, EventType, (at: number) => string]>([
+  ['calls', 'AccountEndedCalls', (at) => `{"callId":"${nth(at)}"}`],
+  ['calls in envelopes', 'AccountEndedCalls', (at) => `{"data":{"callId":"${nth(at)}"}}`],
+  ['texts', 'AccountSMS', (at) => `{"id":${at},"from":"${18_450_000_000 + at}","to":"${ours}"}`],
+  ['texts of an unknown line', 'AccountSMS', (at) => `{"line":"15550001111","number":"${18_450_000_000 + at}"}`],
+  ['receipts', 'AccountSMS', (at) => `{"id":${at + 100_000}}`],
+])('every one of the %s in a mebibyte counts', (_fact, type, event) => {
+  const events = many(event);
+  const body = `[${events.join()}]`;
+  expect(all(body, type)).toMatchObject({ references: { length: events.length }, isCut: false });
+  const { references, isCut } = received(body, type);
+  expect(references).toEqual(all(body, type).references.slice(0, maxReferences));
+  expect(isCut).toBe(true);
+});
+
+test('as many references as a delivery may name are taken whole', () => {
+  const named = (count: number) =>
+    received(
+      JSON.stringify({ callIds: Array.from({ length: count }, (_, at) => nth(at % maxReferences)) }),
+      'AccountEndedCalls',
+    );
+  expect(named(maxReferences)).toMatchObject({ references: { length: maxReferences }, isCut: false });
+  expect(named(maxReferences + 1)).toMatchObject({ references: { length: maxReferences }, isCut: false });
+});
+
+test('every call of a list counts, and every one of a form', () => {
+  const ids = many((at) => `"${nth(at)}"`).slice(0, -1);
+  expect(all(`{"callIds":[${ids.slice(1).join()}]}`, 'AccountEndedCalls').references).toHaveLength(ids.length - 1);
+  const pairs = many((at) => `calls[${at}][callId]=${nth(at)}`);
+  expect(all(pairs.join('&'), 'AccountEndedCalls').references).toHaveLength(pairs.length);
+});
+
+test('a mebibyte that reads each of its numbers as a line gives no more than it could name', () => {
+  const group = (at: number) => `{"to":[${Array.from({ length: 64 }, (_, n) => 19_990_000_000 + at * 64 + n).join()}]}`;
+  const { references } = all(`[${many(group).join()}]`, 'AccountSMS');
+  const named = references.reduce(
+    (sum, reference) => sum + (reference.kind === 'thread' ? reference.participants.length + 1 : 1),
+    0,
+  );
+  expect(named).toBeGreaterThan(90_000);
+  expect(named).toBeLessThan(110_000);
+});
+
+test('repeats do not crowd out what follows them', () => {
+  const calls = Array.from({ length: 600 }, (_, index) => ({ callId: index < 599 ? ended : ringing }));
+  const { references } = received(JSON.stringify(calls), 'AccountEndedCalls');
+  expect(references).toEqual([call(ended, 'ended'), call(ringing, 'ended')]);
+});
+
+test('many texts that only begin like JSON do not hide the one that is', () => {
+  const texts = [...Array.from({ length: 5_000 }, () => '[sic]'), JSON.stringify({ callId: ended })];
+  expect(received(JSON.stringify({ data: texts }), 'AccountEndedCalls').references).toEqual([call(ended, 'ended')]);
+});
