@@ -1,12 +1,14 @@
 create schema warehouse;
 create schema secrets;
 create schema ops;
+create schema rollups;
 create schema reporting;
 
 comment on schema warehouse is 'The mirror of the telephony account. Every row was read through the API; NULL means that the service did not report the value.';
 comment on schema secrets is 'Bearer URLs. Whoever holds one can play or see what it points at, so nobody but the daemon reads this schema.';
 comment on schema ops is 'How the mirror is kept: deliveries, sync targets, coverage, sends, rules, processes.';
-comment on schema reporting is 'What BI reads.';
+comment on schema rollups is 'Sums and matches that the views of reporting read, kept up by the workers. Nobody queries them.';
+comment on schema reporting is 'What BI reads: facts (fct_), dimensions (dim_), totals, and the definitions that the owner may change.';
 
 create sequence ops.fetch_seq as bigint;
 comment on sequence ops.fetch_seq is 'Taken before every read of the API. A row is replaced only by a read that began later than the one that wrote it.';

@@ -132,7 +132,7 @@ comment on column ops.rollup_state.is_only is 'There is one row.';
 comment on column ops.rollup_state.drained_at is 'When no marker was last left.';
 comment on column ops.rollup_state.meaning is 'ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.';
 comment on column ops.rollup_state.rebuilt_at is 'When that was.';
-comment on column ops.rollup_state.callers_date is 'The local day that reporting.repeat_caller_rollup ends with.';
+comment on column ops.rollup_state.callers_date is 'The local day that rollups.repeat_caller_rollup ends with.';
 
 create function ops.rollup_meaning() returns text
 language sql stable as $$
@@ -206,7 +206,7 @@ begin
   $sql$, rollup);
 end $$;
 
-create table reporting.call_interval_rollup (
+create table rollups.call_interval_rollup (
   bucket_at timestamptz not null,
   direction text not null,
   is_internal boolean not null,
@@ -214,44 +214,44 @@ create table reporting.call_interval_rollup (
   local_hour integer not null,
   primary key (bucket_at, direction, is_internal)
 );
-call ops.add_call_counts('reporting.call_interval_rollup');
-create index call_interval_rollup_local_date on reporting.call_interval_rollup (local_date);
-comment on table reporting.call_interval_rollup is 'Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.';
-comment on column reporting.call_interval_rollup.bucket_at is 'Begin of the quarter of an hour.';
-comment on column reporting.call_interval_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column reporting.call_interval_rollup.is_internal is 'Both ends are the account''s own.';
-comment on column reporting.call_interval_rollup.local_date is 'Its local day.';
-comment on column reporting.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
+call ops.add_call_counts('rollups.call_interval_rollup');
+create index call_interval_rollup_local_date on rollups.call_interval_rollup (local_date);
+comment on table rollups.call_interval_rollup is 'Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.';
+comment on column rollups.call_interval_rollup.bucket_at is 'Begin of the quarter of an hour.';
+comment on column rollups.call_interval_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_interval_rollup.is_internal is 'Both ends are the account''s own.';
+comment on column rollups.call_interval_rollup.local_date is 'Its local day.';
+comment on column rollups.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
 
-create table reporting.call_hour_rollup (
+create table rollups.call_hour_rollup (
   local_date date not null,
   local_hour integer not null,
   direction text not null,
   is_internal boolean not null,
   primary key (local_date, local_hour, direction, is_internal)
 );
-call ops.add_call_counts('reporting.call_hour_rollup');
-comment on table reporting.call_hour_rollup is 'Calls by local hour; read it through call_daily and call_heatmap.';
-comment on column reporting.call_hour_rollup.local_date is 'Local day.';
-comment on column reporting.call_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
-comment on column reporting.call_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column reporting.call_hour_rollup.is_internal is 'Both ends are the account''s own.';
+call ops.add_call_counts('rollups.call_hour_rollup');
+comment on table rollups.call_hour_rollup is 'Calls by local hour; read it through call_daily and call_heatmap.';
+comment on column rollups.call_hour_rollup.local_date is 'Local day.';
+comment on column rollups.call_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
+comment on column rollups.call_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_hour_rollup.is_internal is 'Both ends are the account''s own.';
 
-create table reporting.call_endpoint_rollup (
+create table rollups.call_endpoint_rollup (
   local_date date not null,
   kind text not null check (kind in ('number', 'queue', 'huntgroup')),
   endpoint text not null,
   direction text not null,
   primary key (local_date, kind, endpoint, direction)
 );
-call ops.add_call_counts('reporting.call_endpoint_rollup');
-comment on table reporting.call_endpoint_rollup is 'External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.';
-comment on column reporting.call_endpoint_rollup.local_date is 'Local day.';
-comment on column reporting.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
-comment on column reporting.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
-comment on column reporting.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+call ops.add_call_counts('rollups.call_endpoint_rollup');
+comment on table rollups.call_endpoint_rollup is 'External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.';
+comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
+comment on column rollups.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
+comment on column rollups.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
+comment on column rollups.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
 
-create table reporting.call_agent_rollup (
+create table rollups.call_agent_rollup (
   local_date date not null,
   user_id bigint not null,
   direction text not null,
@@ -262,17 +262,17 @@ create table reporting.call_agent_rollup (
   talk_count integer not null default 0,
   primary key (local_date, user_id, direction)
 );
-comment on table reporting.call_agent_rollup is 'Calls by local day and user; read it through agent_daily.';
-comment on column reporting.call_agent_rollup.local_date is 'Local day.';
-comment on column reporting.call_agent_rollup.user_id is 'The user.';
-comment on column reporting.call_agent_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
-comment on column reporting.call_agent_rollup.handled_count is 'Calls that the user answered or placed.';
-comment on column reporting.call_agent_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
-comment on column reporting.call_agent_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column reporting.call_agent_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
-comment on column reporting.call_agent_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+comment on table rollups.call_agent_rollup is 'Calls by local day and user; read it through agent_daily.';
+comment on column rollups.call_agent_rollup.local_date is 'Local day.';
+comment on column rollups.call_agent_rollup.user_id is 'The user.';
+comment on column rollups.call_agent_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_agent_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column rollups.call_agent_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
+comment on column rollups.call_agent_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column rollups.call_agent_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
+comment on column rollups.call_agent_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
 
-create table reporting.call_agent_month_rollup (
+create table rollups.call_agent_month_rollup (
   month_start_date date not null,
   user_id bigint not null,
   direction text not null,
@@ -283,17 +283,17 @@ create table reporting.call_agent_month_rollup (
   talk_count bigint not null default 0,
   primary key (month_start_date, user_id, direction)
 );
-comment on table reporting.call_agent_month_rollup is 'Calls by local month and user; read it through agent_monthly and agent_totals.';
-comment on column reporting.call_agent_month_rollup.month_start_date is 'First day of the local month.';
-comment on column reporting.call_agent_month_rollup.user_id is 'The user.';
-comment on column reporting.call_agent_month_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
-comment on column reporting.call_agent_month_rollup.handled_count is 'Calls that the user answered or placed.';
-comment on column reporting.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
-comment on column reporting.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column reporting.call_agent_month_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
-comment on column reporting.call_agent_month_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+comment on table rollups.call_agent_month_rollup is 'Calls by local month and user; read it through agent_monthly and agent_totals.';
+comment on column rollups.call_agent_month_rollup.month_start_date is 'First day of the local month.';
+comment on column rollups.call_agent_month_rollup.user_id is 'The user.';
+comment on column rollups.call_agent_month_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_agent_month_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column rollups.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
+comment on column rollups.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column rollups.call_agent_month_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
+comment on column rollups.call_agent_month_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
 
-create table reporting.missed_call_returns (
+create table rollups.missed_call_returns (
   call_id text primary key,
   started_at timestamptz not null,
   local_date date not null,
@@ -308,26 +308,26 @@ create table reporting.missed_call_returns (
   return_seconds integer generated always as (
     case when returned_at - started_at < interval '60 years' then extract(epoch from returned_at - started_at)::integer end) stored
 );
-create index missed_call_returns_local_date on reporting.missed_call_returns (local_date);
-create index missed_call_returns_returned_at on reporting.missed_call_returns (returned_at);
-create index missed_call_returns_texted_at on reporting.missed_call_returns (texted_at) where texted_at is not null;
-create index missed_call_returns_called_back on reporting.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
-create index missed_call_returns_times on reporting.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
-comment on table reporting.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.';
-comment on column reporting.missed_call_returns.call_id is 'The missed call.';
-comment on column reporting.missed_call_returns.started_at is 'Its start.';
-comment on column reporting.missed_call_returns.local_date is 'Its local day.';
-comment on column reporting.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
-comment on column reporting.missed_call_returns.account_number is 'The account''s number that was called.';
-comment on column reporting.missed_call_returns.wait_seconds is 'How long the caller waited.';
-comment on column reporting.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';
-comment on column reporting.missed_call_returns.returned_by is 'called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.';
-comment on column reporting.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
-comment on column reporting.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
-comment on column reporting.missed_call_returns.texted_at is 'When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.';
-comment on column reporting.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
+create index missed_call_returns_local_date on rollups.missed_call_returns (local_date);
+create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);
+create index missed_call_returns_texted_at on rollups.missed_call_returns (texted_at) where texted_at is not null;
+create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
+create index missed_call_returns_times on rollups.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
+comment on table rollups.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.';
+comment on column rollups.missed_call_returns.call_id is 'The missed call.';
+comment on column rollups.missed_call_returns.started_at is 'Its start.';
+comment on column rollups.missed_call_returns.local_date is 'Its local day.';
+comment on column rollups.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
+comment on column rollups.missed_call_returns.account_number is 'The account''s number that was called.';
+comment on column rollups.missed_call_returns.wait_seconds is 'How long the caller waited.';
+comment on column rollups.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';
+comment on column rollups.missed_call_returns.returned_by is 'called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.';
+comment on column rollups.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
+comment on column rollups.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
+comment on column rollups.missed_call_returns.texted_at is 'When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.';
+comment on column rollups.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 
-create table reporting.callback_rollup (
+create table rollups.callback_rollup (
   local_date date not null,
   account_number text,
   missed_count integer not null,
@@ -342,23 +342,23 @@ create table reporting.callback_rollup (
   return_time_count integer not null,
   minutes_to_return_p50 numeric
 );
-create index callback_rollup_local_date on reporting.callback_rollup (local_date);
-comment on table reporting.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
-comment on column reporting.callback_rollup.local_date is 'Local day on which they were missed.';
-comment on column reporting.callback_rollup.account_number is 'The account''s number that was called.';
-comment on column reporting.callback_rollup.missed_count is 'Missed calls, mailbox included.';
-comment on column reporting.callback_rollup.voicemail_count is 'Of these, those that ended in a mailbox.';
-comment on column reporting.callback_rollup.short_abandoned_count is 'Of these, those that the caller gave up within the short-abandon threshold.';
-comment on column reporting.callback_rollup.called_back_count is 'Returned by the call that the service names.';
-comment on column reporting.callback_rollup.outbound_call_count is 'Returned by another call of ours.';
-comment on column reporting.callback_rollup.caller_got_through_count is 'The caller called again and was answered.';
-comment on column reporting.callback_rollup.text_count is 'Returned by a text that a user sent.';
-comment on column reporting.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
-comment on column reporting.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
-comment on column reporting.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
-comment on column reporting.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
+create index callback_rollup_local_date on rollups.callback_rollup (local_date);
+comment on table rollups.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
+comment on column rollups.callback_rollup.local_date is 'Local day on which they were missed.';
+comment on column rollups.callback_rollup.account_number is 'The account''s number that was called.';
+comment on column rollups.callback_rollup.missed_count is 'Missed calls, mailbox included.';
+comment on column rollups.callback_rollup.voicemail_count is 'Of these, those that ended in a mailbox.';
+comment on column rollups.callback_rollup.short_abandoned_count is 'Of these, those that the caller gave up within the short-abandon threshold.';
+comment on column rollups.callback_rollup.called_back_count is 'Returned by the call that the service names.';
+comment on column rollups.callback_rollup.outbound_call_count is 'Returned by another call of ours.';
+comment on column rollups.callback_rollup.caller_got_through_count is 'The caller called again and was answered.';
+comment on column rollups.callback_rollup.text_count is 'Returned by a text that a user sent.';
+comment on column rollups.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
+comment on column rollups.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
+comment on column rollups.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
+comment on column rollups.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
 
-create table reporting.repeat_caller_rollup (
+create table rollups.repeat_caller_rollup (
   last_call_id text primary key,
   inbound_count integer not null,
   answered_count integer not null,
@@ -366,18 +366,18 @@ create table reporting.repeat_caller_rollup (
   first_call_at timestamptz not null,
   last_call_at timestamptz not null
 );
-create index repeat_caller_rollup_inbound_count on reporting.repeat_caller_rollup (inbound_count desc);
-comment on table reporting.repeat_caller_rollup is 'Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.';
-comment on column reporting.repeat_caller_rollup.last_call_id is 'The caller''s last call, which has the number.';
-comment on column reporting.repeat_caller_rollup.inbound_count is 'Inbound external calls today and on the six local days before.';
-comment on column reporting.repeat_caller_rollup.answered_count is 'Of these, answered.';
-comment on column reporting.repeat_caller_rollup.active_day_count is 'Local days with a call.';
-comment on column reporting.repeat_caller_rollup.first_call_at is 'First of these calls.';
-comment on column reporting.repeat_caller_rollup.last_call_at is 'Last of these calls.';
+create index repeat_caller_rollup_inbound_count on rollups.repeat_caller_rollup (inbound_count desc);
+comment on table rollups.repeat_caller_rollup is 'Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.';
+comment on column rollups.repeat_caller_rollup.last_call_id is 'The caller''s last call, which has the number.';
+comment on column rollups.repeat_caller_rollup.inbound_count is 'Inbound external calls today and on the six local days before.';
+comment on column rollups.repeat_caller_rollup.answered_count is 'Of these, answered.';
+comment on column rollups.repeat_caller_rollup.active_day_count is 'Local days with a call.';
+comment on column rollups.repeat_caller_rollup.first_call_at is 'First of these calls.';
+comment on column rollups.repeat_caller_rollup.last_call_at is 'Last of these calls.';
 
 -- Rollups of texts
 
-create table reporting.sms_turns (
+create table rollups.sms_turns (
   conversation_id bigint not null,
   turn_number integer not null,
   line text not null,
@@ -394,25 +394,25 @@ create table reporting.sms_turns (
   user_reply_business_seconds integer,
   primary key (conversation_id, turn_number)
 );
-create index sms_turns_unanswered on reporting.sms_turns (turn_started_at) where first_reply_at is null and is_last;
-create index sms_turns_times on reporting.sms_turns (turn_started_at) include (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
-comment on table reporting.sms_turns is 'Every time that a customer texted and it was our turn: from the first text to the reply. Percentiles of response times come from here, since they do not add up.';
-comment on column reporting.sms_turns.conversation_id is 'The conversation.';
-comment on column reporting.sms_turns.turn_number is 'Which turn of the conversation, from 1. Texts of ours before the customer''s first belong to none.';
-comment on column reporting.sms_turns.line is 'The account''s line.';
-comment on column reporting.sms_turns.turn_started_at is 'The customer''s first text of the turn: one that follows a text of ours, or a pause longer than the session gap.';
-comment on column reporting.sms_turns.inbound_count is 'Texts of the customer in the turn.';
-comment on column reporting.sms_turns.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
-comment on column reporting.sms_turns.is_last is 'Whether no later turn is held.';
-comment on column reporting.sms_turns.first_reply_at is 'First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.';
-comment on column reporting.sms_turns.first_reply_kind is 'user: a person sent it; automatic: an integration did, this daemon''s rules among them.';
-comment on column reporting.sms_turns.first_user_reply_at is 'First text of a person after the turn began and within its session, so that an automatic reply does not end the wait for one.';
-comment on column reporting.sms_turns.first_user_reply_by is 'Who wrote it.';
-comment on column reporting.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
-comment on column reporting.sms_turns.user_reply_seconds is 'From the turn''s first text to the first reply of a person, by the calendar.';
-comment on column reporting.sms_turns.user_reply_business_seconds is 'The same, counting business time only.';
+create index sms_turns_unanswered on rollups.sms_turns (turn_started_at) where first_reply_at is null and is_last;
+create index sms_turns_times on rollups.sms_turns (turn_started_at) include (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
+comment on table rollups.sms_turns is 'Every time that a customer texted and it was our turn: from the first text to the reply. Percentiles of response times come from here, since they do not add up.';
+comment on column rollups.sms_turns.conversation_id is 'The conversation.';
+comment on column rollups.sms_turns.turn_number is 'Which turn of the conversation, from 1. Texts of ours before the customer''s first belong to none.';
+comment on column rollups.sms_turns.line is 'The account''s line.';
+comment on column rollups.sms_turns.turn_started_at is 'The customer''s first text of the turn: one that follows a text of ours, or a pause longer than the session gap.';
+comment on column rollups.sms_turns.inbound_count is 'Texts of the customer in the turn.';
+comment on column rollups.sms_turns.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
+comment on column rollups.sms_turns.is_last is 'Whether no later turn is held.';
+comment on column rollups.sms_turns.first_reply_at is 'First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.';
+comment on column rollups.sms_turns.first_reply_kind is 'user: a person sent it; automatic: an integration did, this daemon''s rules among them.';
+comment on column rollups.sms_turns.first_user_reply_at is 'First text of a person after the turn began and within its session, so that an automatic reply does not end the wait for one.';
+comment on column rollups.sms_turns.first_user_reply_by is 'Who wrote it.';
+comment on column rollups.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
+comment on column rollups.sms_turns.user_reply_seconds is 'From the turn''s first text to the first reply of a person, by the calendar.';
+comment on column rollups.sms_turns.user_reply_business_seconds is 'The same, counting business time only.';
 
-create table reporting.sms_day_rollup (
+create table rollups.sms_day_rollup (
   local_date date not null,
   line text not null,
   inbound_count integer not null,
@@ -429,23 +429,23 @@ create table reporting.sms_day_rollup (
   blocked_count integer not null,
   primary key (local_date, line)
 );
-comment on table reporting.sms_day_rollup is 'Texts by local day and line; read it through sms_daily.';
-comment on column reporting.sms_day_rollup.local_date is 'Local day.';
-comment on column reporting.sms_day_rollup.line is 'The account''s line.';
-comment on column reporting.sms_day_rollup.inbound_count is 'Texts of customers.';
-comment on column reporting.sms_day_rollup.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
-comment on column reporting.sms_day_rollup.outbound_user_count is 'Of these, sent by a person.';
-comment on column reporting.sms_day_rollup.outbound_automatic_count is 'Of these, sent by an integration.';
-comment on column reporting.sms_day_rollup.number_count is 'Different numbers. They do not add up over days or lines.';
-comment on column reporting.sms_day_rollup.conversation_count is 'Different conversations. They do not add up over days.';
-comment on column reporting.sms_day_rollup.media_message_count is 'Texts with attached files.';
-comment on column reporting.sms_day_rollup.delivered_count is 'Outbound: delivered by the carrier''s word.';
-comment on column reporting.sms_day_rollup.failed_count is 'Outbound: failed by the carrier''s word.';
-comment on column reporting.sms_day_rollup.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
-comment on column reporting.sms_day_rollup.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
-comment on column reporting.sms_day_rollup.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
+comment on table rollups.sms_day_rollup is 'Texts by local day and line; read it through sms_daily.';
+comment on column rollups.sms_day_rollup.local_date is 'Local day.';
+comment on column rollups.sms_day_rollup.line is 'The account''s line.';
+comment on column rollups.sms_day_rollup.inbound_count is 'Texts of customers.';
+comment on column rollups.sms_day_rollup.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
+comment on column rollups.sms_day_rollup.outbound_user_count is 'Of these, sent by a person.';
+comment on column rollups.sms_day_rollup.outbound_automatic_count is 'Of these, sent by an integration.';
+comment on column rollups.sms_day_rollup.number_count is 'Different numbers. They do not add up over days or lines.';
+comment on column rollups.sms_day_rollup.conversation_count is 'Different conversations. They do not add up over days.';
+comment on column rollups.sms_day_rollup.media_message_count is 'Texts with attached files.';
+comment on column rollups.sms_day_rollup.delivered_count is 'Outbound: delivered by the carrier''s word.';
+comment on column rollups.sms_day_rollup.failed_count is 'Outbound: failed by the carrier''s word.';
+comment on column rollups.sms_day_rollup.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
+comment on column rollups.sms_day_rollup.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
+comment on column rollups.sms_day_rollup.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
 
-create table reporting.sms_response_rollup (
+create table rollups.sms_response_rollup (
   local_date date not null,
   line text not null,
   turn_count integer not null,
@@ -466,27 +466,27 @@ create table reporting.sms_response_rollup (
   first_response_p90_business_seconds double precision,
   primary key (local_date, line)
 );
-comment on table reporting.sms_response_rollup is 'Response times by the local day on which the turn began, and line; read it through sms_response_daily.';
-comment on column reporting.sms_response_rollup.local_date is 'Local day on which the turns began.';
-comment on column reporting.sms_response_rollup.line is 'The account''s line.';
-comment on column reporting.sms_response_rollup.turn_count is 'Turns.';
-comment on column reporting.sms_response_rollup.session_count is 'Of these, turns that began a session.';
-comment on column reporting.sms_response_rollup.replied_count is 'Turns with any reply.';
-comment on column reporting.sms_response_rollup.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
-comment on column reporting.sms_response_rollup.automatic_first_count is 'Turns that an integration replied to first.';
-comment on column reporting.sms_response_rollup.reply_p50_seconds is 'Half of the replies came within this time. Of the replied_count.';
-comment on column reporting.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
-comment on column reporting.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';
-comment on column reporting.sms_response_rollup.user_reply_p90_seconds is 'Nine of ten replies of a person.';
-comment on column reporting.sms_response_rollup.user_reply_p50_business_seconds is 'The same in business time.';
-comment on column reporting.sms_response_rollup.user_reply_p90_business_seconds is 'The same in business time.';
-comment on column reporting.sms_response_rollup.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
-comment on column reporting.sms_response_rollup.first_response_p50_seconds is 'First response to a new session, by a person, calendar time.';
-comment on column reporting.sms_response_rollup.first_response_p90_seconds is 'First response to a new session, by a person, calendar time.';
-comment on column reporting.sms_response_rollup.first_response_p50_business_seconds is 'First response to a new session, by a person, business time.';
-comment on column reporting.sms_response_rollup.first_response_p90_business_seconds is 'First response to a new session, by a person, business time.';
+comment on table rollups.sms_response_rollup is 'Response times by the local day on which the turn began, and line; read it through sms_response_daily.';
+comment on column rollups.sms_response_rollup.local_date is 'Local day on which the turns began.';
+comment on column rollups.sms_response_rollup.line is 'The account''s line.';
+comment on column rollups.sms_response_rollup.turn_count is 'Turns.';
+comment on column rollups.sms_response_rollup.session_count is 'Of these, turns that began a session.';
+comment on column rollups.sms_response_rollup.replied_count is 'Turns with any reply.';
+comment on column rollups.sms_response_rollup.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
+comment on column rollups.sms_response_rollup.automatic_first_count is 'Turns that an integration replied to first.';
+comment on column rollups.sms_response_rollup.reply_p50_seconds is 'Half of the replies came within this time. Of the replied_count.';
+comment on column rollups.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
+comment on column rollups.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';
+comment on column rollups.sms_response_rollup.user_reply_p90_seconds is 'Nine of ten replies of a person.';
+comment on column rollups.sms_response_rollup.user_reply_p50_business_seconds is 'The same in business time.';
+comment on column rollups.sms_response_rollup.user_reply_p90_business_seconds is 'The same in business time.';
+comment on column rollups.sms_response_rollup.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
+comment on column rollups.sms_response_rollup.first_response_p50_seconds is 'First response to a new session, by a person, calendar time.';
+comment on column rollups.sms_response_rollup.first_response_p90_seconds is 'First response to a new session, by a person, calendar time.';
+comment on column rollups.sms_response_rollup.first_response_p50_business_seconds is 'First response to a new session, by a person, business time.';
+comment on column rollups.sms_response_rollup.first_response_p90_business_seconds is 'First response to a new session, by a person, business time.';
 
-create table reporting.sms_failure_rollup (
+create table rollups.sms_failure_rollup (
   local_date date not null,
   line text not null,
   delivery_class text not null,
@@ -497,19 +497,19 @@ create table reporting.sms_failure_rollup (
   first_at timestamptz not null,
   last_at timestamptz not null
 );
-create index sms_failure_rollup_local_date on reporting.sms_failure_rollup (local_date);
-comment on table reporting.sms_failure_rollup is 'Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.';
-comment on column reporting.sms_failure_rollup.local_date is 'Local day.';
-comment on column reporting.sms_failure_rollup.line is 'The account''s line.';
-comment on column reporting.sms_failure_rollup.delivery_class is 'failed, blocked or unmapped.';
-comment on column reporting.sms_failure_rollup.delivery_status is 'The carrier''s word; NULL where it reported none.';
-comment on column reporting.sms_failure_rollup.delivery_error is 'The carrier''s detail; NULL where it gave none.';
-comment on column reporting.sms_failure_rollup.message_count is 'Texts.';
-comment on column reporting.sms_failure_rollup.number_count is 'Different numbers.';
-comment on column reporting.sms_failure_rollup.first_at is 'First of them.';
-comment on column reporting.sms_failure_rollup.last_at is 'Last of them.';
+create index sms_failure_rollup_local_date on rollups.sms_failure_rollup (local_date);
+comment on table rollups.sms_failure_rollup is 'Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.';
+comment on column rollups.sms_failure_rollup.local_date is 'Local day.';
+comment on column rollups.sms_failure_rollup.line is 'The account''s line.';
+comment on column rollups.sms_failure_rollup.delivery_class is 'failed, blocked or unmapped.';
+comment on column rollups.sms_failure_rollup.delivery_status is 'The carrier''s word; NULL where it reported none.';
+comment on column rollups.sms_failure_rollup.delivery_error is 'The carrier''s detail; NULL where it gave none.';
+comment on column rollups.sms_failure_rollup.message_count is 'Texts.';
+comment on column rollups.sms_failure_rollup.number_count is 'Different numbers.';
+comment on column rollups.sms_failure_rollup.first_at is 'First of them.';
+comment on column rollups.sms_failure_rollup.last_at is 'Last of them.';
 
-create table reporting.sms_cost_rollup (
+create table rollups.sms_cost_rollup (
   local_date date not null,
   line text not null,
   message_type text,
@@ -521,35 +521,35 @@ create table reporting.sms_cost_rollup (
   open_count integer not null,
   open_set_aside_micros bigint not null
 );
-create unique index sms_cost_rollup_key on reporting.sms_cost_rollup (local_date, line, coalesce(message_type, ''));
-comment on table reporting.sms_cost_rollup is 'What texts of rules cost, by local day, line and type; read it through sms_cost_daily.';
-comment on column reporting.sms_cost_rollup.local_date is 'Local day on which they went out, or were to.';
-comment on column reporting.sms_cost_rollup.line is 'The account''s line.';
-comment on column reporting.sms_cost_rollup.message_type is 'sms or mms, as billed, before that as reckoned.';
-comment on column reporting.sms_cost_rollup.sent_count is 'Texts sent.';
-comment on column reporting.sms_cost_rollup.segment_count is 'Their segments.';
-comment on column reporting.sms_cost_rollup.charged_micros is 'Micro-dollars that the service charged.';
-comment on column reporting.sms_cost_rollup.unpriced_count is 'Texts sent whose price it did not report.';
-comment on column reporting.sms_cost_rollup.unpriced_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
-comment on column reporting.sms_cost_rollup.open_count is 'Texts under way, or of which it is not known whether they were sent.';
-comment on column reporting.sms_cost_rollup.open_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
+create unique index sms_cost_rollup_key on rollups.sms_cost_rollup (local_date, line, coalesce(message_type, ''));
+comment on table rollups.sms_cost_rollup is 'What texts of rules cost, by local day, line and type; read it through sms_cost_daily.';
+comment on column rollups.sms_cost_rollup.local_date is 'Local day on which they went out, or were to.';
+comment on column rollups.sms_cost_rollup.line is 'The account''s line.';
+comment on column rollups.sms_cost_rollup.message_type is 'sms or mms, as billed, before that as reckoned.';
+comment on column rollups.sms_cost_rollup.sent_count is 'Texts sent.';
+comment on column rollups.sms_cost_rollup.segment_count is 'Their segments.';
+comment on column rollups.sms_cost_rollup.charged_micros is 'Micro-dollars that the service charged.';
+comment on column rollups.sms_cost_rollup.unpriced_count is 'Texts sent whose price it did not report.';
+comment on column rollups.sms_cost_rollup.unpriced_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
+comment on column rollups.sms_cost_rollup.open_count is 'Texts under way, or of which it is not known whether they were sent.';
+comment on column rollups.sms_cost_rollup.open_set_aside_micros is 'Micro-dollars set aside for these, the worst case.';
 
 -- Rollups of transcripts
 
-create table reporting.transcript_agents (
+create table rollups.transcript_agents (
   transcript_id bigint primary key,
   call_id text not null,
   call_started_at timestamptz not null,
   agent_user_id bigint
 );
-create index transcript_agents_call_started_at on reporting.transcript_agents (call_started_at) include (transcript_id);
-comment on table reporting.transcript_agents is 'When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.';
-comment on column reporting.transcript_agents.transcript_id is 'The transcript.';
-comment on column reporting.transcript_agents.call_id is 'Its call.';
-comment on column reporting.transcript_agents.call_started_at is 'Start of the call.';
-comment on column reporting.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
+create index transcript_agents_call_started_at on rollups.transcript_agents (call_started_at) include (transcript_id);
+comment on table rollups.transcript_agents is 'When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.';
+comment on column rollups.transcript_agents.transcript_id is 'The transcript.';
+comment on column rollups.transcript_agents.call_id is 'Its call.';
+comment on column rollups.transcript_agents.call_started_at is 'Start of the call.';
+comment on column rollups.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
 
-create table reporting.quality_rollup (
+create table rollups.quality_rollup (
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
@@ -566,66 +566,66 @@ create table reporting.quality_rollup (
   talk_share_sum double precision not null,
   unpaired_count integer not null
 );
-create index quality_rollup_local_date on reporting.quality_rollup (local_date);
-comment on table reporting.quality_rollup is 'Transcripts by the local day of their call, agent and purpose; read it through quality_daily.';
-comment on column reporting.quality_rollup.local_date is 'Local day of the call.';
-comment on column reporting.quality_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column reporting.quality_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column reporting.quality_rollup.call_purpose is 'The account''s own word; NULL = not analysed.';
-comment on column reporting.quality_rollup.transcript_count is 'Transcripts; a call has one for each recorded leg.';
-comment on column reporting.quality_rollup.csat_count is 'Transcripts with a satisfaction score.';
-comment on column reporting.quality_rollup.csat_sum is 'Their scores together.';
-comment on column reporting.quality_rollup.performance_count is 'Transcripts with an agent performance score.';
-comment on column reporting.quality_rollup.performance_sum is 'Their scores together.';
-comment on column reporting.quality_rollup.analysed_action_count is 'Transcripts that say whether somebody should act.';
-comment on column reporting.quality_rollup.action_count is 'Of these, those where somebody should.';
-comment on column reporting.quality_rollup.urgent_action_count is 'Transcripts where somebody should act at once.';
-comment on column reporting.quality_rollup.talk_share_count is 'Transcripts in which it is known who is the agent.';
-comment on column reporting.quality_rollup.talk_share_sum is 'The agents'' shares of their talk together.';
-comment on column reporting.quality_rollup.unpaired_count is 'Transcripts whose recorded leg is not known.';
+create index quality_rollup_local_date on rollups.quality_rollup (local_date);
+comment on table rollups.quality_rollup is 'Transcripts by the local day of their call, agent and purpose; read it through quality_daily.';
+comment on column rollups.quality_rollup.local_date is 'Local day of the call.';
+comment on column rollups.quality_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column rollups.quality_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column rollups.quality_rollup.call_purpose is 'The account''s own word; NULL = not analysed.';
+comment on column rollups.quality_rollup.transcript_count is 'Transcripts; a call has one for each recorded leg.';
+comment on column rollups.quality_rollup.csat_count is 'Transcripts with a satisfaction score.';
+comment on column rollups.quality_rollup.csat_sum is 'Their scores together.';
+comment on column rollups.quality_rollup.performance_count is 'Transcripts with an agent performance score.';
+comment on column rollups.quality_rollup.performance_sum is 'Their scores together.';
+comment on column rollups.quality_rollup.analysed_action_count is 'Transcripts that say whether somebody should act.';
+comment on column rollups.quality_rollup.action_count is 'Of these, those where somebody should.';
+comment on column rollups.quality_rollup.urgent_action_count is 'Transcripts where somebody should act at once.';
+comment on column rollups.quality_rollup.talk_share_count is 'Transcripts in which it is known who is the agent.';
+comment on column rollups.quality_rollup.talk_share_sum is 'The agents'' shares of their talk together.';
+comment on column rollups.quality_rollup.unpaired_count is 'Transcripts whose recorded leg is not known.';
 
-create table reporting.sentiment_rollup (
+create table rollups.sentiment_rollup (
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
   call_sentiment text not null,
   transcript_count integer not null
 );
-create index sentiment_rollup_local_date on reporting.sentiment_rollup (local_date);
-comment on table reporting.sentiment_rollup is 'Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.';
-comment on column reporting.sentiment_rollup.local_date is 'Local day of the call.';
-comment on column reporting.sentiment_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column reporting.sentiment_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column reporting.sentiment_rollup.call_sentiment is 'The account''s own word.';
-comment on column reporting.sentiment_rollup.transcript_count is 'Transcripts.';
+create index sentiment_rollup_local_date on rollups.sentiment_rollup (local_date);
+comment on table rollups.sentiment_rollup is 'Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.';
+comment on column rollups.sentiment_rollup.local_date is 'Local day of the call.';
+comment on column rollups.sentiment_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column rollups.sentiment_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column rollups.sentiment_rollup.call_sentiment is 'The account''s own word.';
+comment on column rollups.sentiment_rollup.transcript_count is 'Transcripts.';
 
-create table reporting.action_items (
+create table rollups.action_items (
   transcript_id bigint primary key,
   call_id text not null,
   call_started_at timestamptz not null,
   local_date date not null,
   is_urgent boolean not null
 );
-create index action_items_call_started_at on reporting.action_items (call_started_at);
-create index action_items_local_date on reporting.action_items (local_date);
-comment on table reporting.action_items is 'Transcripts that say that somebody should act; read it through action_backlog.';
-comment on column reporting.action_items.transcript_id is 'The transcript.';
-comment on column reporting.action_items.call_id is 'Its call.';
-comment on column reporting.action_items.call_started_at is 'Start of the call.';
-comment on column reporting.action_items.local_date is 'Local day of the call.';
-comment on column reporting.action_items.is_urgent is 'Whether it says: at once.';
+create index action_items_call_started_at on rollups.action_items (call_started_at);
+create index action_items_local_date on rollups.action_items (local_date);
+comment on table rollups.action_items is 'Transcripts that say that somebody should act; read it through action_backlog.';
+comment on column rollups.action_items.transcript_id is 'The transcript.';
+comment on column rollups.action_items.call_id is 'Its call.';
+comment on column rollups.action_items.call_started_at is 'Start of the call.';
+comment on column rollups.action_items.local_date is 'Local day of the call.';
+comment on column rollups.action_items.is_urgent is 'Whether it says: at once.';
 
-create table reporting.kpi_names (
+create table rollups.kpi_names (
   kpi_number integer generated always as identity unique,
   kpi_name text primary key,
   first_seen_at timestamptz not null default now()
 );
-comment on table reporting.kpi_names is 'The account''s own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.';
-comment on column reporting.kpi_names.kpi_number is 'Order of appearance.';
-comment on column reporting.kpi_names.kpi_name is 'Name of the measure.';
-comment on column reporting.kpi_names.first_seen_at is 'When it was first mirrored.';
+comment on table rollups.kpi_names is 'The account''s own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.';
+comment on column rollups.kpi_names.kpi_number is 'Order of appearance.';
+comment on column rollups.kpi_names.kpi_name is 'Name of the measure.';
+comment on column rollups.kpi_names.first_seen_at is 'When it was first mirrored.';
 
-create table reporting.kpi_rollup (
+create table rollups.kpi_rollup (
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
@@ -634,15 +634,15 @@ create table reporting.kpi_rollup (
   score_count integer not null,
   score_sum bigint not null
 );
-create index kpi_rollup_days on reporting.kpi_rollup (local_date, kpi_name) include (agent_user_id, score_count, score_sum);
-comment on table reporting.kpi_rollup is 'The account''s own measures by the local day of their call and agent; read it through kpi_daily.';
-comment on column reporting.kpi_rollup.local_date is 'Local day of the call.';
-comment on column reporting.kpi_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column reporting.kpi_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column reporting.kpi_rollup.kpi_name is 'Name of the measure.';
-comment on column reporting.kpi_rollup.transcript_count is 'Transcripts that the measure was taken of, scored or not.';
-comment on column reporting.kpi_rollup.score_count is 'Of these, scored.';
-comment on column reporting.kpi_rollup.score_sum is 'Their scores together.';
+create index kpi_rollup_days on rollups.kpi_rollup (local_date, kpi_name) include (agent_user_id, score_count, score_sum);
+comment on table rollups.kpi_rollup is 'The account''s own measures by the local day of their call and agent; read it through kpi_daily.';
+comment on column rollups.kpi_rollup.local_date is 'Local day of the call.';
+comment on column rollups.kpi_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
+comment on column rollups.kpi_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
+comment on column rollups.kpi_rollup.kpi_name is 'Name of the measure.';
+comment on column rollups.kpi_rollup.transcript_count is 'Transcripts that the measure was taken of, scored or not.';
+comment on column rollups.kpi_rollup.score_count is 'Of these, scored.';
+comment on column rollups.kpi_rollup.score_sum is 'Their scores together.';
 
 -- Outcomes of rules and sends
 
@@ -685,7 +685,7 @@ comment on column ops.outcome_state.time_zone is 'Whose days the sends are count
 comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
 insert into ops.outcome_state default values;
 
-create table reporting.rule_outcome_rollup (
+create table rollups.rule_outcome_rollup (
   local_date date not null,
   rule text not null,
   version text not null,
@@ -723,49 +723,49 @@ create table reporting.rule_outcome_rollup (
   opted_out_count integer not null default 0,
   primary key (local_date, rule, version, mode)
 );
-comment on table reporting.rule_outcome_rollup is 'What each rule did, by local day; read it through rule_outcomes.';
-comment on column reporting.rule_outcome_rollup.local_date is 'Local day on which the rule was tried, or its text was planned.';
-comment on column reporting.rule_outcome_rollup.rule is 'Name of the rule.';
-comment on column reporting.rule_outcome_rollup.version is 'Fingerprint of the rules file then.';
-comment on column reporting.rule_outcome_rollup.mode is 'dry-run or live.';
-comment on column reporting.rule_outcome_rollup.evaluation_count is 'Number of attempts.';
-comment on column reporting.rule_outcome_rollup.matched_count is 'How often it was to act.';
-comment on column reporting.rule_outcome_rollup.condition_false_count is 'Not to act: its condition did not hold.';
-comment on column reporting.rule_outcome_rollup.too_old_count is 'Not to act: what it waits for had happened too long ago.';
-comment on column reporting.rule_outcome_rollup.limited_count is 'Not to act: its own limit was reached.';
-comment on column reporting.rule_outcome_rollup.stopped_count is 'Not to act: an earlier rule had said stop.';
-comment on column reporting.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, or gone.';
-comment on column reporting.rule_outcome_rollup.error_count is 'Not to act: its condition or template failed.';
-comment on column reporting.rule_outcome_rollup.action_done_count is 'Steps other than replies that were done.';
-comment on column reporting.rule_outcome_rollup.action_would_count is 'Steps other than replies that dry-run recorded and did not execute.';
-comment on column reporting.rule_outcome_rollup.action_skipped_count is 'Steps other than replies that there was a reason not to do.';
-comment on column reporting.rule_outcome_rollup.action_failed_count is 'Steps other than replies that the service refused.';
-comment on column reporting.rule_outcome_rollup.action_unclear_count is 'Steps other than replies whose answer was lost.';
-comment on column reporting.rule_outcome_rollup.reply_unplanned_count is 'Replies that were not even planned.';
-comment on column reporting.rule_outcome_rollup.planned_count is 'Texts planned.';
-comment on column reporting.rule_outcome_rollup.sent_count is 'Of these, sent.';
-comment on column reporting.rule_outcome_rollup.would_send_count is 'Of these, kept back by dry-run alone.';
-comment on column reporting.rule_outcome_rollup.blocked_count is 'Of these, kept back by a gate.';
-comment on column reporting.rule_outcome_rollup.blocked_by_gate is 'These by gate.';
-comment on column reporting.rule_outcome_rollup.skipped_count is 'Of these, skipped by the service and not charged.';
-comment on column reporting.rule_outcome_rollup.rejected_count is 'Of these, refused by the service and not charged.';
-comment on column reporting.rule_outcome_rollup.not_sent_count is 'Of these, given up, provably not sent.';
-comment on column reporting.rule_outcome_rollup.waiting_count is 'Of these, not out yet.';
-comment on column reporting.rule_outcome_rollup.unclear_count is 'Of these, it is not known whether they were sent.';
-comment on column reporting.rule_outcome_rollup.segment_count is 'Segments of the sent texts, worst case where none were reported.';
-comment on column reporting.rule_outcome_rollup.would_segment_count is 'Segments of the texts that dry-run kept back, worst case.';
-comment on column reporting.rule_outcome_rollup.charged_micros is 'Micro-dollars charged.';
-comment on column reporting.rule_outcome_rollup.unpriced_count is 'Sent texts whose price was not reported.';
-comment on column reporting.rule_outcome_rollup.set_aside_micros is 'Micro-dollars set aside for texts whose price or outcome is not known.';
-comment on column reporting.rule_outcome_rollup.replied_count is 'Sent texts that a text of the recipient followed within 24 hours.';
-comment on column reporting.rule_outcome_rollup.opted_out_count is 'Sent texts that a word such as STOP followed within 24 hours.';
+comment on table rollups.rule_outcome_rollup is 'What each rule did, by local day; read it through rule_outcomes.';
+comment on column rollups.rule_outcome_rollup.local_date is 'Local day on which the rule was tried, or its text was planned.';
+comment on column rollups.rule_outcome_rollup.rule is 'Name of the rule.';
+comment on column rollups.rule_outcome_rollup.version is 'Fingerprint of the rules file then.';
+comment on column rollups.rule_outcome_rollup.mode is 'dry-run or live.';
+comment on column rollups.rule_outcome_rollup.evaluation_count is 'Number of attempts.';
+comment on column rollups.rule_outcome_rollup.matched_count is 'How often it was to act.';
+comment on column rollups.rule_outcome_rollup.condition_false_count is 'Not to act: its condition did not hold.';
+comment on column rollups.rule_outcome_rollup.too_old_count is 'Not to act: what it waits for had happened too long ago.';
+comment on column rollups.rule_outcome_rollup.limited_count is 'Not to act: its own limit was reached.';
+comment on column rollups.rule_outcome_rollup.stopped_count is 'Not to act: an earlier rule had said stop.';
+comment on column rollups.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, or gone.';
+comment on column rollups.rule_outcome_rollup.error_count is 'Not to act: its condition or template failed.';
+comment on column rollups.rule_outcome_rollup.action_done_count is 'Steps other than replies that were done.';
+comment on column rollups.rule_outcome_rollup.action_would_count is 'Steps other than replies that dry-run recorded and did not execute.';
+comment on column rollups.rule_outcome_rollup.action_skipped_count is 'Steps other than replies that there was a reason not to do.';
+comment on column rollups.rule_outcome_rollup.action_failed_count is 'Steps other than replies that the service refused.';
+comment on column rollups.rule_outcome_rollup.action_unclear_count is 'Steps other than replies whose answer was lost.';
+comment on column rollups.rule_outcome_rollup.reply_unplanned_count is 'Replies that were not even planned.';
+comment on column rollups.rule_outcome_rollup.planned_count is 'Texts planned.';
+comment on column rollups.rule_outcome_rollup.sent_count is 'Of these, sent.';
+comment on column rollups.rule_outcome_rollup.would_send_count is 'Of these, kept back by dry-run alone.';
+comment on column rollups.rule_outcome_rollup.blocked_count is 'Of these, kept back by a gate.';
+comment on column rollups.rule_outcome_rollup.blocked_by_gate is 'These by gate.';
+comment on column rollups.rule_outcome_rollup.skipped_count is 'Of these, skipped by the service and not charged.';
+comment on column rollups.rule_outcome_rollup.rejected_count is 'Of these, refused by the service and not charged.';
+comment on column rollups.rule_outcome_rollup.not_sent_count is 'Of these, given up, provably not sent.';
+comment on column rollups.rule_outcome_rollup.waiting_count is 'Of these, not out yet.';
+comment on column rollups.rule_outcome_rollup.unclear_count is 'Of these, it is not known whether they were sent.';
+comment on column rollups.rule_outcome_rollup.segment_count is 'Segments of the sent texts, worst case where none were reported.';
+comment on column rollups.rule_outcome_rollup.would_segment_count is 'Segments of the texts that dry-run kept back, worst case.';
+comment on column rollups.rule_outcome_rollup.charged_micros is 'Micro-dollars charged.';
+comment on column rollups.rule_outcome_rollup.unpriced_count is 'Sent texts whose price was not reported.';
+comment on column rollups.rule_outcome_rollup.set_aside_micros is 'Micro-dollars set aside for texts whose price or outcome is not known.';
+comment on column rollups.rule_outcome_rollup.replied_count is 'Sent texts that a text of the recipient followed within 24 hours.';
+comment on column rollups.rule_outcome_rollup.opted_out_count is 'Sent texts that a word such as STOP followed within 24 hours.';
 
-create table reporting.audits (
+create table rollups.audits (
   check_name text primary key,
   found_count bigint not null,
   counted_at timestamptz not null default now()
 );
-comment on table reporting.audits is 'Counts that take too long for a dashboard, taken hourly; read them through data_quality.';
-comment on column reporting.audits.check_name is 'What was counted.';
-comment on column reporting.audits.found_count is 'How many were found.';
-comment on column reporting.audits.counted_at is 'When.';
+comment on table rollups.audits is 'Counts that take too long for a dashboard, taken hourly; read them through data_quality.';
+comment on column rollups.audits.check_name is 'What was counted.';
+comment on column rollups.audits.found_count is 'How many were found.';
+comment on column rollups.audits.counted_at is 'When.';

@@ -198,7 +198,7 @@ create table ops.rollup_state (
   drained_at timestamptz, -- When no marker was last left.
   meaning text, -- ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.
   rebuilt_at timestamptz, -- When that was.
-  callers_date date, -- The local day that reporting.repeat_caller_rollup ends with.
+  callers_date date, -- The local day that rollups.repeat_caller_rollup ends with.
   constraint rollup_state_pkey PRIMARY KEY (is_only),
   constraint rollup_state_is_only_check CHECK (is_only)
 );
@@ -491,26 +491,6 @@ create table ops.views (
   constraint views_pkey PRIMARY KEY (view_name)
 );
 
--- Transcripts that say that somebody should act; read it through action_backlog.
-create table reporting.action_items (
-  transcript_id bigint not null, -- The transcript.
-  call_id text not null, -- Its call.
-  call_started_at timestamptz not null, -- Start of the call.
-  local_date date not null, -- Local day of the call.
-  is_urgent boolean not null, -- Whether it says: at once.
-  constraint action_items_pkey PRIMARY KEY (transcript_id)
-);
-CREATE INDEX action_items_call_started_at ON reporting.action_items USING btree (call_started_at);
-CREATE INDEX action_items_local_date ON reporting.action_items USING btree (local_date);
-
--- Counts that take too long for a dashboard, taken hourly; read them through data_quality.
-create table reporting.audits (
-  check_name text not null, -- What was counted.
-  found_count bigint not null, -- How many were found.
-  counted_at timestamptz not null default now(), -- When.
-  constraint audits_pkey PRIMARY KEY (check_name)
-);
-
 -- Opening hours of a week, local time. A day may have several that do not overlap; one without is closed.
 create table reporting.business_hours (
   schedule_id integer not null, -- The schedule.
@@ -523,8 +503,73 @@ create table reporting.business_hours (
   constraint business_hours_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
+-- What the carriers' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `trunkline reporting rebuild`.
+create table reporting.delivery_status_map (
+  word text not null, -- The carrier's word in lower case.
+  delivery_class text not null, -- delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.
+  constraint delivery_status_map_pkey PRIMARY KEY (word),
+  constraint delivery_status_map_delivery_class_check CHECK ((delivery_class = ANY (ARRAY['delivered'::text, 'in_flight'::text, 'failed'::text, 'unknown'::text]))),
+  constraint delivery_status_map_word_check CHECK ((word = lower(TRIM(BOTH FROM word))))
+);
+
+-- Days on which a schedule is closed whatever its hours say.
+create table reporting.holidays (
+  schedule_id integer not null, -- The schedule.
+  holiday_date date not null, -- The day, local.
+  name text, -- What is celebrated.
+  constraint holidays_pkey PRIMARY KEY (schedule_id, holiday_date),
+  constraint holidays_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
+);
+
+-- What the reports mean by their words; one row. After a change of anything but service_level_seconds and is_text_shown: `trunkline reporting rebuild`.
+create table reporting.params (
+  is_only boolean not null default true, -- There is one row.
+  time_zone text not null default 'UTC'::text, -- IANA time zone of local days and hours in the reports.
+  service_level_seconds integer not null default 20, -- Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.
+  short_abandon_seconds integer not null default 5, -- An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.
+  callback_window interval not null default '7 days'::interval, -- A missed call counts as returned when a person got in touch within this time; a text without a known sender does not count.
+  session_gap interval not null default '24:00:00'::interval, -- A text of the customer after a longer pause begins a new session.
+  schedule_id integer not null default 1, -- The schedule that business time is counted in.
+  is_text_shown boolean not null default false, -- Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.
+  constraint params_pkey PRIMARY KEY (is_only),
+  constraint params_callback_window_check CHECK ((callback_window > '00:00:00'::interval)),
+  constraint params_is_only_check CHECK (is_only),
+  constraint params_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id),
+  constraint params_service_level_seconds_check CHECK ((service_level_seconds = ANY (ARRAY[5, 10, 15, 20, 30, 45, 60, 120]))),
+  constraint params_session_gap_check CHECK ((session_gap > '00:00:00'::interval)),
+  constraint params_short_abandon_seconds_check CHECK ((short_abandon_seconds >= 0))
+);
+
+-- When the business is open, by name. reporting.params says which one counts.
+create table reporting.schedules (
+  schedule_id integer not null, -- Key.
+  name text not null, -- What people call it.
+  time_zone text not null, -- IANA time zone of its hours.
+  constraint schedules_pkey PRIMARY KEY (schedule_id)
+);
+
+-- Transcripts that say that somebody should act; read it through action_backlog.
+create table rollups.action_items (
+  transcript_id bigint not null, -- The transcript.
+  call_id text not null, -- Its call.
+  call_started_at timestamptz not null, -- Start of the call.
+  local_date date not null, -- Local day of the call.
+  is_urgent boolean not null, -- Whether it says: at once.
+  constraint action_items_pkey PRIMARY KEY (transcript_id)
+);
+CREATE INDEX action_items_call_started_at ON rollups.action_items USING btree (call_started_at);
+CREATE INDEX action_items_local_date ON rollups.action_items USING btree (local_date);
+
+-- Counts that take too long for a dashboard, taken hourly; read them through data_quality.
+create table rollups.audits (
+  check_name text not null, -- What was counted.
+  found_count bigint not null, -- How many were found.
+  counted_at timestamptz not null default now(), -- When.
+  constraint audits_pkey PRIMARY KEY (check_name)
+);
+
 -- Calls by local month and user; read it through agent_monthly and agent_totals.
-create table reporting.call_agent_month_rollup (
+create table rollups.call_agent_month_rollup (
   month_start_date date not null, -- First day of the local month.
   user_id bigint not null, -- The user.
   direction text not null, -- Direction of the call: inbound, outbound, or unknown where none is reported.
@@ -537,7 +582,7 @@ create table reporting.call_agent_month_rollup (
 );
 
 -- Calls by local day and user; read it through agent_daily.
-create table reporting.call_agent_rollup (
+create table rollups.call_agent_rollup (
   local_date date not null, -- Local day.
   user_id bigint not null, -- The user.
   direction text not null, -- Direction of the call: inbound, outbound, or unknown where none is reported.
@@ -550,7 +595,7 @@ create table reporting.call_agent_rollup (
 );
 
 -- External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.
-create table reporting.call_endpoint_rollup (
+create table rollups.call_endpoint_rollup (
   local_date date not null, -- Local day.
   kind text not null, -- number, queue or huntgroup.
   endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
@@ -585,7 +630,7 @@ create table reporting.call_endpoint_rollup (
 );
 
 -- Calls by local hour; read it through call_daily and call_heatmap.
-create table reporting.call_hour_rollup (
+create table rollups.call_hour_rollup (
   local_date date not null, -- Local day.
   local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
@@ -619,7 +664,7 @@ create table reporting.call_hour_rollup (
 );
 
 -- Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.
-create table reporting.call_interval_rollup (
+create table rollups.call_interval_rollup (
   bucket_at timestamptz not null, -- Begin of the quarter of an hour.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
   is_internal boolean not null, -- Both ends are the account's own.
@@ -652,10 +697,10 @@ create table reporting.call_interval_rollup (
   repeated_count integer not null, -- The caller had called before, within the service's own window.
   constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal)
 );
-CREATE INDEX call_interval_rollup_local_date ON reporting.call_interval_rollup USING btree (local_date);
+CREATE INDEX call_interval_rollup_local_date ON rollups.call_interval_rollup USING btree (local_date);
 
 -- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
-create table reporting.callback_rollup (
+create table rollups.callback_rollup (
   local_date date not null, -- Local day on which they were missed.
   account_number text, -- The account's number that was called.
   missed_count integer not null, -- Missed calls, mailbox included.
@@ -670,28 +715,10 @@ create table reporting.callback_rollup (
   return_time_count integer not null, -- Returned at a known time: the n of minutes_to_return_p50.
   minutes_to_return_p50 numeric -- Half of these were returned within so many minutes.
 );
-CREATE INDEX callback_rollup_local_date ON reporting.callback_rollup USING btree (local_date);
-
--- What the carriers' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `trunkline reporting rebuild`.
-create table reporting.delivery_status_map (
-  word text not null, -- The carrier's word in lower case.
-  delivery_class text not null, -- delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.
-  constraint delivery_status_map_pkey PRIMARY KEY (word),
-  constraint delivery_status_map_delivery_class_check CHECK ((delivery_class = ANY (ARRAY['delivered'::text, 'in_flight'::text, 'failed'::text, 'unknown'::text]))),
-  constraint delivery_status_map_word_check CHECK ((word = lower(TRIM(BOTH FROM word))))
-);
-
--- Days on which a schedule is closed whatever its hours say.
-create table reporting.holidays (
-  schedule_id integer not null, -- The schedule.
-  holiday_date date not null, -- The day, local.
-  name text, -- What is celebrated.
-  constraint holidays_pkey PRIMARY KEY (schedule_id, holiday_date),
-  constraint holidays_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
-);
+CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
 
 -- The account's own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.
-create table reporting.kpi_names (
+create table rollups.kpi_names (
   kpi_number integer not null generated always as identity, -- Order of appearance.
   kpi_name text not null, -- Name of the measure.
   first_seen_at timestamptz not null default now(), -- When it was first mirrored.
@@ -700,7 +727,7 @@ create table reporting.kpi_names (
 );
 
 -- The account's own measures by the local day of their call and agent; read it through kpi_daily.
-create table reporting.kpi_rollup (
+create table rollups.kpi_rollup (
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
@@ -709,10 +736,10 @@ create table reporting.kpi_rollup (
   score_count integer not null, -- Of these, scored.
   score_sum bigint not null -- Their scores together.
 );
-CREATE INDEX kpi_rollup_days ON reporting.kpi_rollup USING btree (local_date, kpi_name) INCLUDE (agent_user_id, score_count, score_sum);
+CREATE INDEX kpi_rollup_days ON rollups.kpi_rollup USING btree (local_date, kpi_name) INCLUDE (agent_user_id, score_count, score_sum);
 
 -- Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.
-create table reporting.missed_call_returns (
+create table rollups.missed_call_returns (
   call_id text not null, -- The missed call.
   started_at timestamptz not null, -- Its start.
   local_date date not null, -- Its local day.
@@ -728,33 +755,14 @@ create table reporting.missed_call_returns (
   constraint missed_call_returns_pkey PRIMARY KEY (call_id),
   constraint missed_call_returns_returned_by_check CHECK ((returned_by = ANY (ARRAY['called_back'::text, 'outbound_call'::text, 'caller_got_through'::text, 'text'::text, 'automatic_text'::text, 'text_by_unknown'::text])))
 );
-CREATE INDEX missed_call_returns_called_back ON reporting.missed_call_returns USING btree (called_back_call_id) WHERE (called_back_call_id IS NOT NULL);
-CREATE INDEX missed_call_returns_local_date ON reporting.missed_call_returns USING btree (local_date);
-CREATE INDEX missed_call_returns_returned_at ON reporting.missed_call_returns USING btree (returned_at);
-CREATE INDEX missed_call_returns_texted_at ON reporting.missed_call_returns USING btree (texted_at) WHERE (texted_at IS NOT NULL);
-CREATE INDEX missed_call_returns_times ON reporting.missed_call_returns USING btree (started_at) INCLUDE (outcome, returned_by, return_seconds, account_number);
-
--- What the reports mean by their words; one row. After a change of anything but service_level_seconds and is_text_shown: `trunkline reporting rebuild`.
-create table reporting.params (
-  is_only boolean not null default true, -- There is one row.
-  time_zone text not null default 'UTC'::text, -- IANA time zone of local days and hours in the reports.
-  service_level_seconds integer not null default 20, -- Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.
-  short_abandon_seconds integer not null default 5, -- An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.
-  callback_window interval not null default '7 days'::interval, -- A missed call counts as returned when a person got in touch within this time; a text without a known sender does not count.
-  session_gap interval not null default '24:00:00'::interval, -- A text of the customer after a longer pause begins a new session.
-  schedule_id integer not null default 1, -- The schedule that business time is counted in.
-  is_text_shown boolean not null default false, -- Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.
-  constraint params_pkey PRIMARY KEY (is_only),
-  constraint params_callback_window_check CHECK ((callback_window > '00:00:00'::interval)),
-  constraint params_is_only_check CHECK (is_only),
-  constraint params_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id),
-  constraint params_service_level_seconds_check CHECK ((service_level_seconds = ANY (ARRAY[5, 10, 15, 20, 30, 45, 60, 120]))),
-  constraint params_session_gap_check CHECK ((session_gap > '00:00:00'::interval)),
-  constraint params_short_abandon_seconds_check CHECK ((short_abandon_seconds >= 0))
-);
+CREATE INDEX missed_call_returns_called_back ON rollups.missed_call_returns USING btree (called_back_call_id) WHERE (called_back_call_id IS NOT NULL);
+CREATE INDEX missed_call_returns_local_date ON rollups.missed_call_returns USING btree (local_date);
+CREATE INDEX missed_call_returns_returned_at ON rollups.missed_call_returns USING btree (returned_at);
+CREATE INDEX missed_call_returns_texted_at ON rollups.missed_call_returns USING btree (texted_at) WHERE (texted_at IS NOT NULL);
+CREATE INDEX missed_call_returns_times ON rollups.missed_call_returns USING btree (started_at) INCLUDE (outcome, returned_by, return_seconds, account_number);
 
 -- Transcripts by the local day of their call, agent and purpose; read it through quality_daily.
-create table reporting.quality_rollup (
+create table rollups.quality_rollup (
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
@@ -771,10 +779,10 @@ create table reporting.quality_rollup (
   talk_share_sum double precision not null, -- The agents' shares of their talk together.
   unpaired_count integer not null -- Transcripts whose recorded leg is not known.
 );
-CREATE INDEX quality_rollup_local_date ON reporting.quality_rollup USING btree (local_date);
+CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (local_date);
 
 -- Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.
-create table reporting.repeat_caller_rollup (
+create table rollups.repeat_caller_rollup (
   last_call_id text not null, -- The caller's last call, which has the number.
   inbound_count integer not null, -- Inbound external calls today and on the six local days before.
   answered_count integer not null, -- Of these, answered.
@@ -783,10 +791,10 @@ create table reporting.repeat_caller_rollup (
   last_call_at timestamptz not null, -- Last of these calls.
   constraint repeat_caller_rollup_pkey PRIMARY KEY (last_call_id)
 );
-CREATE INDEX repeat_caller_rollup_inbound_count ON reporting.repeat_caller_rollup USING btree (inbound_count DESC);
+CREATE INDEX repeat_caller_rollup_inbound_count ON rollups.repeat_caller_rollup USING btree (inbound_count DESC);
 
 -- What each rule did, by local day; read it through rule_outcomes.
-create table reporting.rule_outcome_rollup (
+create table rollups.rule_outcome_rollup (
   local_date date not null, -- Local day on which the rule was tried, or its text was planned.
   rule text not null, -- Name of the rule.
   version text not null, -- Fingerprint of the rules file then.
@@ -825,26 +833,18 @@ create table reporting.rule_outcome_rollup (
   constraint rule_outcome_rollup_pkey PRIMARY KEY (local_date, rule, version, mode)
 );
 
--- When the business is open, by name. reporting.params says which one counts.
-create table reporting.schedules (
-  schedule_id integer not null, -- Key.
-  name text not null, -- What people call it.
-  time_zone text not null, -- IANA time zone of its hours.
-  constraint schedules_pkey PRIMARY KEY (schedule_id)
-);
-
 -- Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.
-create table reporting.sentiment_rollup (
+create table rollups.sentiment_rollup (
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
   call_sentiment text not null, -- The account's own word.
   transcript_count integer not null -- Transcripts.
 );
-CREATE INDEX sentiment_rollup_local_date ON reporting.sentiment_rollup USING btree (local_date);
+CREATE INDEX sentiment_rollup_local_date ON rollups.sentiment_rollup USING btree (local_date);
 
 -- What texts of rules cost, by local day, line and type; read it through sms_cost_daily.
-create table reporting.sms_cost_rollup (
+create table rollups.sms_cost_rollup (
   local_date date not null, -- Local day on which they went out, or were to.
   line text not null, -- The account's line.
   message_type text, -- sms or mms, as billed, before that as reckoned.
@@ -856,10 +856,10 @@ create table reporting.sms_cost_rollup (
   open_count integer not null, -- Texts under way, or of which it is not known whether they were sent.
   open_set_aside_micros bigint not null -- Micro-dollars set aside for these, the worst case.
 );
-CREATE UNIQUE INDEX sms_cost_rollup_key ON reporting.sms_cost_rollup USING btree (local_date, line, COALESCE(message_type, ''::text));
+CREATE UNIQUE INDEX sms_cost_rollup_key ON rollups.sms_cost_rollup USING btree (local_date, line, COALESCE(message_type, ''::text));
 
 -- Texts by local day and line; read it through sms_daily.
-create table reporting.sms_day_rollup (
+create table rollups.sms_day_rollup (
   local_date date not null, -- Local day.
   line text not null, -- The account's line.
   inbound_count integer not null, -- Texts of customers.
@@ -878,7 +878,7 @@ create table reporting.sms_day_rollup (
 );
 
 -- Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.
-create table reporting.sms_failure_rollup (
+create table rollups.sms_failure_rollup (
   local_date date not null, -- Local day.
   line text not null, -- The account's line.
   delivery_class text not null, -- failed, blocked or unmapped.
@@ -889,10 +889,10 @@ create table reporting.sms_failure_rollup (
   first_at timestamptz not null, -- First of them.
   last_at timestamptz not null -- Last of them.
 );
-CREATE INDEX sms_failure_rollup_local_date ON reporting.sms_failure_rollup USING btree (local_date);
+CREATE INDEX sms_failure_rollup_local_date ON rollups.sms_failure_rollup USING btree (local_date);
 
 -- Response times by the local day on which the turn began, and line; read it through sms_response_daily.
-create table reporting.sms_response_rollup (
+create table rollups.sms_response_rollup (
   local_date date not null, -- Local day on which the turns began.
   line text not null, -- The account's line.
   turn_count integer not null, -- Turns.
@@ -915,7 +915,7 @@ create table reporting.sms_response_rollup (
 );
 
 -- Every time that a customer texted and it was our turn: from the first text to the reply. Percentiles of response times come from here, since they do not add up.
-create table reporting.sms_turns (
+create table rollups.sms_turns (
   conversation_id bigint not null, -- The conversation.
   turn_number integer not null, -- Which turn of the conversation, from 1. Texts of ours before the customer's first belong to none.
   line text not null, -- The account's line.
@@ -933,18 +933,18 @@ create table reporting.sms_turns (
   constraint sms_turns_pkey PRIMARY KEY (conversation_id, turn_number),
   constraint sms_turns_first_reply_kind_check CHECK ((first_reply_kind = ANY (ARRAY['user'::text, 'automatic'::text])))
 );
-CREATE INDEX sms_turns_times ON reporting.sms_turns USING btree (turn_started_at) INCLUDE (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
-CREATE INDEX sms_turns_unanswered ON reporting.sms_turns USING btree (turn_started_at) WHERE ((first_reply_at IS NULL) AND is_last);
+CREATE INDEX sms_turns_times ON rollups.sms_turns USING btree (turn_started_at) INCLUDE (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
+CREATE INDEX sms_turns_unanswered ON rollups.sms_turns USING btree (turn_started_at) WHERE ((first_reply_at IS NULL) AND is_last);
 
 -- When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.
-create table reporting.transcript_agents (
+create table rollups.transcript_agents (
   transcript_id bigint not null, -- The transcript.
   call_id text not null, -- Its call.
   call_started_at timestamptz not null, -- Start of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg then; NULL = not known.
   constraint transcript_agents_pkey PRIMARY KEY (transcript_id)
 );
-CREATE INDEX transcript_agents_call_started_at ON reporting.transcript_agents USING btree (call_started_at) INCLUDE (transcript_id);
+CREATE INDEX transcript_agents_call_started_at ON rollups.transcript_agents USING btree (call_started_at) INCLUDE (transcript_id);
 
 -- What the numbers in ops.erasures are hashed with. Whoever has it can try numbers.
 create table secrets.erasure_salt (

@@ -3,7 +3,7 @@ select date_trunc('week', turn_started_at)::date as week_start_date, count(*) as
   round(percentile_cont(0.5) within group (order by user_reply_seconds)::numeric / 60, 1) as half_within_minutes,
   round(percentile_cont(0.9) within group (order by user_reply_seconds)::numeric / 60, 1) as nine_of_ten_within_minutes,
   round(percentile_cont(0.5) within group (order by user_reply_business_seconds)::numeric / 60, 1) as half_within_business_minutes
-from reporting.sms_turns
+from reporting.fct_sms_turn
 where turn_started_at >= now() - interval '56 days'
 group by 1
 order by 1;

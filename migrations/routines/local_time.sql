@@ -4,6 +4,12 @@ language sql stable parallel safe as $$
 $$;
 comment on function reporting.local_day is 'The local day of an instant, by reporting.params.time_zone.';
 
+create or replace function reporting.date_key(day date) returns integer
+language sql immutable strict parallel safe as $$
+  select (extract(year from day) * 10000 + extract(month from day) * 100 + extract(day from day))::integer
+$$;
+comment on function reporting.date_key is 'A day as yyyymmdd: the key of dim_date.';
+
 -- Where the clock goes back to midnight, the day begins at the first of its two midnights; Postgres takes the second.
 create or replace function reporting.day_start(day date) returns timestamptz
 language sql stable parallel safe as $$

@@ -1,9 +1,9 @@
 create or replace function ops.note_kpi_names() returns trigger
 language plpgsql as $$
 begin
-  insert into reporting.kpi_names (kpi_name)
+  insert into rollups.kpi_names (kpi_name)
   select distinct kpi_name from new_rows n
-  where length(kpi_name) <= 200 and not exists (select from reporting.kpi_names k where k.kpi_name = n.kpi_name) order by 1
+  where length(kpi_name) <= 200 and not exists (select from rollups.kpi_names k where k.kpi_name = n.kpi_name) order by 1
   on conflict do nothing;
   return null;
 end $$;
@@ -24,7 +24,7 @@ begin
   from (
     select kpi_number, kpi_name,
       left('kpi_' || kpi_number || '_' || trim('_' from regexp_replace(lower(kpi_name), '[^a-z0-9]+', '_', 'g')), 60) as column_name
-    from reporting.kpi_names order by kpi_number limit 500
+    from rollups.kpi_names order by kpi_number limit 500
   ) named;
   if measures.columns is null then return 0; end if;
   execute format('create or replace view reporting.kpi_pivot as
@@ -50,13 +50,13 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   parts as (
     select m.user_id, m.direction, m.handled_count as handled, m.rang_count as rang, m.transferred_to_count as transferred, m.talk_seconds as talk,
       m.talk_count
-    from months x join reporting.call_agent_month_rollup m on m.month_start_date >= x.first and m.month_start_date < x.past
+    from months x join rollups.call_agent_month_rollup m on m.month_start_date >= x.first and m.month_start_date < x.past
     union all
     select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
-    from months x join reporting.call_agent_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
+    from months x join rollups.call_agent_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
     union all
     select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
-    from months x join reporting.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
+    from months x join rollups.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
   )
   select t.user_id, coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), nullif(u.username, ''), 'user ' || t.user_id),
     t.direction, t.handled, t.rang, t.transferred, t.talk, round(t.talk::numeric / nullif(t.talk_count, 0), 1),

@@ -168,7 +168,7 @@ begin
       or c.called_type = 'user' and c.called_number in (select endpoint from new_rows))
   union
   select 'calls', ops.quarter_of(a.call_started_at)
-  from reporting.transcript_agents a
+  from rollups.transcript_agents a
     join warehouse.transcripts t on t.transcript_id = a.transcript_id
     join warehouse.call_legs l on l.call_id = t.call_id and l.leg_key = t.leg_unique_id
   where a.call_started_at >= since

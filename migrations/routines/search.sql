@@ -48,10 +48,10 @@ begin
   foreach reach in array array[2000, 10000] loop
     exit when found_count >= most or upper_at = '-infinity';
     lower_at := coalesce(
-      (select a.call_started_at from reporting.transcript_agents a order by a.call_started_at desc offset reach limit 1), '-infinity');
+      (select a.call_started_at from rollups.transcript_agents a order by a.call_started_at desc offset reach limit 1), '-infinity');
     return query
       select a.transcript_id, a.call_id, a.call_started_at
-      from reporting.transcript_agents a join warehouse.transcript_bodies b on b.transcript_id = a.transcript_id
+      from rollups.transcript_agents a join warehouse.transcript_bodies b on b.transcript_id = a.transcript_id
       where b.words @@ query and a.call_started_at > lower_at and a.call_started_at <= upper_at
       order by a.call_started_at desc limit most - found_count;
     get diagnostics met_count = row_count;
@@ -62,7 +62,7 @@ begin
   return query
     with matches as materialized (select b.transcript_id from warehouse.transcript_bodies b where b.words @@ query)
     select a.transcript_id, a.call_id, a.call_started_at
-    from matches m join reporting.transcript_agents a on a.transcript_id = m.transcript_id
+    from matches m join rollups.transcript_agents a on a.transcript_id = m.transcript_id
     where a.call_started_at <= upper_at
     order by a.call_started_at desc limit most - found_count;
 end $$;

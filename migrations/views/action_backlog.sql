@@ -12,7 +12,7 @@ select
   c.account_number,
   case when f.contacted_by not in ('automatic_text', 'text_by_unknown') then f.contacted_at end as followed_up_at,
   f.contacted_by as followed_up_by
-from reporting.action_items a
+from rollups.action_items a
   join warehouse.transcripts t on t.transcript_id = a.transcript_id
   join warehouse.calls c on c.call_id = a.call_id
   left join lateral (

@@ -11,7 +11,7 @@ select
   a.talk_count,
   round(a.talk_seconds::numeric / nullif(a.talk_count, 0), 1) as talk_avg_seconds,
   case when a.direction = 'inbound' then round(100.0 * a.handled_count / nullif(a.handled_count + a.rang_count, 0), 2) end as pickup_rate_pct
-from reporting.call_agent_rollup a
+from rollups.call_agent_rollup a
   left join reporting.dim_user u on u.user_id = a.user_id;
 
 comment on view reporting.agent_daily is 'Calls by local day and user, internal ones included. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service. For sums over months: agent_monthly and the function agent_totals.';

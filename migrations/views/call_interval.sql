@@ -12,7 +12,7 @@ select
   end as answered_in_time_count,
   r.talk_seconds, r.talk_count, r.duration_seconds, r.answer_wait_seconds, r.answer_wait_count, r.longest_wait_seconds,
   r.transferred_count, r.recorded_count, r.called_back_count, r.repeated_count
-from reporting.call_interval_rollup r
+from rollups.call_interval_rollup r
   cross join reporting.params p
 where not r.is_internal;
 

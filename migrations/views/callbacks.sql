@@ -16,7 +16,7 @@ select
   text_by_unknown_count,
   return_time_count,
   minutes_to_return_p50
-from reporting.callback_rollup;
+from rollups.callback_rollup;
 
 comment on view reporting.callbacks is 'How missed calls were returned, by the local day on which they were missed and the number that was called. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
 comment on column reporting.callbacks.local_date is 'Local day of the missed calls.';

@@ -1,10 +1,10 @@
 create view reporting.data_quality as
 select 'delivery words not mapped' as check_name, count(distinct lower(trim(delivery_status))) as found_count, null::timestamptz as counted_at,
   'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.' as meaning
-from reporting.sms_failure_rollup where delivery_class = 'unmapped'
+from rollups.sms_failure_rollup where delivery_class = 'unmapped'
 union all
 select 'outcomes not reported', coalesce(sum(unknown_count), 0), null, 'Calls that the service gives no outcome.'
-from reporting.call_hour_rollup
+from rollups.call_hour_rollup
 union all
 select 'rollup changes waiting', count(*), null, 'Changes that the rollups do not show yet, counted up to 100,000.'
 from (select 1 from ops.rollup_markers union all select 1 from ops.rollup_recounts limit 100000) waiting
@@ -20,10 +20,10 @@ select 'texts of rules that may have been sent', count(*), null, 'Their outcome 
 from ops.sends where state in ('UNKNOWN', 'NEEDS_HUMAN')
 union all
 select 'texts of rules without a price', coalesce(sum(unpriced_count), 0), null, 'They were sent, and the answer with the price was lost: no sum of cost has them.'
-from reporting.sms_cost_rollup
+from rollups.sms_cost_rollup
 union all
 select 'evaluations of rules that failed, 7 days', coalesce(sum(error_count), 0), null, 'A condition or a template failed, so that the rule did nothing; rule_outcomes says which.'
-from reporting.rule_outcome_rollup where local_date > reporting.local_day(now()) - 7
+from rollups.rule_outcome_rollup where local_date > reporting.local_day(now()) - 7
 union all
 select 'searches of calls refused', count(*), null, 'Of the four kinds (queue, huntgroup, user, extension), those that the service refuses or whose filter it does not heed: legs and ends alone tell what touched a call.'
 from ops.attribution_parking
@@ -40,7 +40,7 @@ select check_name, found_count, counted_at, case check_name
     when 'recordings without their call' then 'Recordings of calls that are not held.'
     when 'legs without their call' then 'Legs of calls that are not held.'
   end
-from reporting.audits;
+from rollups.audits;
 
 comment on view reporting.data_quality is 'What is odd in the data. Zero everywhere is good; nothing here is repaired by guessing.';
 comment on column reporting.data_quality.check_name is 'What was looked for.';

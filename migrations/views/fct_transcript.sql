@@ -24,7 +24,7 @@ select
   t.customer_talk_seconds,
   t.agent_talk_seconds / nullif(t.agent_talk_seconds + t.customer_talk_seconds, 0) as agent_talk_share,
   t.segment_count
-from reporting.transcript_agents a
+from rollups.transcript_agents a
   cross join reporting.params p
   join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
   left join reporting.dim_user u on u.user_id = a.agent_user_id;

@@ -8,7 +8,7 @@ select
   r.score_count,
   round(r.score_sum::numeric / nullif(r.score_count, 0), 2) as score_avg,
   r.score_sum
-from reporting.kpi_rollup r
+from rollups.kpi_rollup r
   left join reporting.dim_user u on u.user_id = r.agent_user_id;
 
 comment on view reporting.kpi_daily is 'The account''s own measures by the local day of their call and agent. Averages do not add up: for a week, divide score_sum by score_count. A measure that was not scored counts nowhere.';

@@ -10,7 +10,7 @@ select
   k.kpi_name,
   k.kpi_value,
   case when p.is_text_shown then k.kpi_note end as kpi_note
-from reporting.transcript_agents a
+from rollups.transcript_agents a
   cross join reporting.params p
   join warehouse.transcript_kpis k on k.transcript_id = a.transcript_id
   -- Left out of a plan that shows neither purpose nor name.

@@ -15,7 +15,7 @@ select
   round(m.return_seconds / 6.0::double precision) / 10 as minutes_to_return,
   m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
   m.texted_at
-from reporting.missed_call_returns m
+from rollups.missed_call_returns m
   left join warehouse.calls c on c.call_id = m.call_id;
 
 comment on view reporting.missed_calls is 'Inbound external calls that nobody answered, mailbox included, and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';

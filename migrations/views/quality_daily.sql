@@ -17,7 +17,7 @@ select
   talk_share_count,
   round((talk_share_sum / nullif(talk_share_count, 0))::numeric, 3) as agent_talk_share_avg,
   unpaired_count
-from reporting.quality_rollup r
+from rollups.quality_rollup r
   left join reporting.dim_user u on u.user_id = r.agent_user_id;
 
 comment on view reporting.quality_daily is 'Scores of transcripts by the local day of their call, agent and purpose. Averages do not add up: for a week, divide csat_sum by csat_count. A score that was not analysed counts nowhere.';

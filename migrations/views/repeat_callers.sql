@@ -8,7 +8,7 @@ select
   r.active_day_count,
   r.first_call_at,
   r.last_call_at
-from reporting.repeat_caller_rollup r
+from rollups.repeat_caller_rollup r
   join warehouse.calls c on c.call_id = r.last_call_id
 where c.external_number is not null;
 

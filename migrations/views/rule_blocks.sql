@@ -1,6 +1,6 @@
 create view reporting.rule_blocks as
 select r.local_date, r.rule, r.version, r.mode, b.gate, b.blocked::integer as blocked_count
-from reporting.rule_outcome_rollup r
+from rollups.rule_outcome_rollup r
   cross join lateral jsonb_each_text(r.blocked_by_gate) b (gate, blocked);
 
 comment on view reporting.rule_blocks is 'What kept texts of rules back, by the local day on which they were planned. Its sum is blocked_count of rule_outcomes.';

@@ -38,7 +38,7 @@ select
   r.replied_count,
   round(100.0 * r.replied_count / nullif(r.sent_count, 0), 2) as reply_rate_pct,
   r.opted_out_count
-from reporting.rule_outcome_rollup r
+from rollups.rule_outcome_rollup r
   cross join ops.send_control c;
 
 comment on view reporting.rule_outcomes is 'What each rule did, per version of the rules file, mode and local day. What a text came to counts on the day on which it was planned. Evaluations stay counted after the runs themselves are no longer kept; a change of time zone moves the texts to other days, and not the evaluations.';

@@ -1,6 +1,6 @@
 create view reporting.sentiment_daily as
 select r.local_date, r.agent_user_id, coalesce(u.user_name, r.heard_name) as agent_name, r.call_sentiment, r.transcript_count
-from reporting.sentiment_rollup r
+from rollups.sentiment_rollup r
   left join reporting.dim_user u on u.user_id = r.agent_user_id;
 
 comment on view reporting.sentiment_daily is 'Transcripts by the local day of their call, agent and sentiment. Those without a sentiment are left out: quality_daily counts them.';

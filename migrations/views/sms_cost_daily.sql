@@ -11,7 +11,7 @@ select
   open_count,
   (open_set_aside_micros / 1000000.0)::numeric(12, 6) as open_set_aside_usd,
   (charged_micros / 1000000.0 / nullif(sent_count - unpriced_count, 0))::numeric(12, 6) as charged_per_text_usd
-from reporting.sms_cost_rollup;
+from rollups.sms_cost_rollup;
 
 comment on view reporting.sms_cost_daily is 'What texts cost, by local day, line and type: those of rules alone, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that is not here, and no sum of this is the invoice.';
 comment on column reporting.sms_cost_daily.local_date is 'Local day on which the texts went out; of those under way, on which their budget was reserved.';

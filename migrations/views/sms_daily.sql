@@ -3,7 +3,7 @@ select
   r.*,
   round(100.0 * failed_count / nullif(failed_count + delivered_count, 0), 2) as failure_rate_pct,
   round(100.0 * (failed_count + delivered_count) / nullif(outbound_count - blocked_count, 0), 2) as receipt_coverage_pct
-from reporting.sms_day_rollup r;
+from rollups.sms_day_rollup r;
 
 comment on view reporting.sms_daily is 'Texts by local day and line. What portal sends cost is not reported by the service and stands nowhere.';
 comment on column reporting.sms_daily.local_date is 'Local day.';

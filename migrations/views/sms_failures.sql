@@ -1,6 +1,6 @@
 create view reporting.sms_failures as
 select local_date, line, delivery_class, delivery_status, delivery_error, message_count, number_count, first_at, last_at
-from reporting.sms_failure_rollup;
+from rollups.sms_failure_rollup;
 
 comment on view reporting.sms_failures is 'Texts that failed, were blocked, or got a word that is not mapped, by local day, line and the carrier''s own words.';
 comment on column reporting.sms_failures.local_date is 'Local day.';

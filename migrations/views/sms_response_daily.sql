@@ -19,7 +19,7 @@ select
   first_response_p90_seconds,
   first_response_p50_business_seconds,
   first_response_p90_business_seconds
-from reporting.sms_response_rollup;
+from rollups.sms_response_rollup;
 
 comment on view reporting.sms_response_daily is 'How fast texts were replied to, by the local day on which the turn began, and line. Percentiles do not add up: for a week or for all lines, take them from sms_turns.';
 comment on column reporting.sms_response_daily.local_date is 'Local day on which the turns began.';

@@ -14,7 +14,7 @@ select
   u.user_name as assigned_name,
   c.is_assignment_known,
   c.assigned_observed_at
-from reporting.sms_turns t
+from rollups.sms_turns t
   cross join reporting.params p
   join warehouse.sms_conversations c on c.conversation_id = t.conversation_id
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known

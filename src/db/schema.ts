@@ -338,25 +338,49 @@ export interface Schema {
     text_hash: string;
     applied_at: Defaulted<Timestamp>;
   };
-  'reporting.action_items': {
-    transcript_id: Numeric;
-    call_id: string;
-    call_started_at: Timestamp;
-    local_date: Timestamp;
-    is_urgent: boolean;
-  };
-  'reporting.audits': {
-    check_name: string;
-    found_count: Numeric;
-    counted_at: Defaulted<Timestamp>;
-  };
   'reporting.business_hours': {
     schedule_id: number;
     isodow: number;
     opens: string;
     closes: string;
   };
-  'reporting.call_agent_month_rollup': {
+  'reporting.delivery_status_map': {
+    word: string;
+    delivery_class: string;
+  };
+  'reporting.holidays': {
+    schedule_id: number;
+    holiday_date: Timestamp;
+    name: string | null;
+  };
+  'reporting.params': {
+    is_only: Defaulted<boolean>;
+    time_zone: Defaulted<string>;
+    service_level_seconds: Defaulted<number>;
+    short_abandon_seconds: Defaulted<number>;
+    callback_window: Defaulted<Interval>;
+    session_gap: Defaulted<Interval>;
+    schedule_id: Defaulted<number>;
+    is_text_shown: Defaulted<boolean>;
+  };
+  'reporting.schedules': {
+    schedule_id: number;
+    name: string;
+    time_zone: string;
+  };
+  'rollups.action_items': {
+    transcript_id: Numeric;
+    call_id: string;
+    call_started_at: Timestamp;
+    local_date: Timestamp;
+    is_urgent: boolean;
+  };
+  'rollups.audits': {
+    check_name: string;
+    found_count: Numeric;
+    counted_at: Defaulted<Timestamp>;
+  };
+  'rollups.call_agent_month_rollup': {
     month_start_date: Timestamp;
     user_id: Numeric;
     direction: string;
@@ -366,7 +390,7 @@ export interface Schema {
     talk_seconds: Numeric;
     talk_count: Defaulted<Numeric>;
   };
-  'reporting.call_agent_rollup': {
+  'rollups.call_agent_rollup': {
     local_date: Timestamp;
     user_id: Numeric;
     direction: string;
@@ -376,7 +400,7 @@ export interface Schema {
     talk_seconds: Numeric;
     talk_count: Defaulted<number>;
   };
-  'reporting.call_endpoint_rollup': {
+  'rollups.call_endpoint_rollup': {
     local_date: Timestamp;
     kind: string;
     endpoint: string;
@@ -407,7 +431,7 @@ export interface Schema {
     called_back_count: number;
     repeated_count: number;
   };
-  'reporting.call_hour_rollup': {
+  'rollups.call_hour_rollup': {
     local_date: Timestamp;
     local_hour: number;
     direction: string;
@@ -438,7 +462,7 @@ export interface Schema {
     called_back_count: number;
     repeated_count: number;
   };
-  'reporting.call_interval_rollup': {
+  'rollups.call_interval_rollup': {
     bucket_at: Timestamp;
     direction: string;
     is_internal: boolean;
@@ -470,7 +494,7 @@ export interface Schema {
     called_back_count: number;
     repeated_count: number;
   };
-  'reporting.callback_rollup': {
+  'rollups.callback_rollup': {
     local_date: Timestamp;
     account_number: string | null;
     missed_count: number;
@@ -485,21 +509,12 @@ export interface Schema {
     return_time_count: number;
     minutes_to_return_p50: Numeric | null;
   };
-  'reporting.delivery_status_map': {
-    word: string;
-    delivery_class: string;
-  };
-  'reporting.holidays': {
-    schedule_id: number;
-    holiday_date: Timestamp;
-    name: string | null;
-  };
-  'reporting.kpi_names': {
+  'rollups.kpi_names': {
     kpi_number: Computed<number>;
     kpi_name: string;
     first_seen_at: Defaulted<Timestamp>;
   };
-  'reporting.kpi_rollup': {
+  'rollups.kpi_rollup': {
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -508,7 +523,7 @@ export interface Schema {
     score_count: number;
     score_sum: Numeric;
   };
-  'reporting.missed_call_returns': {
+  'rollups.missed_call_returns': {
     call_id: string;
     started_at: Timestamp;
     local_date: Timestamp;
@@ -522,17 +537,7 @@ export interface Schema {
     texted_at: Timestamp | null;
     return_seconds: Computed<number | null>;
   };
-  'reporting.params': {
-    is_only: Defaulted<boolean>;
-    time_zone: Defaulted<string>;
-    service_level_seconds: Defaulted<number>;
-    short_abandon_seconds: Defaulted<number>;
-    callback_window: Defaulted<Interval>;
-    session_gap: Defaulted<Interval>;
-    schedule_id: Defaulted<number>;
-    is_text_shown: Defaulted<boolean>;
-  };
-  'reporting.quality_rollup': {
+  'rollups.quality_rollup': {
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -549,7 +554,7 @@ export interface Schema {
     talk_share_sum: number;
     unpaired_count: number;
   };
-  'reporting.repeat_caller_rollup': {
+  'rollups.repeat_caller_rollup': {
     last_call_id: string;
     inbound_count: number;
     answered_count: number;
@@ -557,7 +562,7 @@ export interface Schema {
     first_call_at: Timestamp;
     last_call_at: Timestamp;
   };
-  'reporting.rule_outcome_rollup': {
+  'rollups.rule_outcome_rollup': {
     local_date: Timestamp;
     rule: string;
     version: string;
@@ -594,19 +599,14 @@ export interface Schema {
     replied_count: Defaulted<number>;
     opted_out_count: Defaulted<number>;
   };
-  'reporting.schedules': {
-    schedule_id: number;
-    name: string;
-    time_zone: string;
-  };
-  'reporting.sentiment_rollup': {
+  'rollups.sentiment_rollup': {
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
     call_sentiment: string;
     transcript_count: number;
   };
-  'reporting.sms_cost_rollup': {
+  'rollups.sms_cost_rollup': {
     local_date: Timestamp;
     line: string;
     message_type: string | null;
@@ -618,7 +618,7 @@ export interface Schema {
     open_count: number;
     open_set_aside_micros: Numeric;
   };
-  'reporting.sms_day_rollup': {
+  'rollups.sms_day_rollup': {
     local_date: Timestamp;
     line: string;
     inbound_count: number;
@@ -634,7 +634,7 @@ export interface Schema {
     no_receipt_count: number;
     blocked_count: number;
   };
-  'reporting.sms_failure_rollup': {
+  'rollups.sms_failure_rollup': {
     local_date: Timestamp;
     line: string;
     delivery_class: string;
@@ -645,7 +645,7 @@ export interface Schema {
     first_at: Timestamp;
     last_at: Timestamp;
   };
-  'reporting.sms_response_rollup': {
+  'rollups.sms_response_rollup': {
     local_date: Timestamp;
     line: string;
     turn_count: number;
@@ -665,7 +665,7 @@ export interface Schema {
     first_response_p50_business_seconds: number | null;
     first_response_p90_business_seconds: number | null;
   };
-  'reporting.sms_turns': {
+  'rollups.sms_turns': {
     conversation_id: Numeric;
     turn_number: number;
     line: string;
@@ -681,7 +681,7 @@ export interface Schema {
     user_reply_seconds: number | null;
     user_reply_business_seconds: number | null;
   };
-  'reporting.transcript_agents': {
+  'rollups.transcript_agents': {
     transcript_id: Numeric;
     call_id: string;
     call_started_at: Timestamp;

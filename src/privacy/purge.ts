@@ -277,7 +277,7 @@ async function placesOfText(tx: Transaction): Promise<Place[]> {
        format_type(a.atttypid, null) as type, coalesce(a.attnum = any(k.conkey), false) as "isKey"
      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
        left join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
-     where n.nspname in ('warehouse', 'secrets', 'ops', 'reporting') and c.relkind = 'r'
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting') and c.relkind = 'r'
        and c.relname <> 'migrations'
        and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
        and a.atttypid in ('text'::regtype, 'text[]'::regtype, 'jsonb'::regtype)

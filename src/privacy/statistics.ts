@@ -16,7 +16,7 @@ export async function refreshStatistics(db: Database): Promise<string[]> {
   const tables = await query<{ table: string }>(
     db,
     `select c.oid::regclass::text as "table" from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'secrets', 'ops', 'reporting', 'bullmq') and c.relkind = 'r'
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r'
        and pg_has_role(c.relowner, 'usage') order by 1`,
     [],
   );

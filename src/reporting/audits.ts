@@ -22,15 +22,15 @@ export async function auditQuality(db: Database, minutes = 50): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const [turn] = await query<{ is_ours: boolean }>(
       tx,
-      `select pg_try_advisory_xact_lock(hashtext('reporting.audits'))
-         and not exists (select from reporting.audits where counted_at > now() - make_interval(mins => $1)) as is_ours`,
+      `select pg_try_advisory_xact_lock(hashtext('rollups.audits'))
+         and not exists (select from rollups.audits where counted_at > now() - make_interval(mins => $1)) as is_ours`,
       [minutes],
     );
     if (!turn?.is_ours) return;
     for (const [name, count] of Object.entries(audits)) {
       await query(
         tx,
-        `insert into reporting.audits (check_name, found_count) values ($1, (${count}))
+        `insert into rollups.audits (check_name, found_count) values ($1, (${count}))
          on conflict (check_name) do update set found_count = excluded.found_count, counted_at = now()`,
         [name],
       );

@@ -17,7 +17,7 @@ export interface BiRole {
 }
 
 /** Schemas that hold secrets, personal data or the daemon's own state. */
-const hidden = ['warehouse', 'secrets', 'ops', 'bullmq'];
+const hidden = ['warehouse', 'rollups', 'secrets', 'ops', 'bullmq'];
 
 /**
  * What a report may use, in this database alone. The role can change each of these for its session: its grants are what

@@ -41,9 +41,9 @@ async function followTimeZone(tx: Transaction): Promise<void> {
     [],
   );
   if (changed.length === 0) return;
-  await query(tx, 'delete from reporting.sms_cost_rollup', []);
-  await query(tx, 'delete from reporting.rule_outcome_rollup where evaluation_count = 0', []);
-  await query(tx, `update reporting.rule_outcome_rollup set ${noSends} where planned_count > 0`, []);
+  await query(tx, 'delete from rollups.sms_cost_rollup', []);
+  await query(tx, 'delete from rollups.rule_outcome_rollup where evaluation_count = 0', []);
+  await query(tx, `update rollups.rule_outcome_rollup set ${noSends} where planned_count > 0`, []);
   await query(
     tx,
     `insert into ops.send_markers (planned_at, charged_at)
@@ -112,7 +112,7 @@ function sum(value: string, condition: string): string {
 /** Counts the texts anew that rules planned on a local day. */
 async function countPlanned(tx: Transaction, day: string): Promise<void> {
   const columns = [...Object.keys(counts), 'blocked_by_gate'];
-  await query(tx, `update reporting.rule_outcome_rollup set ${noSends} where local_date = $1 and planned_count > 0`, [
+  await query(tx, `update rollups.rule_outcome_rollup set ${noSends} where local_date = $1 and planned_count > 0`, [
     day,
   ]);
   await query(
@@ -128,7 +128,7 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
          from s where ${isBlocked} group by 1, 2, 3, 4
        ) each group by 1, 2, 3
      )
-     insert into reporting.rule_outcome_rollup (local_date, rule, version, mode, ${columns.join(', ')})
+     insert into rollups.rule_outcome_rollup (local_date, rule, version, mode, ${columns.join(', ')})
      select $1::date, s.rule, s.version, s.mode, ${Object.values(counts).join(', ')},
        coalesce((select g.blocked_by_gate from gates g where (g.rule, g.version, g.mode) = (s.rule, s.version, s.mode)), '{}')
      from s
@@ -150,12 +150,12 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
 
 /** Counts the texts anew that went out, or were to, on a local day. */
 async function countCharged(tx: Transaction, day: string): Promise<void> {
-  await query(tx, 'delete from reporting.sms_cost_rollup where local_date = $1', [day]);
+  await query(tx, 'delete from rollups.sms_cost_rollup where local_date = $1', [day]);
   const isOpen = `s.state = 'RESERVED' or ${isUnclear}`;
   const isUnpriced = `s.state = 'SENT' and s.settled_micros is null`;
   await query(
     tx,
-    `insert into reporting.sms_cost_rollup (local_date, line, message_type, sent_count, segment_count, charged_micros,
+    `insert into rollups.sms_cost_rollup (local_date, line, message_type, sent_count, segment_count, charged_micros,
        unpriced_count, unpriced_set_aside_micros, open_count, open_set_aside_micros)
      select $1::date, s.line, s.message_type, ${counts.sent_count}, ${counts.segment_count}, ${counts.charged_micros},
        ${count(isUnpriced)}, ${sum('s.reserved_micros', isUnpriced)}, ${count(isOpen)}, ${sum('s.reserved_micros', isOpen)}
@@ -201,7 +201,7 @@ async function addTallies(tx: Transaction, most: number): Promise<number> {
        delete from ops.rule_tallies where tally_id in (select tally_id from ops.rule_tallies order by tally_id limit $1)
        returning reporting.local_day(happened_at) as local_date, version, mode, word, rules, change
      ), added as (
-       insert into reporting.rule_outcome_rollup as r (local_date, rule, version, mode, ${tallied.join(', ')})
+       insert into rollups.rule_outcome_rollup as r (local_date, rule, version, mode, ${tallied.join(', ')})
        select local_date, rule, version, mode, ${added.join(', ')}
        from taken cross join unnest(rules) rule group by 1, 2, 3, 4
        on conflict (local_date, rule, version, mode) do update set

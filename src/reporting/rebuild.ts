@@ -81,7 +81,7 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
        ${heldDays('warehouse.sms_messages', 'sent_at')}
        ${rolledUp
          .map(
-           (table) => `union select local_date from reporting.${table}
+           (table) => `union select local_date from rollups.${table}
              where ($1::timestamptz is null or local_date >= reporting.local_day($1))
                and ($2::timestamptz is null or local_date <= reporting.local_day($2::timestamptz - interval '1 microsecond'))`,
          )
@@ -124,7 +124,7 @@ async function rebuildConversations(db: Database, from?: Date, to?: Date): Promi
           ? `select conversation_id from (
                (select conversation_id from warehouse.sms_conversations where conversation_id > $1 order by 1 limit $2)
                union
-               (select conversation_id from reporting.sms_turns where conversation_id > $1 order by 1 limit $2)
+               (select conversation_id from rollups.sms_turns where conversation_id > $1 order by 1 limit $2)
              ) each order by 1 limit $2`
           : `select distinct conversation_id from warehouse.sms_messages
              where conversation_id > $1 and ($3::timestamptz is null or sent_at >= $3) and ($4::timestamptz is null or sent_at < $4)

@@ -152,7 +152,7 @@ async function widenKpiPivot(db: Database): Promise<void> {
     await waitBriefly(tx);
     const [behind] = await query<{ is_behind: boolean }>(
       tx,
-      `select least(500, (select count(*) from reporting.kpi_names)) > (
+      `select least(500, (select count(*) from rollups.kpi_names)) > (
          select count(*) from pg_attribute
          where attrelid = to_regclass('reporting.kpi_pivot') and attnum > 0 and attname like 'kpi\\_%') as is_behind`,
       [],

@@ -27,7 +27,7 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   const seconds = (performance.now() - began) / 1_000;
   const amount = await amountOf(client);
   const busiest = await busiestOf(client);
-  const questions = questionsOf(new Set([...views, 'sms_turns', 'agent_totals', 'search'])).map((each) => ({
+  const questions = questionsOf(new Set([...views, 'agent_totals', 'search'])).map((each) => ({
     ...each,
     text: each.text.replace(/\{(\w+)\}/g, (_, name: string) => client.escapeLiteral(busiest[name] ?? '')),
   }));
@@ -73,10 +73,10 @@ async function amountOf(client: Client): Promise<string> {
 /** Whoever has most to show: the worst that a filter by one of them meets. */
 async function busiestOf(client: Client): Promise<Record<string, string>> {
   const { rows } = await client.query<Record<string, string>>(
-    `select (select user_id::text from reporting.call_agent_rollup group by 1 order by sum(handled_count) desc limit 1) as agent,
+    `select (select user_id::text from rollups.call_agent_rollup group by 1 order by sum(handled_count) desc limit 1) as agent,
        (select external_number from warehouse.calls where started_at > now() - interval '30 days' and external_number is not null group by 1 order by count(*) desc limit 1) as number,
-       (select line from reporting.sms_day_rollup group by 1 order by sum(outbound_count) desc limit 1) as line,
-       (select endpoint from reporting.call_endpoint_rollup where kind = 'queue' group by 1 order by sum(call_count) desc limit 1) as queue`,
+       (select line from rollups.sms_day_rollup group by 1 order by sum(outbound_count) desc limit 1) as line,
+       (select endpoint from rollups.call_endpoint_rollup where kind = 'queue' group by 1 order by sum(call_count) desc limit 1) as queue`,
   );
   return rows[0] ?? {};
 }

@@ -41,7 +41,7 @@ const tables = await database.query<Table>(`
     array(select pg_get_triggerdef(t.oid) from pg_trigger t where t.tgrelid = c.oid and not tgisinternal
       order by t.tgname collate "C") as triggers
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('ops', 'warehouse', 'secrets', 'reporting') and c.relkind = 'r'
+  where n.nspname in ('ops', 'warehouse', 'secrets', 'rollups', 'reporting') and c.relkind = 'r'
   order by n.nspname collate "C", c.relname collate "C"`);
 
 const shortType = (type: string) =>

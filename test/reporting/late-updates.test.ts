@@ -201,7 +201,7 @@ async function scoredCall(): Promise<void> {
 async function contents(): Promise<Record<string, string[]>> {
   const held: Record<string, string[]> = {};
   for (const table of rollups) {
-    const rows = await query<{ row: string }>(`select to_jsonb(t)::text as row from reporting.${table} t order by 1`);
+    const rows = await query<{ row: string }>(`select to_jsonb(t)::text as row from rollups.${table} t order by 1`);
     held[table] = rows.map(({ row }) => row);
   }
   return held;
@@ -230,7 +230,7 @@ async function drain(): Promise<void> {
 async function recomputed(): Promise<Record<string, string[]>> {
   await drainRollups(db);
   const kept = await contents();
-  await query(`truncate ${rollups.map((table) => `reporting.${table}`).join(', ')}`);
+  await query(`truncate ${rollups.map((table) => `rollups.${table}`).join(', ')}`);
   await rebuildRollups(db);
   expect(kept).toEqual(await contents());
   return kept;
@@ -274,7 +274,7 @@ test('a whole rebuild leaves no day to be done again, and one that is cut off is
 
 test('a drain that is cut off leaves its markers to the next', async () => {
   await facts.call({ call_id: '1800000000.1', started_at: '2026-05-01T12:00:00Z' });
-  await query(`alter table reporting.call_agent_rollup rename to hidden`);
+  await query(`alter table rollups.call_agent_rollup rename to hidden`);
   await expect(drainRollups(db)).rejects.toThrow('call_agent_rollup');
   await query(`alter table reporting.hidden rename to call_agent_rollup`);
   expect(await query(`select from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([]);
@@ -303,7 +303,7 @@ test('what a migration asks for anew is counted, and the release before it leave
   await drainRollups(db);
   const counted = () =>
     facts.value(`select call_count::integer from reporting.call_daily where local_date = '2026-05-03'`);
-  await query(`update reporting.call_hour_rollup set call_count = 7 where local_date = '2026-05-03'`);
+  await query(`update rollups.call_hour_rollup set call_count = 7 where local_date = '2026-05-03'`);
   await query(`insert into ops.rollup_recounts select 'calls', '2026-05-03T12:00:00Z' from generate_series(1, 3)`);
   await query('delete from ops.rollup_markers');
   expect(await counted()).toBe(7);
@@ -329,17 +329,17 @@ test('a change of the time zone moves every rollup with a rebuild', async () => 
   await facts.params({ time_zone: 'Asia/Kolkata' });
   await rebuildRollups(db);
   const kept = await contents();
-  await query(`truncate ${rollups.map((table) => `reporting.${table}`).join(', ')}`);
+  await query(`truncate ${rollups.map((table) => `rollups.${table}`).join(', ')}`);
   await rebuildRollups(db);
   expect(kept).toEqual(await contents());
 });
 
 test('a rebuild of some days leaves the others as they are', async () => {
   const before = await contents();
-  await query(`update reporting.call_endpoint_rollup set call_count = 999`);
+  await query(`update rollups.call_endpoint_rollup set call_count = 999`);
   await rebuildRollups(db, { from: new Date('2026-03-07T18:30:00Z'), to: new Date('2026-03-08T18:30:00Z') });
   const counts = await query<{ day: string; is_right: boolean }>(
-    `select local_date::text as day, bool_and(call_count < 999) as is_right from reporting.call_endpoint_rollup group by 1 order by 1`,
+    `select local_date::text as day, bool_and(call_count < 999) as is_right from rollups.call_endpoint_rollup group by 1 order by 1`,
   );
   expect(counts.filter(({ is_right }) => is_right).map(({ day }) => day)).toEqual(['2026-03-08']);
   await rebuildRollups(db);

@@ -66,7 +66,7 @@ test('it rests until it is due, then it is tried and told of again, each time la
 });
 
 test('a rebuild goes on past it as well', async () => {
-  await query('truncate reporting.quality_rollup');
+  await query('truncate rollups.quality_rollup');
   await expect(rebuildRollups(facts.db)).rejects.toBeInstanceOf(NotRolledUp);
   expect(await transcribed()).toEqual([{ day: '2026-03-03', count: 1 }]);
 });

@@ -11,7 +11,7 @@ const turns = (conversation: number) =>
   query(
     `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
        user_reply_business_seconds, first_user_reply_by::integer as by
-     from reporting.sms_turns where conversation_id = $1 order by 1`,
+     from rollups.sms_turns where conversation_id = $1 order by 1`,
     conversation,
   );
 

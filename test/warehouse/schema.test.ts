@@ -62,7 +62,7 @@ describe.each(tables.map((table) => [table.name, table] as const))('%s', (name, 
   });
 });
 
-const ours = `('warehouse', 'secrets', 'ops', 'reporting')`;
+const ours = `('warehouse', 'secrets', 'ops', 'rollups', 'reporting')`;
 
 test('every schema, table and view has a comment', async () => {
   expect(
@@ -95,7 +95,7 @@ test('names follow one convention', async () => {
   };
   const rows = await database.query<{ name: string; column: string; type: string }>(
     `select table_name as name, column_name as column, data_type as type from information_schema.columns
-     where table_schema in ('warehouse', 'ops', 'reporting') and table_name <> 'migrations'`,
+     where table_schema in ('warehouse', 'ops', 'rollups', 'reporting') and table_name <> 'migrations'`,
   );
   expect(rows.filter(({ column, type }) => endings[type]?.test(column) === false)).toEqual([]);
 });

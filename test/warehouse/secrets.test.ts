@@ -107,7 +107,7 @@ test('bearer addresses are kept sealed, where only the daemon reads', async () =
 test('no bearer address stands in clear in any table', async () => {
   const tables = await database.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'ops', 'reporting', 'secrets') and c.relkind in ('r', 'v', 'm')`,
+     where n.nspname in ('warehouse', 'ops', 'rollups', 'reporting', 'secrets') and c.relkind in ('r', 'v', 'm')`,
   );
   const found: string[] = [];
   for (const { name } of tables) {

@@ -21,7 +21,7 @@ export async function namesOf(db: Database, { kind, from, to, reached }: Window)
   return rows.map(({ name }) => name);
 }
 
-const groupsOf = `select endpoint as name from reporting.call_endpoint_rollup
+const groupsOf = `select endpoint as name from rollups.call_endpoint_rollup
   where kind = $1 and local_date between to_timestamp($2)::date - 90 and to_timestamp($3)::date + 1`;
 
 /** Section 4.6 does not specify the values of a filter. A user is identified by the id "used everywhere else" (2.8). */

@@ -42,7 +42,7 @@ const sumExpressions = counted
 /** A word that the specification does not know counts as unknown: it can be longer than an index takes. */
 const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;
 
-/** Rebuilds quarters of an hour of `reporting.call_interval_rollup`. */
+/** Rebuilds quarters of an hour of `rollups.call_interval_rollup`. */
 export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[]): Promise<void> {
   await replaceRows(
     tx,
@@ -63,12 +63,12 @@ export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[
 
 /** Adds the quarters of one local day up to hours. */
 export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  await query(tx, 'delete from reporting.call_hour_rollup where local_date = $1', [date]);
+  await query(tx, 'delete from rollups.call_hour_rollup where local_date = $1', [date]);
   await query(
     tx,
-    `insert into reporting.call_hour_rollup (local_date, local_hour, direction, is_internal, ${countColumns})
+    `insert into rollups.call_hour_rollup (local_date, local_hour, direction, is_internal, ${countColumns})
      select $1::date, local_hour, direction, is_internal, ${sumExpressions}
-     from reporting.call_interval_rollup where bucket_at >= $2 and bucket_at < $3 group by 2, 3, 4`,
+     from rollups.call_interval_rollup where bucket_at >= $2 and bucket_at < $3 group by 2, 3, 4`,
     [date, from, to],
   );
 }
@@ -147,7 +147,7 @@ export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<
       scope: `t.month_start_date = date_trunc('month', $1::date::timestamp)::date`,
       fresh: `select date_trunc('month', $1::date::timestamp)::date as month_start_date, user_id, direction,
           ${sums.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
-        from reporting.call_agent_rollup
+        from rollups.call_agent_rollup
         where local_date >= date_trunc('month', $1::date::timestamp)::date
           and local_date < (date_trunc('month', $1::date::timestamp) + interval '1 month')::date
         group by 2, 3`,

@@ -109,8 +109,8 @@ export async function replaceRows(
   await query(
     tx,
     `with fresh as materialized (${fresh}),
-     gone as (delete from reporting.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
-     insert into reporting.${table} as t (${columns}) select ${columns} from fresh
+     gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
+     insert into rollups.${table} as t (${columns}) select ${columns} from fresh
      on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
      where (${each('t')}) is distinct from (${each('excluded')})`,
     parameters,

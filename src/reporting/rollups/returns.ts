@@ -46,17 +46,17 @@ export async function rebuildReturns(
      ), held as (
        select r.call_id
        from (select bucket_at from unnest($1::timestamptz[]) bucket_at union select bucket_at from unnest($2::timestamptz[]) bucket_at) q
-         join reporting.missed_call_returns r on r.returned_at >= q.bucket_at and r.returned_at < q.bucket_at + interval '15 minutes'
+         join rollups.missed_call_returns r on r.returned_at >= q.bucket_at and r.returned_at < q.bucket_at + interval '15 minutes'
        union
        select r.call_id
        from unnest($2::timestamptz[]) as q (bucket_at)
-         join reporting.missed_call_returns r on r.texted_at >= q.bucket_at and r.texted_at < q.bucket_at + interval '15 minutes'
+         join rollups.missed_call_returns r on r.texted_at >= q.bucket_at and r.texted_at < q.bucket_at + interval '15 minutes'
        union
        select r.call_id
        from unnest($1::timestamptz[]) as q (bucket_at)
-         join reporting.missed_call_returns r on r.started_at >= q.bucket_at and r.started_at < q.bucket_at + interval '15 minutes'
+         join rollups.missed_call_returns r on r.started_at >= q.bucket_at and r.started_at < q.bucket_at + interval '15 minutes'
        union
-       select r.call_id from moved join reporting.missed_call_returns r on r.called_back_call_id = moved.call_id
+       select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
      )
      select call_id from held
      union
@@ -82,12 +82,12 @@ async function replace(tx: Transaction, callIds: readonly string[]): Promise<str
   const rows = await query<{ date: string }>(
     tx,
     `with fresh as materialized (${freshReturns}),
-     before as materialized (select * from reporting.missed_call_returns where call_id = any($1)),
+     before as materialized (select * from rollups.missed_call_returns where call_id = any($1)),
      gone as (
-       delete from reporting.missed_call_returns where call_id = any($1) and call_id not in (select call_id from fresh)
+       delete from rollups.missed_call_returns where call_id = any($1) and call_id not in (select call_id from fresh)
      ),
      written as (
-       insert into reporting.missed_call_returns as r (call_id, ${columns.join(', ')})
+       insert into rollups.missed_call_returns as r (call_id, ${columns.join(', ')})
        select call_id, ${columns.join(', ')} from fresh
        on conflict (call_id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
        where (${of('r')}) is distinct from (${of('excluded')})
@@ -153,11 +153,11 @@ const freshReturns = `
 
 /** Counts how the missed calls of one local day were returned, by number. */
 export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promise<void> {
-  await query(tx, 'delete from reporting.callback_rollup where local_date = $1', [date]);
+  await query(tx, 'delete from rollups.callback_rollup where local_date = $1', [date]);
   const returned = (way: string) => `count(*) filter (where returned_by = '${way}')`;
   await query(
     tx,
-    `insert into reporting.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
+    `insert into rollups.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
        called_back_count, outbound_call_count, caller_got_through_count, text_count, automatic_text_count, text_by_unknown_count,
        return_time_count, minutes_to_return_p50)
      select $1::date, account_number, count(*), count(*) filter (where outcome = 'voicemail'),
@@ -165,7 +165,7 @@ export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promis
        ${returned('caller_got_through')}, ${returned('text')}, ${returned('automatic_text')}, ${returned('text_by_unknown')},
        count(return_seconds),
        round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1)
-     from reporting.missed_call_returns where local_date = $1 group by account_number`,
+     from rollups.missed_call_returns where local_date = $1 group by account_number`,
     [date],
   );
 }

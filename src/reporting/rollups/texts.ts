@@ -3,10 +3,10 @@ import type { Day } from './parts.ts';
 
 /** Rebuilds one local day of texts and of what carriers reported of them. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  await query(tx, 'delete from reporting.sms_day_rollup where local_date = $1', [date]);
+  await query(tx, 'delete from rollups.sms_day_rollup where local_date = $1', [date]);
   await query(
     tx,
-    `insert into reporting.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
+    `insert into rollups.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
        outbound_automatic_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
        undetermined_count, no_receipt_count, blocked_count)
      select $1::date, line, count(*) filter (where direction = 'in'), count(*) filter (where direction = 'out'),
@@ -19,10 +19,10 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
      group by line`,
     [date, from, to],
   );
-  await query(tx, 'delete from reporting.sms_failure_rollup where local_date = $1', [date]);
+  await query(tx, 'delete from rollups.sms_failure_rollup where local_date = $1', [date]);
   await query(
     tx,
-    `insert into reporting.sms_failure_rollup
+    `insert into rollups.sms_failure_rollup
        (local_date, line, delivery_class, delivery_status, delivery_error, message_count, number_count, first_at, last_at)
      select $1::date, line, delivery_class, delivery_status, delivery_error, count(*), count(distinct number), min(sent_at), max(sent_at)
      from reporting.fct_sms_message
@@ -37,10 +37,10 @@ const ninetieth = 'percentile_cont(0.9) within group';
 
 /** Rebuilds how fast the turns of one local day were replied to. */
 export async function rebuildResponseDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  await query(tx, 'delete from reporting.sms_response_rollup where local_date = $1', [date]);
+  await query(tx, 'delete from rollups.sms_response_rollup where local_date = $1', [date]);
   await query(
     tx,
-    `insert into reporting.sms_response_rollup (local_date, line, turn_count, session_count, replied_count, user_replied_count,
+    `insert into rollups.sms_response_rollup (local_date, line, turn_count, session_count, replied_count, user_replied_count,
        automatic_first_count, reply_p50_seconds, reply_p90_seconds, user_reply_p50_seconds, user_reply_p90_seconds,
        user_reply_p50_business_seconds, user_reply_p90_business_seconds, first_response_count, first_response_p50_seconds,
        first_response_p90_seconds, first_response_p50_business_seconds, first_response_p90_business_seconds)
@@ -54,7 +54,7 @@ export async function rebuildResponseDay(tx: Transaction, { date, from, to }: Da
        ${ninetieth} (order by user_reply_seconds) filter (where is_session_start),
        ${half} (order by user_reply_business_seconds) filter (where is_session_start),
        ${ninetieth} (order by user_reply_business_seconds) filter (where is_session_start)
-     from reporting.sms_turns where turn_started_at >= $2 and turn_started_at < $3
+     from rollups.sms_turns where turn_started_at >= $2 and turn_started_at < $3
      group by line`,
     [date, from, to],
   );
@@ -143,13 +143,13 @@ export async function rebuildTurns(tx: Transaction, conversationIds: readonly st
   const rows = await query<{ turn_started_at: Date }>(
     tx,
     `with ${freshTurns},
-     before as (select * from reporting.sms_turns where conversation_id = any($1::bigint[])),
+     before as (select * from rollups.sms_turns where conversation_id = any($1::bigint[])),
      gone as (
-       delete from reporting.sms_turns t where t.conversation_id = any($1::bigint[])
+       delete from rollups.sms_turns t where t.conversation_id = any($1::bigint[])
          and not exists (select from fresh f where f.conversation_id = t.conversation_id and f.turn_number = t.turn_number)
      ),
      written as (
-       insert into reporting.sms_turns as t (conversation_id, turn_number, ${columns.join(', ')})
+       insert into rollups.sms_turns as t (conversation_id, turn_number, ${columns.join(', ')})
        select conversation_id, turn_number, ${columns.join(', ')} from fresh
        on conflict (conversation_id, turn_number) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
        where (${of('t')}) is distinct from (${of('excluded')})

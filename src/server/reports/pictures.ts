@@ -198,7 +198,7 @@ const response: Picture = {
          percentile_cont(0.5) within group (order by user_reply_seconds) as half_seconds,
          percentile_cont(0.9) within group (order by user_reply_seconds) as ninetieth_seconds,
          percentile_cont(0.5) within group (order by user_reply_business_seconds) as half_business_seconds
-       from reporting.sms_turns
+       from reporting.fct_sms_turn
        where turn_started_at >= reporting.day_start(reporting.local_day(now()) - $1 + 1)
        group by 1`,
     ),

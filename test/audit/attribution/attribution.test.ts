@@ -14,7 +14,7 @@ afterAll(() => facts[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     `truncate ops.coverage, ops.attribution_windows, ops.attribution_parking, warehouse.calls, warehouse.call_legs,
-       warehouse.call_attributions, warehouse.users, warehouse.user_endpoints, reporting.call_endpoint_rollup`,
+       warehouse.call_attributions, warehouse.users, warehouse.user_endpoints, rollups.call_endpoint_rollup`,
   ),
 );
 

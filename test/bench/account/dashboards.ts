@@ -84,9 +84,9 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sms_response_daily: {
     '90 days': `select * from reporting.sms_response_daily where ${since(90)} order by local_date`,
   },
-  sms_turns: {
-    'percentiles, 7 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.sms_turns where turn_started_at >= now() - interval '7 days'`,
-    'percentiles, 30 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.sms_turns where turn_started_at >= now() - interval '30 days'`,
+  fct_sms_turn: {
+    'percentiles, 7 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.fct_sms_turn where turn_started_at >= now() - interval '7 days'`,
+    'percentiles, 30 days': `select percentile_cont(0.5) within group (order by user_reply_seconds), percentile_cont(0.9) within group (order by user_reply_seconds) from reporting.fct_sms_turn where turn_started_at >= now() - interval '30 days'`,
   },
   sms_unanswered: {
     'newest 100, 7 days': `select * from reporting.sms_unanswered where waiting_since_at >= now() - interval '7 days' order by waiting_since_at desc limit 100`,

@@ -50,7 +50,7 @@ export async function inventHistory(url: string, size: HistorySize, progress: (t
   await inLanes(clients, indexes, counted('indexes', indexes.length, progress), (client, text) => client.query(text));
   // Columns of kpi_pivot are named by a trigger that did not run.
   await first.query(
-    `insert into reporting.kpi_names (kpi_name) select distinct kpi_name from warehouse.transcript_kpis on conflict do nothing`,
+    `insert into rollups.kpi_names (kpi_name) select distinct kpi_name from warehouse.transcript_kpis on conflict do nothing`,
   );
   await first.query('vacuum analyze');
   await inLanes(clients, whole, counted('days attributed', whole.length, progress), (client, day) =>
