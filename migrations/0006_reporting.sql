@@ -386,7 +386,7 @@ create table rollups.sms_turns (
   is_session_start boolean not null,
   is_last boolean not null,
   first_reply_at timestamptz,
-  first_reply_kind text check (first_reply_kind in ('user', 'automatic')),
+  first_reply_kind text check (first_reply_kind in ('user', 'automatic', 'unknown')),
   first_user_reply_at timestamptz,
   first_user_reply_by bigint,
   reply_seconds integer,
@@ -405,7 +405,7 @@ comment on column rollups.sms_turns.inbound_count is 'Texts of the customer in t
 comment on column rollups.sms_turns.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
 comment on column rollups.sms_turns.is_last is 'Whether no later turn is held.';
 comment on column rollups.sms_turns.first_reply_at is 'First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.';
-comment on column rollups.sms_turns.first_reply_kind is 'user: a person sent it; automatic: an integration did, this daemon''s rules among them.';
+comment on column rollups.sms_turns.first_reply_kind is 'user; automatic: a rule sent it, through the ledger; unknown: the service names no user and the ledger did not send it.';
 comment on column rollups.sms_turns.first_user_reply_at is 'First text of a person after the turn began and within its session, so that an automatic reply does not end the wait for one.';
 comment on column rollups.sms_turns.first_user_reply_by is 'Who wrote it.';
 comment on column rollups.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
@@ -419,6 +419,7 @@ create table rollups.sms_day_rollup (
   outbound_count integer not null,
   outbound_user_count integer not null,
   outbound_automatic_count integer not null,
+  outbound_unknown_count integer not null,
   number_count integer not null,
   conversation_count integer not null,
   media_message_count integer not null,
@@ -435,7 +436,8 @@ comment on column rollups.sms_day_rollup.line is 'The account''s line.';
 comment on column rollups.sms_day_rollup.inbound_count is 'Texts of customers.';
 comment on column rollups.sms_day_rollup.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
 comment on column rollups.sms_day_rollup.outbound_user_count is 'Of these, sent by a person.';
-comment on column rollups.sms_day_rollup.outbound_automatic_count is 'Of these, sent by an integration.';
+comment on column rollups.sms_day_rollup.outbound_automatic_count is 'Of these, sent by a rule, through the ledger.';
+comment on column rollups.sms_day_rollup.outbound_unknown_count is 'Of these, without a known sender: not sent by the ledger, and the service names no user.';
 comment on column rollups.sms_day_rollup.number_count is 'Different numbers. They do not add up over days or lines.';
 comment on column rollups.sms_day_rollup.conversation_count is 'Different conversations. They do not add up over days.';
 comment on column rollups.sms_day_rollup.media_message_count is 'Texts with attached files.';
@@ -453,6 +455,7 @@ create table rollups.sms_response_rollup (
   replied_count integer not null,
   user_replied_count integer not null,
   automatic_first_count integer not null,
+  unknown_first_count integer not null,
   reply_p50_seconds double precision,
   reply_p90_seconds double precision,
   user_reply_p50_seconds double precision,
@@ -473,7 +476,8 @@ comment on column rollups.sms_response_rollup.turn_count is 'Turns.';
 comment on column rollups.sms_response_rollup.session_count is 'Of these, turns that began a session.';
 comment on column rollups.sms_response_rollup.replied_count is 'Turns with any reply.';
 comment on column rollups.sms_response_rollup.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
-comment on column rollups.sms_response_rollup.automatic_first_count is 'Turns that an integration replied to first.';
+comment on column rollups.sms_response_rollup.automatic_first_count is 'Turns that a rule replied to first.';
+comment on column rollups.sms_response_rollup.unknown_first_count is 'Turns whose first reply has no known sender.';
 comment on column rollups.sms_response_rollup.reply_p50_seconds is 'Half of the replies came within this time. Of the replied_count.';
 comment on column rollups.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
 comment on column rollups.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';

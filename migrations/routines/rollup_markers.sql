@@ -85,8 +85,8 @@ begin
   else
     with changed as (
       select conversation_id, unnest(array[n.sent_at, o.sent_at]) as sent_at,
-        (n.direction, n.sent_at, n.sent_by, n.is_scheduled, n.is_blocked, n.deleted_at)
-          is distinct from (o.direction, o.sent_at, o.sent_by, o.is_scheduled, o.is_blocked, o.deleted_at) as is_turned
+        (n.direction, n.sent_at, n.sent_by, n.send_id, n.is_scheduled, n.is_blocked, n.deleted_at)
+          is distinct from (o.direction, o.sent_at, o.sent_by, o.send_id, o.is_scheduled, o.is_blocked, o.deleted_at) as is_turned
       from new_rows n join old_rows o using (conversation_id, message_id)
       where (n.direction, n.sent_at, n.sent_by, n.is_scheduled, n.is_blocked, n.deleted_at, n.media_count,
           n.delivery_status, n.delivery_error, n.line, n.number, n.send_id)

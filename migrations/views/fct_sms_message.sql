@@ -13,7 +13,12 @@ select
   coalesce(m.media_count, 0) > 0 as has_media,
   m.sent_by,
   u.user_name as sent_by_name,
-  case when m.direction = 'in' then 'customer' when m.sent_by is not null then 'user' when m.direction = 'out' then 'automatic' end as sender_kind,
+  case
+    when m.direction = 'in' then 'customer'
+    when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic'
+    when m.sent_by is not null then 'user'
+    when m.direction = 'out' then 'unknown'
+  end as sender_kind,
   m.delivery_status,
   nullif(m.delivery_error, '') as delivery_error,
   m.delivery_at,
@@ -46,9 +51,9 @@ comment on column reporting.fct_sms_message.local_date is 'Local day.';
 comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown.';
 comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
 comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';
-comment on column reporting.fct_sms_message.sent_by is 'User who sent it; NULL for inbound texts and for integrations.';
+comment on column reporting.fct_sms_message.sent_by is 'User whom the service names as the sender, who can be the one that rules send as; NULL for inbound texts and for integrations.';
 comment on column reporting.fct_sms_message.sent_by_name is 'That user''s name.';
-comment on column reporting.fct_sms_message.sender_kind is 'customer, user (a person of ours) or automatic (an integration, this daemon''s rules among them). Texts sent with an API key on behalf of a person are automatic: the service does not tell them apart.';
+comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the service names the user who sent it; automatic: a rule did, through the send ledger, whoever the service names; unknown: the service names nobody and the ledger did not send it, so it was another integration, or a person behind one.';
 comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which is no failure.';
 comment on column reporting.fct_sms_message.delivery_error is 'The carrier''s detail; NULL where it gave none.';
 comment on column reporting.fct_sms_message.delivery_at is 'When the carrier reported it.';

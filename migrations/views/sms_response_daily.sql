@@ -8,6 +8,7 @@ select
   turn_count - replied_count as unreplied_count,
   user_replied_count,
   automatic_first_count,
+  unknown_first_count,
   reply_p50_seconds,
   reply_p90_seconds,
   user_reply_p50_seconds,
@@ -29,7 +30,8 @@ comment on column reporting.sms_response_daily.session_count is 'Of these, turns
 comment on column reporting.sms_response_daily.replied_count is 'Turns with any reply: the n of the reply percentiles.';
 comment on column reporting.sms_response_daily.unreplied_count is 'Turns without, or not yet. A closing "thanks" is among them.';
 comment on column reporting.sms_response_daily.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
-comment on column reporting.sms_response_daily.automatic_first_count is 'Turns that an integration replied to first.';
+comment on column reporting.sms_response_daily.automatic_first_count is 'Turns that a rule replied to first.';
+comment on column reporting.sms_response_daily.unknown_first_count is 'Turns whose first reply has no known sender; with automatic_first_count and the first replies of users they add up to replied_count.';
 comment on column reporting.sms_response_daily.reply_p50_seconds is 'Half of the first replies, automatic ones included, came within this calendar time.';
 comment on column reporting.sms_response_daily.reply_p90_seconds is 'Nine of ten did.';
 comment on column reporting.sms_response_daily.user_reply_p50_seconds is 'Half of the first replies of a person came within this calendar time.';

@@ -276,7 +276,7 @@ test('a drain that is cut off leaves its markers to the next', async () => {
   await facts.call({ call_id: '1800000000.1', started_at: '2026-05-01T12:00:00Z' });
   await query(`alter table rollups.call_agent_rollup rename to hidden`);
   await expect(drainRollups(db)).rejects.toThrow('call_agent_rollup');
-  await query(`alter table reporting.hidden rename to call_agent_rollup`);
+  await query(`alter table rollups.hidden rename to call_agent_rollup`);
   expect(await query(`select from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([]);
   await drainRollups(db);
   expect(await query(`select call_count::integer from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { factsDatabase } from './facts.ts';
+import { ruleFacts } from './rule-facts.ts';
 import { line, otherLine, stateThreads } from './threads.ts';
 
 const facts = await factsDatabase();
@@ -12,7 +14,7 @@ describe('sms_daily', () => {
     expect(
       await query(
         `select local_date::text as day, line, inbound_count, outbound_count, outbound_user_count, outbound_automatic_count,
-           number_count, conversation_count, media_message_count, blocked_count
+           outbound_unknown_count, number_count, conversation_count, media_message_count, blocked_count
          from reporting.sms_daily where local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1, 2`,
       ),
     ).toEqual([
@@ -22,7 +24,8 @@ describe('sms_daily', () => {
         inbound_count: 4,
         outbound_count: 3,
         outbound_user_count: 2,
-        outbound_automatic_count: 1,
+        outbound_automatic_count: 0,
+        outbound_unknown_count: 1,
         number_count: 2,
         conversation_count: 2,
         media_message_count: 1,
@@ -35,6 +38,7 @@ describe('sms_daily', () => {
         outbound_count: 1,
         outbound_user_count: 1,
         outbound_automatic_count: 0,
+        outbound_unknown_count: 0,
         number_count: 1,
         conversation_count: 1,
         media_message_count: 0,
@@ -47,6 +51,7 @@ describe('sms_daily', () => {
         outbound_count: 0,
         outbound_user_count: 0,
         outbound_automatic_count: 0,
+        outbound_unknown_count: 0,
         number_count: 1,
         conversation_count: 1,
         media_message_count: 0,
@@ -58,7 +63,8 @@ describe('sms_daily', () => {
         inbound_count: 0,
         outbound_count: 1,
         outbound_user_count: 0,
-        outbound_automatic_count: 1,
+        outbound_automatic_count: 0,
+        outbound_unknown_count: 1,
         number_count: 1,
         conversation_count: 1,
         media_message_count: 0,
@@ -138,7 +144,7 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
     ),
   ).toEqual([
     {
-      sender_kind: 'automatic',
+      sender_kind: 'unknown',
       delivery_class: 'delivered',
       delivery_seconds: 4,
       sent_by_name: null,
@@ -162,7 +168,7 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
       body: null,
     },
     {
-      sender_kind: 'automatic',
+      sender_kind: 'unknown',
       delivery_class: 'unmapped',
       delivery_seconds: null,
       sent_by_name: null,
@@ -256,4 +262,60 @@ test('conversation_state says how far what was observed can be trusted', async (
       assigned_name: null,
     },
   ]);
+});
+
+describe('who sent a text', () => {
+  const { send } = ruleFacts(facts);
+  const at = '2026-03-16T15:00:00Z';
+  const sent = (minutes: number) => new Date(Date.parse(at) + minutes * 60_000).toISOString();
+
+  beforeAll(async () => {
+    await thread(40, [
+      [sent(0), 'in'],
+      // By a rule: linked; known by its message id alone, under the login of a user; then by nobody known, and by a user.
+      [sent(1), 'out', { send_id: randomUUID() }],
+      [sent(2), 'out', { sent_by: 1 }],
+      [sent(3), 'out'],
+      [sent(4), 'out', { sent_by: 1 }],
+    ]);
+    await send('thanks', sent(2), 40, { message_id: 40_002 });
+    await facts.drain();
+  });
+
+  test('is a rule where the ledger knows it, whoever the service names, and unknown where nobody is named', async () => {
+    expect(
+      await query('select sender_kind from reporting.fct_sms_message where conversation_id = 40 order by sent_at'),
+    ).toEqual(['customer', 'automatic', 'automatic', 'unknown', 'user'].map((kind) => ({ sender_kind: kind })));
+  });
+
+  test('is counted so by the day', async () => {
+    expect(
+      await query(
+        `select outbound_count, outbound_user_count, outbound_automatic_count, outbound_unknown_count
+         from reporting.sms_daily where local_date = '2026-03-16'`,
+      ),
+    ).toEqual([{ outbound_count: 4, outbound_user_count: 1, outbound_automatic_count: 2, outbound_unknown_count: 1 }]);
+  });
+
+  const turn = () =>
+    query(
+      `select first_reply_kind as kind, reply_seconds as reply, user_reply_seconds as user_reply
+       from reporting.fct_sms_turn where conversation_id = 40`,
+    );
+
+  test('a text of a rule under the login of a user is no reply of the user', async () => {
+    expect(await turn()).toEqual([{ kind: 'automatic', reply: 60, user_reply: 240 }]);
+    expect(
+      await query(
+        `select replied_count, user_replied_count, automatic_first_count, unknown_first_count
+         from reporting.sms_response_daily where local_date = '2026-03-16'`,
+      ),
+    ).toEqual([{ replied_count: 1, user_replied_count: 1, automatic_first_count: 1, unknown_first_count: 0 }]);
+  });
+
+  test('a text that turns out to be of a rule is none of the user from then on', async () => {
+    await query('update warehouse.sms_messages set send_id = $1 where message_id = 40004', randomUUID());
+    await facts.drain();
+    expect(await turn()).toEqual([{ kind: 'automatic', reply: 60, user_reply: null }]);
+  });
 });

@@ -11,19 +11,19 @@ const turns = (conversation: number) =>
   query(
     `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
        user_reply_business_seconds, first_user_reply_by::integer as by
-     from rollups.sms_turns where conversation_id = $1 order by 1`,
+     from reporting.fct_sms_turn where conversation_id = $1 order by 1`,
     conversation,
   );
 
 describe('a turn', () => {
-  test('is replied to by a person even when an automatic reply came first', async () => {
+  test('is replied to by a person even when one of an unknown sender came first', async () => {
     expect(await turns(1)).toEqual([
       {
         turn_number: 1,
         is_session_start: true,
         is_last: false,
         inbound_count: 1,
-        first_reply_kind: 'automatic',
+        first_reply_kind: 'unknown',
         reply_seconds: 5,
         user_reply_seconds: 1200,
         user_reply_business_seconds: 1200,
@@ -103,7 +103,8 @@ describe('sms_response_daily', () => {
         replied_count: 3,
         unreplied_count: 1,
         user_replied_count: 3,
-        automatic_first_count: 1,
+        automatic_first_count: 0,
+        unknown_first_count: 1,
         reply_p50_seconds: 60,
         reply_p90_seconds: 492,
         user_reply_p50_seconds: 600,

@@ -84,6 +84,13 @@ function isOfData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && dataClasses.has(String(error.code).slice(0, 2));
 }
 
+/** Who sent a text of ours, as `fct_sms_message.sender_kind` says it: rules may send with the login of a user. */
+export function senderKind(message: string): string {
+  const isOfLedger = `${message}.send_id is not null
+    or exists (select from ops.sends o where o.line = ${message}.line and o.message_id = ${message}.message_id)`;
+  return `case when ${isOfLedger} then 'automatic' when ${message}.sent_by is null then 'unknown' else 'user' end`;
+}
+
 interface Replacement {
   /** A table of the schema `reporting`. */
   readonly table: string;

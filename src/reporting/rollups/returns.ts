@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import type { Day } from './parts.ts';
+import { type Day, senderKind } from './parts.ts';
 
 const columns = [
   'started_at',
@@ -102,11 +102,7 @@ async function replace(tx: Transaction, callIds: readonly string[]): Promise<str
 }
 
 /** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
-const textKind = `case
-    when s.send_id is not null or exists (select from ops.sends o where o.line = s.line and o.message_id = s.message_id) then 'automatic_text'
-    when s.sent_by is null then 'text_by_unknown'
-    else 'text'
-  end`;
+const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
 
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
 

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import type { Day } from './parts.ts';
+import { type Day, senderKind } from './parts.ts';
 
 /** Rebuilds one local day of texts and of what carriers reported of them. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
@@ -7,10 +7,11 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
   await query(
     tx,
     `insert into rollups.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
-       outbound_automatic_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
+       outbound_automatic_count, outbound_unknown_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
        undetermined_count, no_receipt_count, blocked_count)
      select $1::date, line, count(*) filter (where direction = 'in'), count(*) filter (where direction = 'out'),
        count(*) filter (where sender_kind = 'user'), count(*) filter (where sender_kind = 'automatic'),
+       count(*) filter (where sender_kind = 'unknown'),
        count(distinct number), count(distinct conversation_id), count(*) filter (where has_media),
        count(*) filter (where delivery_class = 'delivered'), count(*) filter (where delivery_class = 'failed'),
        count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped')),
@@ -41,11 +42,11 @@ export async function rebuildResponseDay(tx: Transaction, { date, from, to }: Da
   await query(
     tx,
     `insert into rollups.sms_response_rollup (local_date, line, turn_count, session_count, replied_count, user_replied_count,
-       automatic_first_count, reply_p50_seconds, reply_p90_seconds, user_reply_p50_seconds, user_reply_p90_seconds,
+       automatic_first_count, unknown_first_count, reply_p50_seconds, reply_p90_seconds, user_reply_p50_seconds, user_reply_p90_seconds,
        user_reply_p50_business_seconds, user_reply_p90_business_seconds, first_response_count, first_response_p50_seconds,
        first_response_p90_seconds, first_response_p50_business_seconds, first_response_p90_business_seconds)
      select $1::date, line, count(*), count(*) filter (where is_session_start), count(first_reply_at), count(first_user_reply_at),
-       count(*) filter (where first_reply_kind = 'automatic'),
+       count(*) filter (where first_reply_kind = 'automatic'), count(*) filter (where first_reply_kind = 'unknown'),
        ${half} (order by reply_seconds), ${ninetieth} (order by reply_seconds),
        ${half} (order by user_reply_seconds), ${ninetieth} (order by user_reply_seconds),
        ${half} (order by user_reply_business_seconds), ${ninetieth} (order by user_reply_business_seconds),
@@ -70,6 +71,7 @@ const seconds = (length: string) => `case when ${length} > 2147483647 then 21474
 const freshTurns = `
   texts as (
     select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
+      case when m.direction = 'out' then ${senderKind('m')} end as sender_kind,
       lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
     from warehouse.sms_messages m
     where m.conversation_id = any($1::bigint[]) and m.sent_at is not null and m.direction in ('in', 'out')
@@ -86,7 +88,7 @@ const freshTurns = `
   ),
   answered as (
     select n.*,
-      min(case when n.direction = 'out' and n.sent_by is not null and not n.is_blocked
+      min(case when n.sender_kind = 'user' and not n.is_blocked
         then array[(extract(epoch from n.sent_at) * 1000000)::bigint, n.message_id, n.sent_by] end)
         over (partition by n.conversation_id, n.session_number order by n.sent_at desc, n.message_id desc) as user_reply
     from numbered n
@@ -98,7 +100,7 @@ const freshTurns = `
       bool_or(is_session_start) as is_session_start,
       turn_number = max(turn_number) over (partition by conversation_id) as is_last,
       min(sent_at) filter (where direction = 'out' and not is_blocked) as first_reply_at,
-      (array_agg(case when sent_by is null then 'automatic' else 'user' end order by sent_at, message_id)
+      (array_agg(sender_kind order by sent_at, message_id)
         filter (where direction = 'out' and not is_blocked))[1] as first_reply_kind,
       min(user_reply) as user_reply
     from answered where turn_number > 0
