@@ -256,42 +256,62 @@ create table rollups.call_agent_rollup (
   user_id bigint not null,
   direction text not null,
   handled_count integer not null,
+  answered_count integer not null,
+  placed_count integer not null,
+  connected_count integer not null,
+  placed_connected_count integer not null,
+  unconnected_count integer not null,
   rang_count integer not null,
   transferred_to_count integer not null,
   talk_seconds bigint not null,
-  talk_count integer not null default 0,
+  talk_count integer not null,
   primary key (local_date, user_id, direction)
 );
 comment on table rollups.call_agent_rollup is 'Calls by local day and user; read it through agent_daily.';
 comment on column rollups.call_agent_rollup.local_date is 'Local day.';
 comment on column rollups.call_agent_rollup.user_id is 'The user.';
-comment on column rollups.call_agent_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_agent_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_agent_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column rollups.call_agent_rollup.answered_count is 'Of these, answered by the user.';
+comment on column rollups.call_agent_rollup.placed_count is 'Of these, placed by the user.';
+comment on column rollups.call_agent_rollup.connected_count is 'Of the handled, those that the user answered, or placed and somebody answered.';
+comment on column rollups.call_agent_rollup.placed_connected_count is 'Of the placed, those that somebody answered.';
+comment on column rollups.call_agent_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
 comment on column rollups.call_agent_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
 comment on column rollups.call_agent_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column rollups.call_agent_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
-comment on column rollups.call_agent_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+comment on column rollups.call_agent_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
+comment on column rollups.call_agent_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
 create table rollups.call_agent_month_rollup (
   month_start_date date not null,
   user_id bigint not null,
   direction text not null,
   handled_count bigint not null,
+  answered_count bigint not null,
+  placed_count bigint not null,
+  connected_count bigint not null,
+  placed_connected_count bigint not null,
+  unconnected_count bigint not null,
   rang_count bigint not null,
   transferred_to_count bigint not null,
   talk_seconds bigint not null,
-  talk_count bigint not null default 0,
+  talk_count bigint not null,
   primary key (month_start_date, user_id, direction)
 );
 comment on table rollups.call_agent_month_rollup is 'Calls by local month and user; read it through agent_monthly and agent_totals.';
 comment on column rollups.call_agent_month_rollup.month_start_date is 'First day of the local month.';
 comment on column rollups.call_agent_month_rollup.user_id is 'The user.';
-comment on column rollups.call_agent_month_rollup.direction is 'Direction of the call: inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_agent_month_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_agent_month_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column rollups.call_agent_month_rollup.answered_count is 'Of these, answered by the user.';
+comment on column rollups.call_agent_month_rollup.placed_count is 'Of these, placed by the user.';
+comment on column rollups.call_agent_month_rollup.connected_count is 'Of the handled, those that the user answered, or placed and somebody answered.';
+comment on column rollups.call_agent_month_rollup.placed_connected_count is 'Of the placed, those that somebody answered.';
+comment on column rollups.call_agent_month_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
 comment on column rollups.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
 comment on column rollups.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column rollups.call_agent_month_rollup.talk_seconds is 'Connected time on the calls handled, where legs or the call report it.';
-comment on column rollups.call_agent_month_rollup.talk_count is 'Of the calls handled, those whose connected time is reported.';
+comment on column rollups.call_agent_month_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
+comment on column rollups.call_agent_month_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
 create table rollups.missed_call_returns (
   call_id text primary key,

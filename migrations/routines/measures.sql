@@ -39,8 +39,9 @@ comment on function ops.widen_kpi_pivot is 'Gives reporting.kpi_pivot a column f
 
 -- It reads with its owner's rights, as the views do.
 create or replace function reporting.agent_totals(from_date date, to_date date) returns table (
-  user_id bigint, user_name text, direction text, handled_count bigint, rang_count bigint, transferred_to_count bigint,
-  talk_seconds bigint, talk_avg_seconds numeric, pickup_rate_pct numeric, talk_count bigint
+  user_id bigint, user_name text, direction text, handled_count bigint, answered_count bigint, placed_count bigint, connected_count bigint,
+  unconnected_count bigint, connect_rate_pct numeric, rang_count bigint, transferred_to_count bigint,
+  talk_seconds bigint, talk_count bigint, talk_avg_seconds numeric, pickup_rate_pct numeric
 )
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with months as (
@@ -48,22 +49,29 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
       date_trunc('month', to_date::timestamp + interval '1 day')::date as past
   ),
   parts as (
-    select m.user_id, m.direction, m.handled_count as handled, m.rang_count as rang, m.transferred_to_count as transferred, m.talk_seconds as talk,
-      m.talk_count
+    select m.user_id, m.direction, m.handled_count, m.answered_count, m.placed_count, m.connected_count, m.placed_connected_count,
+      m.unconnected_count, m.rang_count, m.transferred_to_count, m.talk_seconds, m.talk_count
     from months x join rollups.call_agent_month_rollup m on m.month_start_date >= x.first and m.month_start_date < x.past
     union all
-    select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
+    select d.user_id, d.direction, d.handled_count, d.answered_count, d.placed_count, d.connected_count, d.placed_connected_count,
+      d.unconnected_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
     from months x join rollups.call_agent_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
     union all
-    select d.user_id, d.direction, d.handled_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
+    select d.user_id, d.direction, d.handled_count, d.answered_count, d.placed_count, d.connected_count, d.placed_connected_count,
+      d.unconnected_count, d.rang_count, d.transferred_to_count, d.talk_seconds, d.talk_count
     from months x join rollups.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
   )
   select t.user_id, coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), nullif(u.username, ''), 'user ' || t.user_id),
-    t.direction, t.handled, t.rang, t.transferred, t.talk, round(t.talk::numeric / nullif(t.talk_count, 0), 1),
-    case when t.direction = 'inbound' then round(100.0 * t.handled / nullif(t.handled + t.rang, 0), 2) end, t.talk_count
+    t.direction, t.handled, t.answered, t.placed, t.connected, t.unconnected,
+    round(100.0 * t.placed_connected / nullif(t.placed_connected + t.unconnected, 0), 2), t.rang, t.transferred,
+    t.talk, t.talked, round(t.talk::numeric / nullif(t.talked, 0), 1),
+    case when t.direction in ('inbound', 'internal') then round(100.0 * t.answered / nullif(t.answered + t.rang, 0), 2) end
   from (
-    select p.user_id, p.direction, sum(p.handled)::bigint as handled, sum(p.rang)::bigint as rang,
-      sum(p.transferred)::bigint as transferred, sum(p.talk)::bigint as talk, sum(p.talk_count)::bigint as talk_count
+    select p.user_id, p.direction, sum(p.handled_count)::bigint as handled, sum(p.answered_count)::bigint as answered,
+      sum(p.placed_count)::bigint as placed, sum(p.connected_count)::bigint as connected,
+      sum(p.placed_connected_count)::bigint as placed_connected, sum(p.unconnected_count)::bigint as unconnected,
+      sum(p.rang_count)::bigint as rang, sum(p.transferred_to_count)::bigint as transferred, sum(p.talk_seconds)::bigint as talk,
+      sum(p.talk_count)::bigint as talked
     from parts p group by 1, 2
   ) t
     left join warehouse.users u on u.user_id = t.user_id

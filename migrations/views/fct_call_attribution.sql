@@ -1,12 +1,14 @@
 create view reporting.fct_call_attribution as
-select a.call_id, c.started_at, a.kind, a.endpoint, a.role, a.user_id, a.talk_seconds, a.source, c.direction
+select a.call_id, c.started_at, a.kind, a.endpoint, a.role, a.user_id, a.talk_seconds, a.source, c.direction,
+  c.status, coalesce(c.is_internal, false) as is_internal
 from warehouse.calls c
   -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
   cross join lateral (select * from warehouse.call_attributions x where x.call_id = c.call_id offset 0) a
 where c.deleted_at is null
 union all
 -- A call that was not read whole shows its two ends alone.
-select c.call_id, c.started_at, ends.kind, ends.endpoint, ends.role, owner.user_id, ends.talk_seconds, 'summary', c.direction
+select c.call_id, c.started_at, ends.kind, ends.endpoint, ends.role, owner.user_id, ends.talk_seconds, 'summary', c.direction,
+  c.status, coalesce(c.is_internal, false)
 from warehouse.calls c
   cross join lateral (values
     (case when c.caller_type = 'user' then 'extension' end, c.caller_number, 'placed', c.talk_seconds),
@@ -33,4 +35,6 @@ comment on column reporting.fct_call_attribution.role is 'answered, rang (and di
 comment on column reporting.fct_call_attribution.user_id is 'Who had the extension when the call started; NULL = nobody known, or several.';
 comment on column reporting.fct_call_attribution.talk_seconds is 'Connected time of this endpoint; NULL where it is not reported.';
 comment on column reporting.fct_call_attribution.source is 'legs: the call was read whole; summary: only its two ends are known; search_filter: a search filtered by this endpoint listed it.';
-comment on column reporting.fct_call_attribution.direction is 'inbound or outbound, as the call.';
+comment on column reporting.fct_call_attribution.direction is 'inbound or outbound, as the call; internal calls have one of the two as well.';
+comment on column reporting.fct_call_attribution.status is 'Status of the whole call: answered, missed, voicemail or unknown.';
+comment on column reporting.fct_call_attribution.is_internal is 'Both ends of the call are the account''s own; false too where the service does not say.';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -125,4 +125,66 @@ test('calls that do not report their connected time are in no average, and an ag
   expect(await averages(`reporting.agent_daily where local_date = '2026-05-05'`)).toEqual(expected);
   expect(await averages(`reporting.agent_monthly where month_start_date = '2026-05-01'`)).toEqual(expected);
   expect(await averages(`reporting.agent_totals('2026-05-01', '2026-05-05') where true`)).toEqual(expected);
+});
+
+describe('dials and internal calls', () => {
+  const day = '2026-06-10';
+  const at = (minute: number) => `${day}T15:${String(minute).padStart(2, '0')}:00Z`;
+  const placed = { direction: 'outbound', caller_type: 'user', caller_number: '206', called_type: 'external' };
+  const internal = { ...placed, called_type: 'user', is_internal: true, external_number: null, account_number: null };
+
+  beforeAll(async () => {
+    await facts.user(6, ['206']);
+    await facts.user(7, ['207']);
+    let minute = 0;
+    const state = (values: Record<string, unknown>) => {
+      minute += 1;
+      return facts.call({ call_id: `17000001${String(minute).padStart(2, '0')}.1`, started_at: at(minute), ...values });
+    };
+    // User 6 dials four times: two talk, nobody answers one, the service says nothing of the last.
+    await state({ ...placed, talk_seconds: 60 });
+    await state({ ...placed, talk_seconds: 120 });
+    await state({ ...placed, status: 'missed', talk_seconds: 0 });
+    await state({ ...placed, status: 'unknown', talk_seconds: null });
+    // A mailbox answered: talk is reported, and nobody talked.
+    await state({ ...placed, status: 'voicemail', talk_seconds: 20 });
+    // Among colleagues: 7 answers one and misses one.
+    await state({ ...internal, called_number: '207', talk_seconds: 30 });
+    await state({ ...internal, called_number: '207', status: 'missed', talk_seconds: 0 });
+    // 7 takes a customer's call.
+    await state({ called_number: '207', talk_seconds: 90 });
+    await facts.drain();
+  });
+
+  const columns = `user_id::integer as id, direction, handled_count::integer as handled, answered_count::integer as answered,
+    placed_count::integer as placed, connected_count::integer as connected, unconnected_count::integer as unconnected,
+    connect_rate_pct::float8 as connect_rate, rang_count::integer as rang, talk_seconds::integer as talk, talk_count::integer as n,
+    talk_avg_seconds::float8 as average, pickup_rate_pct::float8 as pickup`;
+  const worked = [
+    {
+      ...{ id: 6, direction: 'internal', handled: 2, answered: 0, placed: 2, connected: 1, unconnected: 1 },
+      ...{ connect_rate: 50, rang: 0, talk: 30, n: 1, average: 30, pickup: null },
+    },
+    {
+      ...{ id: 6, direction: 'outbound', handled: 5, answered: 0, placed: 5, connected: 2, unconnected: 2 },
+      ...{ connect_rate: 50, rang: 0, talk: 180, n: 2, average: 90, pickup: null },
+    },
+    {
+      ...{ id: 7, direction: 'inbound', handled: 1, answered: 1, placed: 0, connected: 1, unconnected: 0 },
+      ...{ connect_rate: null, rang: 0, talk: 90, n: 1, average: 90, pickup: 100 },
+    },
+    {
+      ...{ id: 7, direction: 'internal', handled: 1, answered: 1, placed: 0, connected: 1, unconnected: 0 },
+      ...{ connect_rate: null, rang: 1, talk: 30, n: 1, average: 30, pickup: 50 },
+    },
+  ];
+
+  test.each([
+    ['agent_daily', `reporting.agent_daily where local_date = '${day}'`],
+    ['agent_monthly', `reporting.agent_monthly where month_start_date = '2026-06-01'`],
+    ['agent_totals', `reporting.agent_totals('${day}', '${day}') where true`],
+    ['agent_totals over months', `reporting.agent_totals('2026-05-31', '2026-07-02') where true`],
+  ])('%s keeps internal calls apart, and unanswered dials out of the average', async (_, from) => {
+    expect(await query(`select ${columns} from ${from} and user_id in (6, 7) order by 1, 2`)).toEqual(worked);
+  });
 });

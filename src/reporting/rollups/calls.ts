@@ -107,34 +107,50 @@ async function rebuildEndpoints(tx: Transaction, { date, from, to }: Day): Promi
   );
 }
 
+/** What the rollups by user count, over the calls that touched a user, each once. */
+const agentCounts: Readonly<Record<string, string>> = {
+  handled_count: 'count(*) filter (where is_answered or is_placed)',
+  answered_count: 'count(*) filter (where is_answered)',
+  placed_count: 'count(*) filter (where is_placed)',
+  connected_count: `count(*) filter (where is_connected)`,
+  placed_connected_count: `count(*) filter (where is_placed and status = 'answered')`,
+  unconnected_count: `count(*) filter (where is_placed and status in ('missed', 'voicemail'))`,
+  rang_count: 'count(*) filter (where is_rung and not is_answered and not is_placed)',
+  transferred_to_count: 'count(*) filter (where is_transferred)',
+  talk_seconds: 'coalesce(sum(talk_seconds) filter (where is_connected), 0)',
+  talk_count: 'count(talk_seconds) filter (where is_connected)',
+};
+const agentColumns = Object.keys(agentCounts);
+
 async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await replaceRows(
     tx,
     {
       table: 'call_agent_rollup',
       keys: ['local_date', 'user_id', 'direction'],
-      values: ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'],
+      values: agentColumns,
       scope: 't.local_date = $1::date',
-      fresh: `select $1::date as local_date, user_id, direction, count(*) filter (where is_handled) as handled_count,
-          count(*) filter (where is_rung and not is_handled) as rang_count,
-          count(*) filter (where is_transferred) as transferred_to_count, coalesce(sum(talk_seconds), 0) as talk_seconds,
-          count(talk_seconds) as talk_count
+      fresh: `select $1::date as local_date, user_id, direction,
+          ${Object.entries(agentCounts)
+            .map(([name, expression]) => `${expression} as ${name}`)
+            .join(', ')}
         from (
-          select c.call_id, c.user_id, ${knownDirection} as direction,
-            bool_or(c.role in ('answered', 'placed')) as is_handled, bool_or(c.role = 'rang') as is_rung,
-            bool_or(c.role = 'transferred_to') as is_transferred,
-            sum(c.talk_seconds) filter (where c.role in ('answered', 'placed')) as talk_seconds
-          from reporting.fct_call_attribution c
-          where c.started_at >= $2 and c.started_at < $3 and c.user_id is not null
-          group by 1, 2, 3
+          select *, is_answered or is_placed and status = 'answered' as is_connected
+          from (
+            select c.call_id, c.user_id, case when c.is_internal then 'internal' else ${knownDirection} end as direction,
+              coalesce(c.status, '') as status, bool_or(c.role = 'answered') as is_answered, bool_or(c.role = 'placed') as is_placed,
+              bool_or(c.role = 'rang') as is_rung, bool_or(c.role = 'transferred_to') as is_transferred,
+              sum(c.talk_seconds) filter (where c.role in ('answered', 'placed')) as talk_seconds
+            from reporting.fct_call_attribution c
+            where c.started_at >= $2 and c.started_at < $3 and c.user_id is not null
+            group by 1, 2, 3, 4
+          ) each_role
         ) touched
         group by 2, 3`,
     },
     [date, from, to],
   );
 }
-
-const sums = ['handled_count', 'rang_count', 'transferred_to_count', 'talk_seconds', 'talk_count'];
 
 /** Adds the days of users up to the local month that a day, `2026-11-01`, lies in. */
 export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<void> {
@@ -143,10 +159,10 @@ export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<
     {
       table: 'call_agent_month_rollup',
       keys: ['month_start_date', 'user_id', 'direction'],
-      values: sums,
+      values: agentColumns,
       scope: `t.month_start_date = date_trunc('month', $1::date::timestamp)::date`,
       fresh: `select date_trunc('month', $1::date::timestamp)::date as month_start_date, user_id, direction,
-          ${sums.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
+          ${agentColumns.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
         from rollups.call_agent_rollup
         where local_date >= date_trunc('month', $1::date::timestamp)::date
           and local_date < (date_trunc('month', $1::date::timestamp) + interval '1 month')::date
