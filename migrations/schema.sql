@@ -572,12 +572,17 @@ create table rollups.audits (
 create table rollups.call_agent_month_rollup (
   month_start_date date not null, -- First day of the local month.
   user_id bigint not null, -- The user.
-  direction text not null, -- Direction of the call: inbound, outbound, or unknown where none is reported.
+  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
   handled_count bigint not null, -- Calls that the user answered or placed.
+  answered_count bigint not null, -- Of these, answered by the user.
+  placed_count bigint not null, -- Of these, placed by the user.
+  connected_count bigint not null, -- Of the handled, those that the user answered, or placed and somebody answered.
+  placed_connected_count bigint not null, -- Of the placed, those that somebody answered.
+  unconnected_count bigint not null, -- Of the placed, those that nobody or a mailbox answered.
   rang_count bigint not null, -- Calls that rang at the user's and that the user did not answer.
   transferred_to_count bigint not null, -- Calls that were transferred to the user.
-  talk_seconds bigint not null, -- Connected time on the calls handled, where legs or the call report it.
-  talk_count bigint not null default 0, -- Of the calls handled, those whose connected time is reported.
+  talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
+  talk_count bigint not null, -- Of the connected calls, those whose connected time is reported.
   constraint call_agent_month_rollup_pkey PRIMARY KEY (month_start_date, user_id, direction)
 );
 
@@ -585,12 +590,17 @@ create table rollups.call_agent_month_rollup (
 create table rollups.call_agent_rollup (
   local_date date not null, -- Local day.
   user_id bigint not null, -- The user.
-  direction text not null, -- Direction of the call: inbound, outbound, or unknown where none is reported.
+  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
   handled_count integer not null, -- Calls that the user answered or placed.
+  answered_count integer not null, -- Of these, answered by the user.
+  placed_count integer not null, -- Of these, placed by the user.
+  connected_count integer not null, -- Of the handled, those that the user answered, or placed and somebody answered.
+  placed_connected_count integer not null, -- Of the placed, those that somebody answered.
+  unconnected_count integer not null, -- Of the placed, those that nobody or a mailbox answered.
   rang_count integer not null, -- Calls that rang at the user's and that the user did not answer.
   transferred_to_count integer not null, -- Calls that were transferred to the user.
-  talk_seconds bigint not null, -- Connected time on the calls handled, where legs or the call report it.
-  talk_count integer not null default 0, -- Of the calls handled, those whose connected time is reported.
+  talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
+  talk_count integer not null, -- Of the connected calls, those whose connected time is reported.
   constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction)
 );
 
@@ -865,7 +875,8 @@ create table rollups.sms_day_rollup (
   inbound_count integer not null, -- Texts of customers.
   outbound_count integer not null, -- Texts of ours, blocked ones included: they were charged.
   outbound_user_count integer not null, -- Of these, sent by a person.
-  outbound_automatic_count integer not null, -- Of these, sent by an integration.
+  outbound_automatic_count integer not null, -- Of these, sent by a rule, through the ledger.
+  outbound_unknown_count integer not null, -- Of these, without a known sender: not sent by the ledger, and the service names no user.
   number_count integer not null, -- Different numbers. They do not add up over days or lines.
   conversation_count integer not null, -- Different conversations. They do not add up over days.
   media_message_count integer not null, -- Texts with attached files.
@@ -899,7 +910,8 @@ create table rollups.sms_response_rollup (
   session_count integer not null, -- Of these, turns that began a session.
   replied_count integer not null, -- Turns with any reply.
   user_replied_count integer not null, -- Turns with a reply of a person: the n of the user_reply percentiles.
-  automatic_first_count integer not null, -- Turns that an integration replied to first.
+  automatic_first_count integer not null, -- Turns that a rule replied to first.
+  unknown_first_count integer not null, -- Turns whose first reply has no known sender.
   reply_p50_seconds double precision, -- Half of the replies came within this time. Of the replied_count.
   reply_p90_seconds double precision, -- Nine of ten replies came within this time. Of the replied_count.
   user_reply_p50_seconds double precision, -- Half of the replies of a person.
@@ -924,14 +936,14 @@ create table rollups.sms_turns (
   is_session_start boolean not null, -- Whether the turn began the conversation, or followed a pause longer than the session gap.
   is_last boolean not null, -- Whether no later turn is held.
   first_reply_at timestamptz, -- First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.
-  first_reply_kind text, -- user: a person sent it; automatic: an integration did, this daemon's rules among them.
+  first_reply_kind text, -- user; automatic: a rule sent it, through the ledger; unknown: the service names no user and the ledger did not send it.
   first_user_reply_at timestamptz, -- First text of a person after the turn began and within its session, so that an automatic reply does not end the wait for one.
   first_user_reply_by bigint, -- Who wrote it.
   reply_seconds integer, -- From the turn's first text to the first reply, by the calendar.
   user_reply_seconds integer, -- From the turn's first text to the first reply of a person, by the calendar.
   user_reply_business_seconds integer, -- The same, counting business time only.
   constraint sms_turns_pkey PRIMARY KEY (conversation_id, turn_number),
-  constraint sms_turns_first_reply_kind_check CHECK ((first_reply_kind = ANY (ARRAY['user'::text, 'automatic'::text])))
+  constraint sms_turns_first_reply_kind_check CHECK ((first_reply_kind = ANY (ARRAY['user'::text, 'automatic'::text, 'unknown'::text])))
 );
 CREATE INDEX sms_turns_times ON rollups.sms_turns USING btree (turn_started_at) INCLUDE (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
 CREATE INDEX sms_turns_unanswered ON rollups.sms_turns USING btree (turn_started_at) WHERE ((first_reply_at IS NULL) AND is_last);

@@ -385,20 +385,30 @@ export interface Schema {
     user_id: Numeric;
     direction: string;
     handled_count: Numeric;
+    answered_count: Numeric;
+    placed_count: Numeric;
+    connected_count: Numeric;
+    placed_connected_count: Numeric;
+    unconnected_count: Numeric;
     rang_count: Numeric;
     transferred_to_count: Numeric;
     talk_seconds: Numeric;
-    talk_count: Defaulted<Numeric>;
+    talk_count: Numeric;
   };
   'rollups.call_agent_rollup': {
     local_date: Timestamp;
     user_id: Numeric;
     direction: string;
     handled_count: number;
+    answered_count: number;
+    placed_count: number;
+    connected_count: number;
+    placed_connected_count: number;
+    unconnected_count: number;
     rang_count: number;
     transferred_to_count: number;
     talk_seconds: Numeric;
-    talk_count: Defaulted<number>;
+    talk_count: number;
   };
   'rollups.call_endpoint_rollup': {
     local_date: Timestamp;
@@ -625,6 +635,7 @@ export interface Schema {
     outbound_count: number;
     outbound_user_count: number;
     outbound_automatic_count: number;
+    outbound_unknown_count: number;
     number_count: number;
     conversation_count: number;
     media_message_count: number;
@@ -653,6 +664,7 @@ export interface Schema {
     replied_count: number;
     user_replied_count: number;
     automatic_first_count: number;
+    unknown_first_count: number;
     reply_p50_seconds: number | null;
     reply_p90_seconds: number | null;
     user_reply_p50_seconds: number | null;
