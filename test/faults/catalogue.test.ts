@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { campaigns } from './catalogue/campaigns.ts';
 import { faults } from './catalogue/faults.ts';
 import { type Injection, injections } from './catalogue/injections.ts';
 
@@ -16,4 +18,8 @@ describe.each(Object.entries(faults))('of %s', (group, names) => {
     expect(source).toContain(injection.test);
     expect(source, 'a test that is skipped injects nothing').not.toMatch(/\b(?:test|describe)\.(?:skip|todo)\b/);
   });
+});
+
+test.each(Object.entries(campaigns))('the test files of the campaign %s exist', (_name, files) => {
+  expect(files.filter((file) => !existsSync(new URL(`../../${file}`, import.meta.url)))).toEqual([]);
 });

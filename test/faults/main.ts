@@ -1,28 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
+import { campaigns } from './catalogue/campaigns.ts';
 import type { Figures } from './figures.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-
-/** The campaigns by name: what is done many times over; `once` is every fault by itself. */
-const campaigns: Readonly<Record<string, readonly string[]>> = {
-  kills: ['test/faults/long/campaigns/kills.test.ts'],
-  'random-kills': ['test/faults/long/campaigns/random-kills.test.ts'],
-  stores: ['test/faults/long/campaigns/stores.test.ts'],
-  permutations: ['test/faults/long/campaigns/permutations.test.ts'],
-  fuzz: ['test/faults/long/campaigns/fuzz.test.ts'],
-  paging: ['test/sync/coverage/listing.test.ts'],
-  refresh: ['test/credentials/processes.test.ts'],
-  ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
-  week: ['test/faults/long/week.test.ts'],
-  once: [...testsIn('test/faults'), ...testsIn('test/faults/long')],
-};
 
 const usage = `usage: npm run faults -- [${Object.keys(campaigns).join('|')}]…
 
@@ -56,11 +43,6 @@ async function run(chosen: readonly string[]): Promise<number> {
   console.log(tableOf(figuresIn(file).slice(already)));
   await rm(folder, { recursive: true, force: true });
   return code ?? 1;
-}
-
-function testsIn(folder: string): string[] {
-  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.ts'));
-  return files.map((name) => `${folder}/${name}`);
 }
 
 function figuresIn(file: string): Figures[] {
