@@ -1,7 +1,7 @@
 -- Who passes calls on to whom?
-select from_name, from_endpoint, to_type, coalesce(to_name, to_endpoint) as passed_to, count(*) as transfers
+select from_name, from_endpoint, to_type, to_name, to_endpoint, count(*) as transfers
 from reporting.transfers
-where started_at >= now() - interval '30 days' and leg_ordinal is not null
-group by 1, 2, 3, 4
+where started_at >= reporting.day_start(reporting.local_day(now()) - 29) and leg_ordinal is not null
+group by 1, 2, 3, 4, 5
 order by transfers desc
 limit 50;

@@ -29,7 +29,8 @@ select
   round(sum(answer_wait_seconds)::numeric / nullif(sum(answer_wait_count), 0), 1) as answer_wait_avg_seconds,
   round(sum(talk_seconds)::numeric / nullif(sum(talk_count), 0), 1) as talk_avg_seconds,
   round(100.0 * sum(transferred_count) / nullif(sum(answered_count), 0), 2) as transfer_rate_pct,
-  case when direction = 'inbound' then sum(answered_count) - sum(answer_wait_count) else 0 end as answer_wait_unknown_count
+  case when direction = 'inbound' then sum(answered_count) - sum(answer_wait_count) else 0 end as answer_wait_unknown_count,
+  sum(call_count)::bigint - sum(short_abandoned_count)::bigint as answerable_count
 from (
   select r.*, case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
@@ -71,3 +72,4 @@ comment on column reporting.call_daily.answer_wait_avg_seconds is 'Average speed
 comment on column reporting.call_daily.talk_avg_seconds is 'Connected time per answered call that reports it; its n is talk_count.';
 comment on column reporting.call_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';
 comment on column reporting.call_daily.answer_wait_unknown_count is 'Inbound: answered, but how long the caller waited is not known. Out of the service levels, and counted here; 0 for other directions.';
+comment on column reporting.call_daily.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';

@@ -11,7 +11,8 @@ select
   sum(short_abandoned_count)::bigint as short_abandoned_count,
   sum(missed_count)::bigint as missed_count,
   sum(answered_in_time_count)::bigint as answered_in_time_count,
-  sum(talk_seconds)::bigint as talk_seconds
+  sum(talk_seconds)::bigint as talk_seconds,
+  sum(call_count)::bigint - sum(short_abandoned_count)::bigint as answerable_count
 from (
   select r.*, case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
@@ -35,3 +36,4 @@ comment on column reporting.call_heatmap.short_abandoned_count is 'The caller ga
 comment on column reporting.call_heatmap.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
 comment on column reporting.call_heatmap.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
 comment on column reporting.call_heatmap.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
+comment on column reporting.call_heatmap.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';

@@ -16,7 +16,8 @@ select
   round(answer_wait_seconds::numeric / nullif(answer_wait_count, 0), 1) as answer_wait_avg_seconds,
   round(talk_seconds::numeric / nullif(talk_count, 0), 1) as talk_avg_seconds,
   round(100.0 * transferred_count / nullif(answered_count, 0), 2) as transfer_rate_pct,
-  case when direction = 'inbound' then answered_count - answer_wait_count else 0 end as answer_wait_unknown_count
+  case when direction = 'inbound' then answered_count - answer_wait_count else 0 end as answer_wait_unknown_count,
+  call_count - short_abandoned_count as answerable_count
 from (
   select r.*, case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
@@ -59,3 +60,4 @@ comment on column reporting.group_daily.answer_wait_avg_seconds is 'Average spee
 comment on column reporting.group_daily.talk_avg_seconds is 'Connected time per answered call that reports it; its n is talk_count.';
 comment on column reporting.group_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';
 comment on column reporting.group_daily.answer_wait_unknown_count is 'Inbound: answered, but how long the caller waited is not known. Out of the service levels, and counted here; 0 for other directions.';
+comment on column reporting.group_daily.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';

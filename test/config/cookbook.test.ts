@@ -1,11 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
+import { questions } from './queries.ts';
 import { seededWarehouse } from './warehouse.ts';
 
-const folder = new URL('../../config/cookbook/', import.meta.url);
-const questions = readdirSync(folder)
-  .sort()
-  .map((file) => ({ file, text: readFileSync(new URL(file, folder), 'utf8') }));
 const warehouse = await seededWarehouse();
 afterAll(() => warehouse[Symbol.asyncDispose]());
 
@@ -32,6 +28,7 @@ const optional = new Set([
   ...[
     'caller_name',
     'from_name',
+    'to_name',
     'assigned_name',
     'short_summary',
     'delivery_status',

@@ -38,6 +38,8 @@ export interface Day {
 export interface Figures {
   readonly columns: readonly Column[];
   readonly days: readonly Day[];
+  /** The values of the whole period by column, where they do not follow from those of the days: percentiles. */
+  readonly whole?: Readonly<Record<string, number | null>>;
 }
 
 export interface Series {

@@ -1,7 +1,7 @@
 import { type Database, query } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { DatabaseUnavailable, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
-import { type Column, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
+import { type Column, type Figures, formatValue, type Series } from './charts.ts';
 import { type Period, type Picture, readDays, sumOf } from './figures.ts';
 
 const volumeColumns: readonly Column[] = [
@@ -184,13 +184,15 @@ const responseColumns: readonly Column[] = [
   { key: 'half_business_seconds', name: 'Half within, business time', unit: 'seconds' },
 ];
 
-/** Percentiles of lines cannot be combined, so they are computed from the turns. */
+const responseTurns = `from reporting.fct_sms_turn where turn_started_at >= reporting.day_start(reporting.local_day(now()) - $1::integer + 1)`;
+
+/** Percentiles of lines or days cannot be combined, so they are computed from the turns. */
 const response: Picture = {
   name: 'response-time',
   title: 'Response to texts',
   emptiness: 'No customer texted in this time.',
-  read: (db, period) =>
-    readDays(
+  async read(db, period) {
+    const figures = await readDays(
       db,
       period,
       responseColumns,
@@ -198,17 +200,22 @@ const response: Picture = {
          percentile_cont(0.5) within group (order by user_reply_seconds) as half_seconds,
          percentile_cont(0.9) within group (order by user_reply_seconds) as ninetieth_seconds,
          percentile_cont(0.5) within group (order by user_reply_business_seconds) as half_business_seconds
-       from reporting.fct_sms_turn
-       where turn_started_at >= reporting.day_start(reporting.local_day(now()) - $1 + 1)
-       group by 1`,
-    ),
+       ${responseTurns} group by 1`,
+    );
+    const [whole] = await query<{ half_seconds: number | null }>(
+      db,
+      `select percentile_cont(0.5) within group (order by user_reply_seconds) as half_seconds ${responseTurns}`,
+      [period],
+    );
+    return { ...figures, whole: { half_seconds: whole?.half_seconds ?? null } };
+  },
   show(figures) {
-    const typical = middle(valuesOf(figures, 'half_seconds'));
+    const half = figures.whole?.half_seconds;
     return {
       sentence:
-        typical === undefined
+        half == null
           ? 'No person has replied yet.'
-          : `On a usual day, half of the replies came within ${formatValue(typical, 'seconds')}.`,
+          : `Half of the replies of people came within ${formatValue(half, 'seconds')}.`,
       charts: [
         {
           kind: 'lengths',
@@ -223,11 +230,6 @@ const response: Picture = {
     };
   },
 };
-
-function middle(values: readonly (number | null)[]): number | undefined {
-  const sorted = values.filter((value) => value !== null).toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)];
-}
 
 /** More colours would be hard to distinguish; all further words are counted as one. */
 const maxWords = 4;

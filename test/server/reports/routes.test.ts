@@ -83,7 +83,7 @@ describe('with calls and texts', () => {
     expect(page).toContain('2 calls and 2 texts.');
     expect(page).toContain('50\u00a0% of inbound calls were answered within 20 seconds, 50\u00a0% at all.');
     expect(page).toContain('The one missed call was returned.');
-    expect(page).toContain('half of the replies came within 60 min.');
+    expect(page).toContain('Half of the replies of people came within 60 min.');
     expect(page).toContain('Of 11 analysed recordings, 27\u00a0% negative, 18\u00a0% ');
     expect(page).toContain('$0.02 for 1 of 2 texts that rules sent; in dry-run, they would have sent 1 more.');
     expect(page).toContain('Of 1 sent, the price was not reported.');
