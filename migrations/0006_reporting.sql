@@ -624,20 +624,20 @@ comment on column rollups.sentiment_rollup.call_sentiment is 'The account''s own
 comment on column rollups.sentiment_rollup.transcript_count is 'Transcripts.';
 
 create table rollups.action_items (
-  transcript_id bigint primary key,
-  call_id text not null,
+  call_id text primary key,
   call_started_at timestamptz not null,
   local_date date not null,
+  transcript_ids bigint[] not null,
   is_urgent boolean not null
 );
 create index action_items_call_started_at on rollups.action_items (call_started_at);
 create index action_items_local_date on rollups.action_items (local_date);
-comment on table rollups.action_items is 'Transcripts that say that somebody should act; read it through action_backlog.';
-comment on column rollups.action_items.transcript_id is 'The transcript.';
-comment on column rollups.action_items.call_id is 'Its call.';
+comment on table rollups.action_items is 'Calls whose analysis says that somebody should act; read it through fct_action.';
+comment on column rollups.action_items.call_id is 'The call.';
 comment on column rollups.action_items.call_started_at is 'Start of the call.';
 comment on column rollups.action_items.local_date is 'Local day of the call.';
-comment on column rollups.action_items.is_urgent is 'Whether it says: at once.';
+comment on column rollups.action_items.transcript_ids is 'Its transcripts that say so, the urgent ones first.';
+comment on column rollups.action_items.is_urgent is 'Whether one of them says: at once.';
 
 create table rollups.kpi_names (
   kpi_number integer generated always as identity unique,

@@ -4,6 +4,7 @@ select
   a.call_id,
   a.call_started_at,
   (a.call_started_at at time zone p.time_zone)::date as local_date,
+  reporting.date_key((a.call_started_at at time zone p.time_zone)::date) as date_key,
   t.leg_unique_id,
   t.leg_pairing,
   t.call_purpose,
@@ -19,7 +20,8 @@ select
   case when p.is_text_shown then t.short_summary end as short_summary,
   case when p.is_text_shown then t.bullet_points end as bullet_points,
   a.agent_user_id,
-  coalesce(u.user_name, nullif(t.agent_name, '')) as agent_name,
+  u.user_name as agent_name,
+  nullif(t.agent_name, '') as heard_agent_name,
   t.agent_talk_seconds,
   t.customer_talk_seconds,
   t.agent_talk_seconds / nullif(t.agent_talk_seconds + t.customer_talk_seconds, 0) as agent_talk_share,
@@ -29,11 +31,12 @@ from rollups.transcript_agents a
   join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
   left join reporting.dim_user u on u.user_id = a.agent_user_id;
 
-comment on view reporting.fct_transcript is 'One row per transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
+comment on view reporting.fct_transcript is 'One row is a transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
 comment on column reporting.fct_transcript.transcript_id is 'The service''s id.';
 comment on column reporting.fct_transcript.call_id is 'The call.';
 comment on column reporting.fct_transcript.call_started_at is 'Start of the call.';
 comment on column reporting.fct_transcript.local_date is 'Its local day.';
+comment on column reporting.fct_transcript.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.fct_transcript.leg_unique_id is 'The recorded leg; NULL = not known, never guessed.';
 comment on column reporting.fct_transcript.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
 comment on column reporting.fct_transcript.call_purpose is 'The account''s own word; NULL = not analysed.';
@@ -49,7 +52,8 @@ comment on column reporting.fct_transcript.urgent_action_required_note is 'What 
 comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run.';
 comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
-comment on column reporting.fct_transcript.agent_name is 'That user''s name, else the name that the analysis heard; NULL = neither.';
+comment on column reporting.fct_transcript.agent_name is 'That user''s name; NULL where the user is not known.';
+comment on column reporting.fct_transcript.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account; NULL = none heard.';
 comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';
 comment on column reporting.fct_transcript.customer_talk_seconds is 'Time others spoke; NULL when it is not known which speaker is the agent.';
 comment on column reporting.fct_transcript.agent_talk_share is 'The agent''s share of these, 0 to 1.';

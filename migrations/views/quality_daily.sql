@@ -1,8 +1,10 @@
 create view reporting.quality_daily as
 select
   r.local_date,
+  reporting.date_key(r.local_date) as date_key,
   r.agent_user_id,
-  coalesce(u.user_name, r.heard_name) as agent_name,
+  u.user_name as agent_name,
+  r.heard_name as heard_agent_name,
   call_purpose,
   transcript_count,
   csat_count,
@@ -20,10 +22,12 @@ select
 from rollups.quality_rollup r
   left join reporting.dim_user u on u.user_id = r.agent_user_id;
 
-comment on view reporting.quality_daily is 'Scores of transcripts by the local day of their call, agent and purpose. Averages do not add up: for a week, divide csat_sum by csat_count. A score that was not analysed counts nowhere.';
+comment on view reporting.quality_daily is 'One row is the transcripts of a local day, agent (the user, or where none is known the name that was heard) and purpose. Averages do not add up: for a week, divide csat_sum by csat_count. A score that was not analysed counts nowhere.';
 comment on column reporting.quality_daily.local_date is 'Local day of the call.';
+comment on column reporting.quality_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.quality_daily.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column reporting.quality_daily.agent_name is 'That user''s name, else the name that the analysis heard; NULL = neither.';
+comment on column reporting.quality_daily.agent_name is 'That user''s name; NULL where the user is not known.';
+comment on column reporting.quality_daily.heard_agent_name is 'Where the user is not known, the agent''s name as the analysis heard it, which is no user of the account; NULL = none heard.';
 comment on column reporting.quality_daily.call_purpose is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.quality_daily.transcript_count is 'Transcripts; a call has one for each recorded leg.';
 comment on column reporting.quality_daily.csat_count is 'Transcripts with a satisfaction score: the n of csat_avg.';

@@ -110,12 +110,12 @@ describe('fct_transcript', () => {
   test('has the transcripts of calls that are held, a score of zero as zero and none as NULL', async () => {
     expect(
       await query(
-        `select transcript_id::integer as id, local_date::text as day, csat_score, agent_name, agent_talk_share::float8 as share
+        `select transcript_id::integer as id, local_date::text as day, csat_score, heard_agent_name as heard, agent_talk_share::float8 as share
          from reporting.fct_transcript order by 1`,
       ),
     ).toEqual([
-      { id: 1, day: '2026-03-08', csat_score: 0, agent_name: 'Somebody', share: 0.25 },
-      { id: 2, day: '2026-03-08', csat_score: null, agent_name: null, share: null },
+      { id: 1, day: '2026-03-08', csat_score: 0, heard: 'Somebody', share: 0.25 },
+      { id: 2, day: '2026-03-08', csat_score: null, heard: null, share: null },
     ]);
   });
 });

@@ -66,15 +66,16 @@ beforeAll(async () => {
 test('quality_daily leaves out what was not analysed, and counts zero as a score', async () => {
   expect(
     await query(
-      `select local_date::text as day, agent_name, call_purpose, transcript_count, csat_count, csat_avg::float8 as csat,
+      `select local_date::text as day, agent_name, heard_agent_name as heard, call_purpose, transcript_count, csat_count, csat_avg::float8 as csat,
          performance_count, performance_avg::float8 as performance, analysed_action_count, action_count, urgent_action_count,
          talk_share_count, agent_talk_share_avg::float8 as share, unpaired_count
-       from reporting.quality_daily order by agent_name nulls last, 1`,
+       from reporting.quality_daily order by transcript_count desc, csat_count desc`,
     ),
   ).toEqual([
     {
       day: '2026-03-02',
-      agent_name: 'Somebody heard',
+      agent_name: null,
+      heard: 'Somebody heard',
       call_purpose: 'Billing',
       transcript_count: 2,
       csat_count: 1,
@@ -91,6 +92,7 @@ test('quality_daily leaves out what was not analysed, and counts zero as a score
     {
       day: '2026-03-02',
       agent_name: 'User 1',
+      heard: null,
       call_purpose: 'Billing',
       transcript_count: 1,
       csat_count: 1,
@@ -107,6 +109,7 @@ test('quality_daily leaves out what was not analysed, and counts zero as a score
     {
       day: '2026-03-02',
       agent_name: null,
+      heard: null,
       call_purpose: null,
       transcript_count: 1,
       csat_count: 0,
@@ -125,10 +128,12 @@ test('quality_daily leaves out what was not analysed, and counts zero as a score
 
 test('sentiment_daily has one row for each agent and word', async () => {
   expect(
-    await query('select agent_name, call_sentiment, transcript_count from reporting.sentiment_daily order by 1'),
+    await query(
+      'select agent_name, heard_agent_name as heard, call_sentiment, transcript_count from reporting.sentiment_daily order by 3',
+    ),
   ).toEqual([
-    { agent_name: 'Somebody heard', call_sentiment: 'angry', transcript_count: 1 },
-    { agent_name: 'User 1', call_sentiment: 'calm', transcript_count: 1 },
+    { agent_name: null, heard: 'Somebody heard', call_sentiment: 'angry', transcript_count: 1 },
+    { agent_name: 'User 1', heard: null, call_sentiment: 'calm', transcript_count: 1 },
   ]);
 });
 
@@ -141,29 +146,48 @@ test('a transcript counts on the day of its call once that is held', async () =>
 });
 
 describe('action_backlog', () => {
-  const backlog = () =>
-    query(
-      'select transcript_id::integer as id, is_urgent, note, external_number as number, followed_up_at, followed_up_by from reporting.action_backlog order by 1',
-    );
+  const columns = `call_id as call, transcript_count as transcripts, transcript_id::integer as id, is_urgent, note, external_number as number,
+    agent_user_id::integer as user_id, agent_name, heard_agent_name as heard`;
+  const backlog = () => query(`select ${columns} from reporting.action_backlog order by 1`);
+  const actions = () =>
+    query('select call_id as call, is_open, followed_up_at as at, followed_up_by as by from reporting.fct_action');
 
-  test('lists what somebody should do, in words while these are shown', async () => {
-    expect((await backlog()).map(({ note }) => note)).toEqual([null, null]);
+  test('has a row for each call, however many of its transcripts ask for something', async () => {
+    expect((await backlog()).map(({ note }) => note)).toEqual([null]);
     await facts.params({ is_text_shown: true });
-    const open = { number: '15553000002', followed_up_at: null, followed_up_by: null };
     expect(await backlog()).toEqual([
-      { id: 2, is_urgent: false, note: 'Call back', ...open },
-      { id: 3, is_urgent: true, note: 'Now', ...open },
+      {
+        ...{ call: second, transcripts: 2, id: 3, is_urgent: true, note: 'Now\nCall back', number: '15553000002' },
+        ...{ user_id: null, agent_name: null, heard: 'Somebody heard' },
+      },
     ]);
     await facts.params({ is_text_shown: false });
+    expect(await actions()).toEqual([{ call: second, is_open: true, at: null, by: null }]);
   });
 
-  test('shows the first call or text since', async () => {
+  test('names the user who had the leg, and a name that was heard as such', async () => {
+    await query(
+      `update warehouse.transcripts set is_action_required = true, content_hash = 'asked' where transcript_id = 1`,
+    );
+    await facts.drain();
+    expect(await backlog()).toMatchObject([
+      { call: first, user_id: 1, agent_name: 'User 1', heard: 'Somebody heard' },
+      { call: second, user_id: null, agent_name: null },
+    ]);
+    await query(
+      `update warehouse.transcripts set is_action_required = null, content_hash = 'h' where transcript_id = 1`,
+    );
+    await facts.drain();
+  });
+
+  test('loses the call after the first call or text of a user since', async () => {
     await call({
       call_id: '1700000050.1',
       started_at: '2026-03-02T10:59:00Z',
       direction: 'outbound',
       external_number: '15553000002',
     });
+    expect(await backlog()).toHaveLength(1);
     await call({
       call_id: '1700000051.1',
       started_at: '2026-03-02T13:00:00Z',
@@ -171,18 +195,25 @@ describe('action_backlog', () => {
       external_number: '15553000002',
     });
     await facts.thread(1, [['2026-03-02T12:00:00Z', 'out', { sent_by: 1 }]], { number: '15553000002' });
-    expect(await backlog()).toMatchObject([
-      { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },
-      { followed_up_at: new Date('2026-03-02T12:00:00Z'), followed_up_by: 'text' },
+    expect(await backlog()).toEqual([]);
+    expect(await actions()).toEqual([
+      { call: second, is_open: false, at: new Date('2026-03-02T12:00:00Z'), by: 'text' },
     ]);
   });
 
-  test('loses what is no longer asked for', async () => {
+  test('goes on with what is still asked for', async () => {
+    const asking = () =>
+      query('select transcript_id::integer as id, transcript_count as n, is_urgent from reporting.fct_action');
+    await query(
+      `update warehouse.transcripts set is_urgent_action_required = false, content_hash = 'new' where transcript_id = 3`,
+    );
+    await facts.drain();
+    expect(await asking()).toEqual([{ id: 2, n: 1, is_urgent: false }]);
     await query(
       `update warehouse.transcripts set is_action_required = false, content_hash = 'new' where transcript_id = 2`,
     );
     await facts.drain();
-    expect(await backlog()).toMatchObject([{ id: 3 }]);
+    expect(await asking()).toEqual([]);
   });
 });
 

@@ -209,7 +209,7 @@ describe('missed_calls follows what happens later', () => {
       call_id: '1700000009.1',
       is_action_required: true,
     });
-    const followUps = () => query(`select followed_up_by from reporting.action_backlog where call_id = '1700000009.1'`);
+    const followUps = () => query(`select followed_up_by from reporting.fct_action where call_id = '1700000009.1'`);
     await facts.drain();
     expect([await by(5), await by(6), await by(8), await by(9)]).toEqual(['text', 'text', null, 'text']);
     expect(await followUps()).toEqual([{ followed_up_by: 'text' }]);
@@ -263,7 +263,7 @@ describe('a text of a rule is no return', () => {
   };
   const followUp = (at: number) =>
     query(
-      'select followed_up_by as by, followed_up_at as at from reporting.action_backlog where external_number = $1',
+      'select followed_up_by as by, followed_up_at as at from reporting.fct_action where external_number = $1',
       number(at),
     );
   const day = '2026-04-01';

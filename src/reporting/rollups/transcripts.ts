@@ -30,7 +30,7 @@ export async function rebuildTranscriptAgents(tx: Transaction, quarters: readonl
 }
 
 // Where the user is known, what the analysis heard would only split the agent's row.
-const agent = `t.agent_user_id, case when t.agent_user_id is null then t.agent_name end`;
+const agent = `t.agent_user_id, case when t.agent_user_id is null then t.heard_agent_name end`;
 
 /** Rebuilds what the transcripts of one local day's calls say. */
 export async function rebuildQualityDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
@@ -69,11 +69,14 @@ export async function rebuildQualityDay(tx: Transaction, { date, from, to }: Day
   // A call that moved to another day may have left its item there.
   await query(
     tx,
-    `insert into rollups.action_items (transcript_id, call_id, call_started_at, local_date, is_urgent)
-     select t.transcript_id, t.call_id, t.call_started_at, $1::date, coalesce(t.is_urgent_action_required, false)
+    `insert into rollups.action_items (call_id, call_started_at, local_date, transcript_ids, is_urgent)
+     select t.call_id, min(t.call_started_at), $1::date,
+       array_agg(t.transcript_id order by t.is_urgent_action_required is not true, t.transcript_id),
+       coalesce(bool_or(t.is_urgent_action_required), false)
      from reporting.fct_transcript t where ${within} and (t.is_action_required or t.is_urgent_action_required)
-     on conflict (transcript_id) do update set call_id = excluded.call_id, call_started_at = excluded.call_started_at,
-       local_date = excluded.local_date, is_urgent = excluded.is_urgent`,
+     group by t.call_id
+     on conflict (call_id) do update set call_started_at = excluded.call_started_at, local_date = excluded.local_date,
+       transcript_ids = excluded.transcript_ids, is_urgent = excluded.is_urgent`,
     [date, from, to],
   );
 }

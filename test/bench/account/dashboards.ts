@@ -115,9 +115,12 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '30 days by day': `select local_date, call_sentiment, sum(transcript_count) from reporting.sentiment_daily where ${month} group by 1, 2`,
     '90 days by day': `select local_date, call_sentiment, sum(transcript_count) from reporting.sentiment_daily where ${since(90)} group by 1, 2`,
   },
+  fct_action: {
+    'followed up, 7 days': `select followed_up_by, count(*) from reporting.fct_action where call_started_at >= now() - interval '7 days' group by 1`,
+  },
   action_backlog: {
-    'urgent and open, 7 days': `select * from reporting.action_backlog where call_started_at >= now() - interval '7 days' and is_urgent and followed_up_at is null limit 100`,
-    'open, 7 days, newest': `select * from reporting.action_backlog where call_started_at >= now() - interval '7 days' and followed_up_at is null order by call_started_at desc limit 100`,
+    'urgent and open, 7 days': `select * from reporting.action_backlog where call_started_at >= now() - interval '7 days' and is_urgent limit 100`,
+    'open, 7 days, newest': `select * from reporting.action_backlog where call_started_at >= now() - interval '7 days' order by call_started_at desc limit 100`,
   },
   kpi_scores: {
     'a day of one agent': `select * from reporting.kpi_scores where call_started_at >= now() - interval '1 day' and agent_user_id = {agent}`,

@@ -1,0 +1,74 @@
+create view reporting.fct_action as
+select
+  a.call_id,
+  a.call_started_at,
+  a.local_date,
+  reporting.date_key(a.local_date) as date_key,
+  a.is_urgent,
+  cardinality(a.transcript_ids) as transcript_count,
+  a.transcript_ids[1] as transcript_id,
+  case when (select is_text_shown from reporting.params) then (
+    select string_agg(coalesce(nullif(x.urgent_action_required_note, ''), x.action_required_note), e'\n' order by n.ordinal)
+    from unnest(a.transcript_ids) with ordinality n (transcript_id, ordinal)
+      join warehouse.transcripts x on x.transcript_id = n.transcript_id
+  ) end as note,
+  case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
+  w.agent_user_id,
+  u.user_name as agent_name,
+  nullif(t.agent_name, '') as heard_agent_name,
+  c.external_number,
+  c.account_number,
+  case when f.contacted_by not in ('automatic_text', 'text_by_unknown') then f.contacted_at end as followed_up_at,
+  f.contacted_by as followed_up_by,
+  f.contacted_by is null or f.contacted_by in ('automatic_text', 'text_by_unknown') as is_open
+from rollups.action_items a
+  join warehouse.transcripts t on t.transcript_id = a.transcript_ids[1]
+  join warehouse.calls c on c.call_id = a.call_id
+  left join rollups.transcript_agents w on w.transcript_id = a.transcript_ids[1]
+  left join reporting.dim_user u on u.user_id = w.agent_user_id
+  left join lateral (
+    select contacted_at, contacted_by from (
+      (select o.started_at, 'outbound_call' from warehouse.calls o
+       where o.external_number = c.external_number and o.direction = 'outbound' and o.deleted_at is null
+         and o.started_at > coalesce(c.ended_at, c.started_at)
+       order by o.started_at limit 1)
+      union all
+      select m.sent_at, case
+          when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic_text'
+          when m.sent_by is null then 'text_by_unknown'
+          else 'text'
+        end
+      from warehouse.sms_messages m
+      where m.number = c.external_number and m.direction = 'out' and m.deleted_at is null
+        and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+      union all
+      select m.sent_at, case
+          when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic_text'
+          when m.sent_by is null then 'text_by_unknown'
+          else 'text'
+        end
+      from warehouse.sms_conversations g join warehouse.sms_messages m on m.conversation_id = g.conversation_id
+      where g.participants_key <> '' and g.participants @> array[c.external_number] and m.direction = 'out' and m.deleted_at is null
+        and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+    ) contacts (contacted_at, contacted_by)
+    order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
+  ) f on true;
+
+comment on view reporting.fct_action is 'One row is an action: a call after which somebody should act, by its analysis, however many of its transcripts say so, and the first call or text of a user to the customer since. Whether that did what was asked is not known. Filter on call_started_at; what is open stands in action_backlog.';
+comment on column reporting.fct_action.call_id is 'The call; the key.';
+comment on column reporting.fct_action.call_started_at is 'Start of the call.';
+comment on column reporting.fct_action.local_date is 'Its local day.';
+comment on column reporting.fct_action.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.fct_action.is_urgent is 'Whether one of its transcripts says: at once.';
+comment on column reporting.fct_action.transcript_count is 'Transcripts of the call that say that somebody should act.';
+comment on column reporting.fct_action.transcript_id is 'The first of these, urgent ones first.';
+comment on column reporting.fct_action.note is 'What to do, a line for each of these, the urgent note first; only while params.is_text_shown.';
+comment on column reporting.fct_action.short_summary is 'What the leg of the first transcript was about, only while params.is_text_shown; NULL, too, when summarisation did not run.';
+comment on column reporting.fct_action.agent_user_id is 'User who had the extension of that leg; NULL = not known. See dim_user.';
+comment on column reporting.fct_action.agent_name is 'That user''s name; NULL where the user is not known.';
+comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account.';
+comment on column reporting.fct_action.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';
+comment on column reporting.fct_action.account_number is 'The account''s number.';
+comment on column reporting.fct_action.followed_up_at is 'First call, or text that a user sent, to the number after the call ended; NULL = none yet.';
+comment on column reporting.fct_action.followed_up_by is 'outbound_call, answered or not, or text of a user, to the number alone or to a group with it. Where neither came, for information, by the first text: automatic_text of a rule, or text_by_unknown, whose sender is unknown; followed_up_at stays NULL. NULL = nothing of these.';
+comment on column reporting.fct_action.is_open is 'No call and no text of a user to the customer since.';
