@@ -33,6 +33,7 @@ describe('the account’s own measures', () => {
       kpi_value: score,
       kpi_note: 'why',
     });
+  const heard = { heard: 'Somebody heard' };
   const columns = async () =>
     (
       await query<{ name: string }>(
@@ -46,12 +47,12 @@ describe('the account’s own measures', () => {
     await kpi(2, 1, 'Greeting', 0);
     expect(
       await query(
-        'select transcript_id::integer as id, kpi_name, kpi_value, kpi_note, agent_name from reporting.kpi_scores order by 1, 2',
+        'select transcript_id::integer as id, kpi_name, kpi_value, kpi_note, agent_name as name, heard_agent_name as heard from reporting.kpi_scores order by 1, 2',
       ),
     ).toEqual([
-      { id: 1, kpi_name: 'Greeting', kpi_value: 3, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 1, kpi_name: 'Sold "Plus" – 100%', kpi_value: null, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 2, kpi_name: 'Greeting', kpi_value: 0, kpi_note: 'why', agent_name: 'Somebody heard' },
+      { id: 1, kpi_name: 'Greeting', kpi_value: 3, kpi_note: 'why', agent_name: 'User 1', ...heard },
+      { id: 1, kpi_name: 'Sold "Plus" – 100%', kpi_value: null, kpi_note: 'why', agent_name: 'User 1', ...heard },
+      { id: 2, kpi_name: 'Greeting', kpi_value: 0, kpi_note: 'why', agent_name: null, ...heard },
     ]);
   });
 
@@ -59,13 +60,14 @@ describe('the account’s own measures', () => {
     await facts.drain();
     expect(
       await query(
-        `select local_date::text as day, agent_name, kpi_name, transcript_count, score_count, score_avg::float8 as average, score_sum::integer as sum
-         from reporting.kpi_daily order by agent_name, kpi_name`,
+        `select local_date::text as day, agent_name, heard_agent_name as heard, kpi_name, transcript_count, score_count, score_avg::float8 as average, score_sum::integer as sum
+         from reporting.kpi_daily order by heard_agent_name, kpi_name`,
       ),
     ).toEqual([
       {
         day: '2026-03-02',
-        agent_name: 'Somebody heard',
+        agent_name: null,
+        ...heard,
         kpi_name: 'Greeting',
         transcript_count: 1,
         score_count: 1,
@@ -75,6 +77,7 @@ describe('the account’s own measures', () => {
       {
         day: '2026-03-02',
         agent_name: 'User 1',
+        heard: null,
         kpi_name: 'Greeting',
         transcript_count: 1,
         score_count: 1,
@@ -84,6 +87,7 @@ describe('the account’s own measures', () => {
       {
         day: '2026-03-02',
         agent_name: 'User 1',
+        heard: null,
         kpi_name: 'Sold "Plus" – 100%',
         transcript_count: 1,
         score_count: 0,
