@@ -548,14 +548,14 @@ create table reporting.schedules (
   constraint schedules_pkey PRIMARY KEY (schedule_id)
 );
 
--- Transcripts that say that somebody should act; read it through action_backlog.
+-- Calls whose analysis says that somebody should act; read it through fct_action.
 create table rollups.action_items (
-  transcript_id bigint not null, -- The transcript.
-  call_id text not null, -- Its call.
+  call_id text not null, -- The call.
   call_started_at timestamptz not null, -- Start of the call.
   local_date date not null, -- Local day of the call.
-  is_urgent boolean not null, -- Whether it says: at once.
-  constraint action_items_pkey PRIMARY KEY (transcript_id)
+  transcript_ids bigint[] not null, -- Its transcripts that say so, the urgent ones first.
+  is_urgent boolean not null, -- Whether one of them says: at once.
+  constraint action_items_pkey PRIMARY KEY (call_id)
 );
 CREATE INDEX action_items_call_started_at ON rollups.action_items USING btree (call_started_at);
 CREATE INDEX action_items_local_date ON rollups.action_items USING btree (local_date);

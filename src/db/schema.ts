@@ -369,10 +369,10 @@ export interface Schema {
     time_zone: string;
   };
   'rollups.action_items': {
-    transcript_id: Numeric;
     call_id: string;
     call_started_at: Timestamp;
     local_date: Timestamp;
+    transcript_ids: string[];
     is_urgent: boolean;
   };
   'rollups.audits': {

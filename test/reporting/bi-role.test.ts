@@ -296,6 +296,7 @@ describe('what nobody was told to show', () => {
     expect(await namesThatShow(written)).toEqual([
       'reporting.action_backlog',
       'reporting.customer_timeline',
+      'reporting.fct_action',
       'reporting.fct_sms_message',
       'reporting.fct_transcript',
       'reporting.kpi_scores',

@@ -208,13 +208,14 @@ describe('agent_daily', () => {
   test('credits an extension to whoever had it when the call started', async () => {
     expect(
       await query(
-        `select local_date::text, user_id::integer, handled_count from reporting.agent_daily
-         where direction = 'inbound' and user_id in (1, 2) order by 1, 2`,
+        `select local_date::text as day, user_id::integer, direction, handled_count from reporting.agent_daily
+         where direction <> 'outbound' and user_id in (1, 2) order by 1, 2, 3`,
       ),
     ).toEqual([
-      { local_date: '2026-03-02', user_id: 1, handled_count: 3 },
-      { local_date: '2026-03-02', user_id: 2, handled_count: 1 },
-      { local_date: '2026-03-03', user_id: 2, handled_count: 1 },
+      { day: '2026-03-02', user_id: 1, direction: 'inbound', handled_count: 2 },
+      { day: '2026-03-02', user_id: 1, direction: 'internal', handled_count: 1 },
+      { day: '2026-03-02', user_id: 2, direction: 'internal', handled_count: 1 },
+      { day: '2026-03-03', user_id: 2, direction: 'inbound', handled_count: 1 },
     ]);
   });
 
