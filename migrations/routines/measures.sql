@@ -28,7 +28,7 @@ begin
   ) named;
   if measures.columns is null then return 0; end if;
   execute format('create or replace view reporting.kpi_pivot as
-    select t.transcript_id, t.call_id, t.call_started_at, t.local_date, t.agent_user_id, t.agent_name, t.heard_agent_name, t.call_purpose, k.*
+    select t.transcript_id, t.call_id, t.call_started_at, t.local_date, t.date_key, t.agent_user_id, t.agent_name, t.heard_agent_name, t.call_purpose, k.*
     from reporting.fct_transcript t
       cross join lateral (select %s from warehouse.transcript_kpis x where x.transcript_id = t.transcript_id having count(*) > 0) k',
     measures.columns);
