@@ -111,7 +111,7 @@ describe('the account’s own measures', () => {
       { id: 1, a: 3, b: null, c: null },
       { id: 2, a: 0, b: null, c: 1 },
     ]);
-    expect(await value(`select col_description('reporting.kpi_pivot'::regclass, 9)`)).toContain('Sold "Plus" – 100%');
+    expect(await value(`select col_description('reporting.kpi_pivot'::regclass, 11)`)).toContain('Sold "Plus" – 100%');
   });
 
   test('become columns when nobody reads kpi_pivot, whose readers hold up no drain', async () => {
