@@ -125,13 +125,15 @@ create table ops.rollup_state (
   drained_at timestamptz,
   meaning text,
   rebuilt_at timestamptz,
-  callers_date date
+  callers_date date,
+  wanted_time_zone text
 );
 comment on table ops.rollup_state is 'How the rollups of the schema reporting were last kept; one row.';
 comment on column ops.rollup_state.is_only is 'There is one row.';
 comment on column ops.rollup_state.drained_at is 'When no marker was last left.';
 comment on column ops.rollup_state.meaning is 'ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.';
 comment on column ops.rollup_state.rebuilt_at is 'When that was.';
+comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.';
 comment on column ops.rollup_state.callers_date is 'The local day that rollups.repeat_caller_rollup ends with.';
 
 create function ops.rollup_meaning() returns text

@@ -199,6 +199,7 @@ create table ops.rollup_state (
   meaning text, -- ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.
   rebuilt_at timestamptz, -- When that was.
   callers_date date, -- The local day that rollups.repeat_caller_rollup ends with.
+  wanted_time_zone text, -- TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.
   constraint rollup_state_pkey PRIMARY KEY (is_only),
   constraint rollup_state_is_only_check CHECK (is_only)
 );

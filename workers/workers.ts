@@ -10,6 +10,7 @@ import { defaultSweepPace, type SweepPace, sweepTargets } from '../src/inbox/swe
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
+import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { startLoop } from '../src/shared/loop.ts';
@@ -52,7 +53,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { db } = database;
   await queues.open();
   await retryStreams(db);
-  if (settings.isTimeZoneSet && !(await adoptTimeZone(db, settings.timeZone))) {
+  if (!(await adoptTimeZone(db, settings.isTimeZoneSet ? settings.timeZone : undefined))) {
     log.warn(
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run \`trunkline reporting rebuild\``,
     );
@@ -72,6 +73,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     retentionDays: settings.eventRetentionDays,
     readThread,
     actsFor: settings.api.key === undefined ? 'user' : 'account',
+    onHours: async (hours) => {
+      if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
+      log.warn('The business hours changed: run `trunkline reporting rebuild` for the replies that are held');
+    },
     onMatched: () => sends?.kick(),
     ...(options.rulesPace && { pace: options.rulesPace }),
   });

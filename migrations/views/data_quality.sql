@@ -16,6 +16,13 @@ select 'definitions changed since the last rebuild', (meaning is distinct from o
   '1: params, hours, holidays or delivery words were changed. Run `trunkline reporting rebuild`.'
 from ops.rollup_state
 union all
+select 'days in another zone than TIME_ZONE', coalesce(s.wanted_time_zone <> p.time_zone, false)::integer, null,
+  case when s.wanted_time_zone <> p.time_zone
+    then '1: days and hours are those of ' || p.time_zone || ', and TIME_ZONE is ' || s.wanted_time_zone || '. Run `trunkline reporting rebuild`.'
+    else '1: TIME_ZONE was changed, and the days and hours are still those of the zone before. Run `trunkline reporting rebuild`.'
+  end
+from ops.rollup_state s cross join reporting.params p
+union all
 select 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `trunkline sends list`. Nothing is sent again by itself.'
 from ops.sends where state in ('UNKNOWN', 'NEEDS_HUMAN')
 union all

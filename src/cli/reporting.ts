@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { createContext, readySettings } from '../context.ts';
-import { changeParams, reportsTimeZone } from '../reporting/params.ts';
+import { changeParams, reportsTimeZone, wantedTimeZone } from '../reporting/params.ts';
 import { rebuildRollups } from '../reporting/rebuild.ts';
 import { jsonFlag, momentArgument, momentWords, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
@@ -54,7 +54,8 @@ export async function rebuild({ from, to, timeZone, shortAbandon, json }: Rebuil
   await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
   const { db } = context.database;
   // All days have to be in one time zone.
-  const zone = timeZone ?? (settings.isTimeZoneSet && !from && !to ? settings.timeZone : undefined);
+  const wanted = settings.isTimeZoneSet ? settings.timeZone : await wantedTimeZone(db);
+  const zone = timeZone ?? (from || to ? undefined : wanted);
   await changeParams(db, { timeZone: zone, shortAbandonSeconds: shortAbandon });
   const progress = createProgress('days');
   let done = 0;

@@ -148,6 +148,7 @@ export interface Schema {
     meaning: string | null;
     rebuilt_at: Timestamp | null;
     callers_date: Timestamp | null;
+    wanted_time_zone: string | null;
   };
   'ops.rollup_troubles': {
     kind: string;

@@ -29,24 +29,27 @@ export async function changeParams(
 }
 
 /** The IANA zone of the days in the reports. */
-export async function reportsTimeZone(db: Database): Promise<string> {
+export async function reportsTimeZone(db: Database | Transaction): Promise<string> {
   const [params] = await query<{ time_zone: string }>(db, 'select time_zone from reporting.params', []);
   if (!params) throw new Error('reporting.params has no row');
   return params.time_zone;
 }
 
 /**
- * Lets the days of the reports be those of a zone, as long as there are none to compute anew. False when the reports are in
- * another zone and stay so: at millions of calls, computing them anew is somebody's decision.
+ * Lets the days of the reports be those of TIME_ZONE as long as there are none to compute anew, and notes what is wanted, for
+ * `data_quality` and `status`. False when the reports are in another zone and stay so: at millions of calls, computing them
+ * anew is somebody's decision. Undefined: TIME_ZONE is not set, and any zone will do.
  */
-export async function adoptTimeZone(db: Database, timeZone: string): Promise<boolean> {
-  const held = await standingOf(db, timeZone);
-  if (!held.is_empty) return held.is_same;
+export async function adoptTimeZone(db: Database, timeZone: string | undefined): Promise<boolean> {
+  await query(db, 'update ops.rollup_state set wanted_time_zone = $1 where wanted_time_zone is distinct from $1', [
+    timeZone ?? null,
+  ]);
+  if (timeZone === undefined || (await reportsTimeZone(db)) === timeZone) return true;
+  if (!(await isWarehouseEmpty(db))) return false;
   return inTransaction(db, async (tx) => {
     // What arrives meanwhile is rolled up after this, in the zone that is then told of.
     await holdDrains(tx);
-    const { is_same: isSame, is_empty: isEmpty } = await standingOf(tx, timeZone);
-    if (!isEmpty) return isSame;
+    if (!(await isWarehouseEmpty(tx))) return (await reportsTimeZone(tx)) === timeZone;
     await changeParams(tx, { timeZone });
     // Rollups of nothing are right in every zone: none of them waits for a rebuild.
     await query(tx, 'update ops.rollup_state set meaning = ops.rollup_meaning()', []);
@@ -54,18 +57,22 @@ export async function adoptTimeZone(db: Database, timeZone: string): Promise<boo
   });
 }
 
-interface Standing {
-  readonly is_same: boolean;
-  readonly is_empty: boolean;
+/** The TIME_ZONE of the worker that started last; undefined when it was not set. */
+export async function wantedTimeZone(db: Database): Promise<string | undefined> {
+  const [state] = await query<{ wanted: string | null }>(
+    db,
+    'select wanted_time_zone as wanted from ops.rollup_state',
+    [],
+  );
+  return state?.wanted ?? undefined;
 }
 
-async function standingOf(db: Database | Transaction, timeZone: string): Promise<Standing> {
-  const [standing] = await query<Standing>(
+/** Whether no call and no text is held, so that there are no rollups to compute anew. */
+export async function isWarehouseEmpty(db: Database | Transaction): Promise<boolean> {
+  const [held] = await query<{ is_empty: boolean }>(
     db,
-    `select time_zone = $1 as is_same,
-       not exists (select from warehouse.calls) and not exists (select from warehouse.sms_messages) as is_empty
-     from reporting.params`,
-    [timeZone],
+    'select not exists (select from warehouse.calls) and not exists (select from warehouse.sms_messages) as is_empty',
+    [],
   );
-  return standing ?? { is_same: false, is_empty: false };
+  return held?.is_empty ?? false;
 }

@@ -1,6 +1,7 @@
 import type { Service } from '../api-client/client.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
+import type { BusinessHours } from '../shared/business-hours.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
@@ -34,6 +35,8 @@ export interface RulesEngineOptions {
   readonly readThread: ActionContext['readThread'];
   readonly actsFor: ActionContext['actsFor'];
   readonly pace?: RulesPace;
+  /** Called with the business hours of each file that comes into force; called again when it rejects. */
+  readonly onHours?: (hours: BusinessHours) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
@@ -66,6 +69,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     const current = unpublished;
     if (!current) return;
     await publish(db, mode, current);
+    if (current.set) await options.onHours?.(current.set.hours);
     if (unpublished === current) unpublished = undefined;
   });
   const rules = await watchRules({

@@ -1,7 +1,7 @@
 import type { AccountLimits, RuleLimits } from '../ledger/limits.ts';
+import type { BusinessHours } from '../shared/business-hours.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
-import type { BusinessHours } from './facts/hours.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';
 import type { Allowance } from './file/schema.ts';
 import type { TriggerKind } from './triggers.ts';

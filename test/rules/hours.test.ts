@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { weekdays } from '../../src/rules/facts/declared.ts';
-import { type BusinessHours, hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
+import { hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
+import { type BusinessHours, weekdays } from '../../src/shared/business-hours.ts';
 
 const hours = (timeZone: string, holidays: string[] = []): BusinessHours => ({
   timeZone,

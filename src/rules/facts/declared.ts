@@ -1,7 +1,5 @@
+import { weekdays } from '../../shared/business-hours.ts';
 import type { TriggerKind } from '../triggers.ts';
-
-export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
-export type Weekday = (typeof weekdays)[number];
 
 /** The CEL type of a fact. */
 export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';

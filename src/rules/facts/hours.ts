@@ -1,19 +1,6 @@
+import { type BusinessHours, type Weekday, weekdays } from '../../shared/business-hours.ts';
 import type { Span } from '../../shared/span.ts';
-import { type FactsOf, type Weekday, weekdays } from './declared.ts';
-
-/** Local opening hours of a day, in minutes since midnight; the end is exclusive and at most 1440. */
-export interface Opening {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Local opening hours of a week, and the days on which it is closed. */
-export interface BusinessHours {
-  readonly timeZone: string;
-  readonly week: Readonly<Record<Weekday, readonly Opening[]>>;
-  /** Local days, `2026-12-25`. */
-  readonly holidays: ReadonlySet<string>;
-}
+import type { FactsOf } from './declared.ts';
 
 /** How far ahead the next opening is searched. */
 const maxDays = 14;

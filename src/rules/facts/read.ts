@@ -1,8 +1,9 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
+import type { BusinessHours } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
 import type { Facts } from './declared.ts';
-import { type BusinessHours, hoursAt } from './hours.ts';
+import { hoursAt } from './hours.ts';
 import { factsOfRow, plainText } from './values.ts';
 
 /** Why no rule can act on a trigger: it is gone, has no other party, or is a group's. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
-import { weekdays } from '../facts/declared.ts';
-import type { Opening } from '../facts/hours.ts';
+import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { triggerKinds } from '../triggers.ts';
 
 /* The schema of the rules file. The first line of an `error` is the problem, the second the remedy. */

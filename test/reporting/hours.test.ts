@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { adoptHours } from '../../src/reporting/hours.ts';
+import { hoursAt } from '../../src/rules/facts/hours.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { createDesk } from '../rules/desk.ts';
+import { until } from '../world.ts';
+import { type Facts, factsDatabase } from './facts.ts';
+
+const zone = 'America/New_York';
+const hoursOf = (written: string, timeZone = zone) =>
+  parseRules(`${written}\nrules: []\n`, { file: 'rules.yaml', timeZone }).hours;
+
+/** Whether the reports count an instant as business time. */
+const isOpen = async ({ value }: Pick<Facts, 'value'>, at: string) =>
+  Number(
+    await value(
+      `select reporting.business_seconds($1::timestamptz, $1::timestamptz + interval '1 second', schedule_id) from reporting.params`,
+      at,
+    ),
+  ) === 1;
+
+describe('the hours of the rules file are those of the reports', () => {
+  // Monday to Sunday of a week in which New York is five hours behind UTC; Wednesday is a holiday.
+  const file = `business_hours: { monday: ["09:00-12:00", "13:00-24:00"], wednesday: 09:00-17:00, saturday: ["10:00-13:00", "12:00-14:00"], holidays: [2026-03-04] }`;
+  const instants = [2, 3, 4, 5, 6, 7, 8].flatMap((day) =>
+    [8, 9, 11, 12, 13, 16, 23].map((hour) => new Date(Date.UTC(2026, 2, day, hour + 5, 30)).toISOString()),
+  );
+
+  test('at every hour of a week, after each change', async () => {
+    await using facts = await factsDatabase();
+    for (const written of [file, '', 'business_hours: {}', file, 'business_hours: { sunday: 00:00-24:00 }']) {
+      const hours = hoursOf(written);
+      await adoptHours(facts.db, hours);
+      for (const at of instants) {
+        expect(`${at} ${await isOpen(facts, at)}`).toBe(`${at} ${hoursAt(hours, new Date(at)).is_open}`);
+      }
+    }
+  });
+
+  test('spans that overlap count once', async () => {
+    await using facts = await factsDatabase();
+    await adoptHours(facts.db, hoursOf(file));
+    const open = `select reporting.business_seconds('2026-03-07T05:00Z', '2026-03-08T05:00Z', 1)::integer`;
+    expect(await facts.value(open)).toBe(4 * 3600);
+  });
+
+  test('names of holidays that stay are kept, and other schedules are left alone', async () => {
+    await using facts = await factsDatabase();
+    await facts.insert('reporting.schedules', { schedule_id: 2, name: 'night', time_zone: 'UTC' });
+    await facts.insert('reporting.business_hours', { schedule_id: 2, isodow: 7, opens: '22:00', closes: '24:00' });
+    await adoptHours(facts.db, hoursOf(file));
+    await facts.query(`update reporting.holidays set name = 'A feast'`);
+    await adoptHours(facts.db, hoursOf(file.replace('[2026-03-04]', '[2026-03-04, 2026-03-05]')));
+    expect(await facts.query('select holiday_date::text, name from reporting.holidays order by 1')).toEqual([
+      { holiday_date: '2026-03-04', name: 'A feast' },
+      { holiday_date: '2026-03-05', name: null },
+    ]);
+    expect(await facts.value('select count(*)::integer from reporting.business_hours where schedule_id = 2')).toBe(1);
+  });
+});
+
+describe('a change of the hours asks for a rebuild', () => {
+  const isStale = (facts: Facts) =>
+    facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
+
+  test('where replies are held, and not where nothing is', async () => {
+    await using facts = await factsDatabase();
+    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('adopted');
+    expect(await isStale(facts)).toBe(0);
+    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('same');
+    expect(await isStale(facts)).toBe(0);
+    expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-13:00 }'))).toBe('rebuild needed');
+    expect(await isStale(facts)).toBe(1);
+  });
+
+  test('but not for a holiday to come, which no reply has met', async () => {
+    await using facts = await factsDatabase();
+    await adoptHours(facts.db, hoursOf(''));
+    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+    const week =
+      '{ monday: 09:00-17:00, tuesday: 09:00-17:00, wednesday: 09:00-17:00, thursday: 09:00-17:00, friday: 09:00-17:00';
+    expect(await adoptHours(facts.db, hoursOf(`business_hours: ${week}, holidays: [${day(30)}] }`))).toBe('adopted');
+    expect(await isStale(facts)).toBe(0);
+    expect(await adoptHours(facts.db, hoursOf(`business_hours: ${week}, holidays: [${day(-30)}] }`))).toBe(
+      'rebuild needed',
+    );
+    expect(await isStale(facts)).toBe(1);
+  });
+
+  test('and one that is asked for already stays so', async () => {
+    await using facts = await factsDatabase();
+    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    await facts.params({ short_abandon_seconds: 9 });
+    await adoptHours(facts.db, hoursOf('', 'UTC'));
+    expect(await isStale(facts)).toBe(1);
+  });
+});
+
+test('in a worker, rules and reports follow one change of the file', async () => {
+  const days = [-1, 0, 1].map((ahead) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10));
+  const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+  const text = (holidays: readonly string[]) =>
+    `business_hours: { ${weekdays.map((day) => `${day}: 00:00-24:00`).join(', ')}, holidays: [${holidays.join(', ')}] }
+rules: [{ name: closed, on: message_received, if: '!hours.is_open', do: [{ comment: closed }] }]`;
+  const desk = await createDesk(text([]), 'dry-run', 'postgres');
+  try {
+    const isOpenNow = () => isOpen(desk, new Date().toISOString());
+    await until(isOpenNow);
+    await desk.sandbox.emit.sms();
+    await desk.acted();
+    await desk.rules(text(days));
+    await until(async () => !(await isOpenNow()));
+    await desk.sandbox.emit.sms();
+    await desk.acted();
+    expect((await desk.runs('closed')).map((run) => run.is_matched)).toEqual([false, true]);
+  } finally {
+    await desk.close();
+  }
+});
