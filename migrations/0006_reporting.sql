@@ -5,7 +5,7 @@ create table reporting.schedules (
   name text not null,
   time_zone text not null
 );
-comment on table reporting.schedules is 'When the business is open, by name. reporting.params says which one counts.';
+comment on table reporting.schedules is 'When the business is open, by name. reporting.params says which one counts; workers keep that one as the rules file has it.';
 comment on column reporting.schedules.schedule_id is 'Key.';
 comment on column reporting.schedules.name is 'What people call it.';
 comment on column reporting.schedules.time_zone is 'IANA time zone of its hours.';
@@ -19,7 +19,7 @@ create table reporting.business_hours (
   primary key (schedule_id, isodow, opens),
   check (closes > opens)
 );
-comment on table reporting.business_hours is 'Opening hours of a week, local time. A day may have several that do not overlap; one without is closed.';
+comment on table reporting.business_hours is 'Opening hours of a week, local time; those of the schedule that counts come from business_hours of the rules file. A day may have several that do not overlap; one without is closed.';
 comment on column reporting.business_hours.schedule_id is 'The schedule.';
 comment on column reporting.business_hours.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
 comment on column reporting.business_hours.opens is 'Local time.';
@@ -32,7 +32,7 @@ create table reporting.holidays (
   name text,
   primary key (schedule_id, holiday_date)
 );
-comment on table reporting.holidays is 'Days on which a schedule is closed whatever its hours say.';
+comment on table reporting.holidays is 'Days on which a schedule is closed whatever its hours say; those of the schedule that counts come from business_hours of the rules file.';
 comment on column reporting.holidays.schedule_id is 'The schedule.';
 comment on column reporting.holidays.holiday_date is 'The day, local.';
 comment on column reporting.holidays.name is 'What is celebrated.';

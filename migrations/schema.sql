@@ -492,7 +492,7 @@ create table ops.views (
   constraint views_pkey PRIMARY KEY (view_name)
 );
 
--- Opening hours of a week, local time. A day may have several that do not overlap; one without is closed.
+-- Opening hours of a week, local time; those of the schedule that counts come from business_hours of the rules file. A day may have several that do not overlap; one without is closed.
 create table reporting.business_hours (
   schedule_id integer not null, -- The schedule.
   isodow integer not null, -- Day of the week, 1 = Monday to 7 = Sunday.
@@ -513,7 +513,7 @@ create table reporting.delivery_status_map (
   constraint delivery_status_map_word_check CHECK ((word = lower(TRIM(BOTH FROM word))))
 );
 
--- Days on which a schedule is closed whatever its hours say.
+-- Days on which a schedule is closed whatever its hours say; those of the schedule that counts come from business_hours of the rules file.
 create table reporting.holidays (
   schedule_id integer not null, -- The schedule.
   holiday_date date not null, -- The day, local.
@@ -541,7 +541,7 @@ create table reporting.params (
   constraint params_short_abandon_seconds_check CHECK ((short_abandon_seconds >= 0))
 );
 
--- When the business is open, by name. reporting.params says which one counts.
+-- When the business is open, by name. reporting.params says which one counts; workers keep that one as the rules file has it.
 create table reporting.schedules (
   schedule_id integer not null, -- Key.
   name text not null, -- What people call it.

@@ -60,6 +60,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...checkModes(snapshot),
     ...checkSends(snapshot),
     ...checkRules(snapshot),
+    ...checkReporting(snapshot),
     ...checkQueues(snapshot),
     ...checkSubscriptions(snapshot),
     ...checkUnknownParts(snapshot),
@@ -521,6 +522,30 @@ function budgetWords(which: string, { today, dailyMicros }: SendFacts): string {
   const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} set aside` : '';
   if (which === 'money') return `of money (${dollars(today.spent)} spent${set}, of ${dollars(dailyMicros)})`;
   return which === 'line' ? 'of texts of a line' : 'of texts of the account';
+}
+
+function checkReporting({ reporting }: Snapshot): HealthCheck[] {
+  const facts = known(reporting, undefined);
+  if (!facts) return [];
+  const { timeZone, wantedTimeZone, isCurrent } = facts;
+  if (wantedTimeZone !== null && wantedTimeZone !== timeZone) {
+    return [
+      {
+        level: 'warning',
+        sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
+        remedy: `Run \`trunkline reporting rebuild\`; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
+      },
+    ];
+  }
+  if (isCurrent) return [];
+  return [
+    {
+      level: 'warning',
+      sentence:
+        'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
+      remedy: 'Run `trunkline reporting rebuild`, unless it runs; workers may keep running.',
+    },
+  ];
 }
 
 function checkUnknownParts(snapshot: Snapshot): HealthCheck[] {

@@ -9,9 +9,11 @@ import {
   type CredentialFacts,
   type DriftFacts,
   type QueueFacts,
+  type ReportingFacts,
   readCredential,
   readDrift,
   readQueues,
+  readReporting,
   readSchema,
   readSubscriptions,
   type SchemaFacts,
@@ -64,6 +66,7 @@ export interface Snapshot {
   readonly sends: Part<SendFacts>;
   readonly queues: Part<QueueFacts>;
   readonly rules: Part<RulesFacts | undefined>;
+  readonly reporting: Part<ReportingFacts>;
   readonly processes: Part<readonly RunningProcess[]>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
@@ -110,6 +113,7 @@ export async function takeSnapshot({ database, queues, service, settings, metric
         drift: await ask(readDrift),
         subscriptions: await ask(readSubscriptions),
         rules: await ask(readRules),
+        reporting: await ask(readReporting),
         sends: await ask(readSends),
         processes: await ask(readProcesses),
         queues: await queueFacts,

@@ -261,3 +261,38 @@ describe('processes', () => {
       .toContainEqual(expect.stringMatching(/^trunkline_api_waiting_seconds (?:[5-9]|\d\d)/));
   });
 });
+
+describe('reports that wait for a rebuild', () => {
+  const warning = async () => {
+    const { code, faults } = await status();
+    const doctor = trunkline({ DATABASE_URL: databaseUrl }, 'doctor', '--json');
+    await doctor.ended;
+    return { code, found: faults.map(({ sentence, cure }) => `${sentence} ${cure}`), doctor: doctor.out() };
+  };
+
+  test('for their days, after a change of TIME_ZONE', async () => {
+    await database.query(`update ops.rollup_state set wanted_time_zone = 'America/New_York'`);
+    onTestFinished(async () => {
+      await database.query('update ops.rollup_state set wanted_time_zone = null');
+    });
+    const { code, found, doctor } = await warning();
+    expect(code).toBe(1);
+    expect(found).toEqual([
+      'TIME_ZONE is America/New_York, but the days and hours of the reports are still those of UTC. Run `trunkline reporting rebuild`; workers may keep running. Or set TIME_ZONE back to UTC.',
+    ]);
+    expect(doctor).toContain('TIME_ZONE is America/New_York, but');
+  });
+
+  test('for another definition', async () => {
+    await database.query('update reporting.params set short_abandon_seconds = 9');
+    onTestFinished(async () => {
+      await database.query('update reporting.params set short_abandon_seconds = 5');
+    });
+    const { code, found, doctor } = await warning();
+    expect(code).toBe(1);
+    expect(found).toEqual([
+      expect.stringMatching(/^Not all reports follow the definitions of now: .*reporting rebuild/),
+    ]);
+    expect(doctor).toContain('Not all reports follow the definitions of now');
+  });
+});

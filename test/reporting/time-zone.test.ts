@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adoptTimeZone, changeParams } from '../../src/reporting/params.ts';
+import { adoptTimeZone, changeParams, wantedTimeZone } from '../../src/reporting/params.ts';
 import { factsDatabase } from './facts.ts';
 
 test('the reports take the zone that was set, while there is nothing to compute anew', async () => {
@@ -27,6 +27,28 @@ test('a zone that an empty warehouse takes leaves nothing to compute anew, and o
   expect(await stale()).toBe(1);
   expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(true);
   expect(await stale()).toBe(1);
+});
+
+test('a changed TIME_ZONE that waits for a rebuild is told of, with what to do', async () => {
+  await using facts = await factsDatabase();
+  const told = async () => {
+    const [row] = await facts.query<{ found: number; meaning: string }>(
+      `select found_count::integer as found, meaning from reporting.data_quality where check_name = 'days in another zone than TIME_ZONE'`,
+    );
+    return row;
+  };
+  await adoptTimeZone(facts.db, 'Europe/Berlin');
+  expect(await told()).toMatchObject({ found: 0 });
+  await facts.call({ call_id: '1700000001.1' });
+  expect(await adoptTimeZone(facts.db, 'Asia/Tokyo')).toBe(false);
+  expect(await told()).toEqual({
+    found: 1,
+    meaning:
+      '1: days and hours are those of Europe/Berlin, and TIME_ZONE is Asia/Tokyo. Run `trunkline reporting rebuild`.',
+  });
+  expect(await wantedTimeZone(facts.db)).toBe('Asia/Tokyo');
+  expect(await adoptTimeZone(facts.db, undefined)).toBe(true);
+  expect(await told()).toMatchObject({ found: 0 });
 });
 
 test('a schedule in a zone of its own stays in it', async () => {

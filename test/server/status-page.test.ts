@@ -67,6 +67,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
     }),
     rules: known(undefined),
+    reporting: known({ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true }),
     processes: known([runningWorker]),
     circuit: undefined,
     isRefusing: false,

@@ -257,7 +257,7 @@ export const rulesSchema = z.strictObject({
     })
     .optional()
     .describe(
-      'When `hours.is_open` is true, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
+      'When `hours.is_open` is true, and business time in the reports, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
     ),
   budgets: budgets
     .optional()
