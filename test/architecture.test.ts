@@ -49,7 +49,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/db'],
   ['src/api-client', 'src/webhooks', 'src/queues', 'src/warehouse', 'src/sandbox'],
   ['src/migrations.ts', 'src/inbox', 'src/credentials'],
-  ['src/sync', 'src/audit', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
+  ['src/sync', 'src/completeness', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
   ['src/ops'],
   ['src/server'],
   ['workers', 'src/local'],

@@ -14,12 +14,23 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** The folders whose tests depend on the version or the settings of Postgres: they run on Debian's too. */
-const sqlFolders = ['audit', 'config', 'db', 'inbox', 'ledger', 'privacy', 'reporting', 'stores', 'sync', 'warehouse'];
+const sqlFolders = [
+  'completeness',
+  'config',
+  'db',
+  'inbox',
+  'ledger',
+  'privacy',
+  'reporting',
+  'stores',
+  'sync',
+  'warehouse',
+];
 
 /** What takes long there by waiting or by processes of its own, and asks Postgres nothing that the others do not. */
 const longFiles = [
   'test/sync/unconfirmed.test.ts',
-  'test/audit/coverage/backfill.test.ts',
+  'test/completeness/coverage/backfill.test.ts',
   'test/ledger/model.test.ts',
 ];
 

@@ -1,8 +1,8 @@
-import type { AttributionRounds } from '../src/audit/attribution/attribution.ts';
-import type { Reconciler } from '../src/audit/coverage/reconcile.ts';
-import type { GapDetection } from '../src/audit/gaps/gap-detection.ts';
+import type { AttributionRounds } from '../src/completeness/attribution/attribution.ts';
+import type { Reconciler } from '../src/completeness/coverage/reconcile.ts';
+import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
-import { endRetention, type InboxDeps, reparseLately } from '../src/inbox/kept-deliveries.ts';
+import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inbox/stored-deliveries.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
 import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainRollups } from '../src/reporting/rollups.ts';
@@ -48,7 +48,7 @@ export function startMaintenance(deps: {
   const loops = [
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
     every(reparseEveryMs, 'Reparsing unrecognized deliveries', (signal) =>
-      reparseLately(inbox, reparsedSeconds, signal),
+      reparseRecentReceipts(inbox, reparsedSeconds, signal),
     ),
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
     every(pace.textsMs, 'Searching lost texts', (signal) => evidence.round(signal)),
@@ -57,7 +57,7 @@ export function startMaintenance(deps: {
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainRollups(db, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
-    every(retentionEveryMs, 'Ending the retention of deliveries', (signal) => endRetention(db, retentionDays, signal)),
+    every(retentionEveryMs, 'Ending the retention of deliveries', (signal) => deleteExpired(db, retentionDays, signal)),
     every(forgetEveryMs, 'Forgetting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {

@@ -1,8 +1,8 @@
 import { type QueueName, queueNames, queueSettings } from '../config/queues.ts';
-import { createAttributionRounds } from '../src/audit/attribution/attribution.ts';
-import { unproveHours } from '../src/audit/coverage/coverage.ts';
-import { createReconciler } from '../src/audit/coverage/reconcile.ts';
-import { createGapDetection } from '../src/audit/gaps/gap-detection.ts';
+import { createAttributionRounds } from '../src/completeness/attribution/attribution.ts';
+import { unproveHours } from '../src/completeness/coverage/coverage.ts';
+import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
+import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
 import { retryStreams } from '../src/inbox/streams.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { toTheSecond } from '../ops/format.ts';
-import type { Span } from '../shared/span.ts';
+import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
 
 /** Flags that many commands share, in commander's syntax. */
@@ -60,7 +60,7 @@ export function rangeOf(
   given: { readonly from?: Date | undefined; readonly to?: Date | undefined },
   usualMs: number,
   now = new Date(),
-): Span<Date> {
+): TimeRange<Date> {
   if (given.from && given.from >= now) {
     throw new WrongUse(`--from lies in the future (${toTheSecond(given.from)}): nothing has happened since then.`);
   }

@@ -2,18 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Service } from '../api-client/client.ts';
-import { backfillCalls } from '../audit/coverage/backfill.ts';
+import { backfillCalls } from '../completeness/coverage/backfill.ts';
 import {
   addCallers,
   addContacts,
   addNumbers,
-  type LeftOut,
-  leftOut,
+  countPendingReads,
   probe,
-  probingOf,
-  rereadListed,
-  rereadsUnderWay,
-} from '../audit/gaps/candidates.ts';
+  probingProgress,
+  rereadListedNumbers,
+  type SkippedNumbers,
+  skippedNumbers,
+} from '../completeness/gaps/candidates.ts';
 import { createContext, readySettings } from '../context.ts';
 import { type Database, query } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
@@ -63,7 +63,7 @@ export interface CallFlags {
 }
 
 const dayMs = 86_400_000;
-/** The longest span that one search may have (section 8). */
+/** The longest range that one search may have (section 8). */
 const backfillDays = 366;
 
 /**
@@ -89,7 +89,7 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
       onAnswer: (operation, answer) => drift.note(operation, answer.drift),
       onWait: (error, ms) => console.error(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
-    { span: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
+    { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
     ({ share, mirrored }) => progress.show(share, mirrored),
     stopping.signal,
   ).finally(async () => {
@@ -104,7 +104,7 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
     console.log(
       `${outcome.mirrored} calls mirrored, everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
     );
-    for (const doubt of outcome.doubts) console.log(`Not proven: ${doubt}.`);
+    for (const problem of outcome.unproven) console.log(`Not proven: ${problem}.`);
     if (artefacts)
       console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');
   }
@@ -147,15 +147,15 @@ export async function backfillThreads({ numbers, most, json, ...given }: ThreadF
   const { pauses } = context;
   refuseUnknownLines(numbers ?? '', list, await knownLines(db));
   const added = (await addNumbers(db, list)) + (await addCallers(db, period)) + (await addContacts(db));
-  const omitted = await leftOut(db, list);
-  const before = await probingOf(db);
+  const omitted = await skippedNumbers(db, list);
+  const before = await probingProgress(db);
   const { probed } = await probe(db, most, { pauses });
-  const reread = await rereadListed(db, list, { max: most, pauses });
+  const reread = await rereadListedNumbers(db, list, { max: most, pauses });
   const readProgress = async () => {
-    const probing = await probingOf(db);
-    return { ...probing, underWay: probing.underWay + (await rereadsUnderWay(db, reread.owed)) };
+    const probing = await probingProgress(db);
+    return { ...probing, underWay: probing.underWay + (await countPendingReads(db, reread.pending)) };
   };
-  const asked = probed + reread.owed.length;
+  const asked = probed + reread.pending.length;
   const progress = createProgress('pairs');
   let now = await readProgress();
   let movedAt = performance.now();
@@ -170,7 +170,7 @@ export async function backfillThreads({ numbers, most, json, ...given }: ThreadF
     progress.show(asked === 0 ? 1 : Math.max(0, 1 - now.underWay / asked), Math.max(0, asked - now.underWay));
   }
   progress.end();
-  const done = { added, probed, ...now, found: now.found - before.found, reread: reread.owed.length };
+  const done = { added, probed, ...now, found: now.found - before.found, reread: reread.pending.length };
   const left = { ...omitted, rereadLeft: reread.left };
   console.log(json ? JSON.stringify({ ...done, ...left }) : [sentenceOf(done), ...remarksOn(left)].join('\n'));
   if (now.underWay > 0) {
@@ -192,14 +192,14 @@ function sentenceOf({ probed, found, open, reread }: Done): string {
 }
 
 /** Sentences about the listed numbers that were left out. */
-function remarksOn({ askedLately, erased, rereadLeft }: LeftOut & { readonly rereadLeft: number }): string[] {
+function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { readonly rereadLeft: number }): string[] {
   return [
     ...(rereadLeft > 0
       ? [`${rereadLeft} more held threads of these numbers: the same command goes on with them.`]
       : []),
-    ...(askedLately > 0
+    ...(probedRecently > 0
       ? [
-          `${countOf(askedLately, 'pair')} of the list left out: asked for within the last hour, and to be asked for again after it.`,
+          `${countOf(probedRecently, 'pair')} of the list left out: asked for within the last hour, and to be asked for again after it.`,
         ]
       : []),
     ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: of people who were erased.`] : []),

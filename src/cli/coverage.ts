@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Service } from '../api-client/client.ts';
-import { askForHours, countDue, countFailed, countUnproven } from '../audit/coverage/coverage.ts';
-import { type DayOfCoverage, daysOfCoverage } from '../audit/coverage/days.ts';
-import { createReconciler } from '../audit/coverage/reconcile.ts';
-import { wereTextsCompared } from '../audit/gaps/unread-snapshots.ts';
+import { countDue, countFailed, countUnproven, scheduleHours } from '../completeness/coverage/coverage.ts';
+import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
+import { createReconciler } from '../completeness/coverage/reconcile.ts';
+import { wereTextsCompared } from '../completeness/gaps/unread-snapshots.ts';
 import { createContext, readySettings } from '../context.ts';
 import { countOf, fatesOfTexts } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
@@ -60,8 +60,8 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
     onAnswer: (operation, answer) => drift.note(operation, answer.drift),
     notify: context.notifier.notify,
   });
-  const span = { from: secondsOf(from), to: secondsOf(to) };
-  const asked = await askForHours(db, span);
+  const range = { from: secondsOf(from), to: secondsOf(to) };
+  const asked = await scheduleHours(db, range);
   const progress = createProgress('hours');
   let compared = 0;
   let failed = 0;
@@ -72,21 +72,21 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
     progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
     if (round.compared + round.failed > 0) continue;
     // Workers may be comparing some of these hours.
-    if ((await countDue(db, span)) === 0) break;
+    if ((await countDue(db, range)) === 0) break;
     await sleep(dueCheckMs);
   }
   // Workers may have compared some of them.
-  failed = Math.max(failed, await countFailed(db, span));
+  failed = Math.max(failed, await countFailed(db, range));
   compared = Math.max(compared, asked - failed);
   progress.end();
   await drift.flush();
   await context.notifier.idle();
-  const unproven = await countUnproven(db, span);
-  const doubts = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
+  const unproven = await countUnproven(db, range);
+  const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   console.log(
     json
       ? JSON.stringify({ asked, compared, failed, unproven })
-      : `${compared} hours compared${doubts}. \`coverage\` shows what is proven.`,
+      : `${compared} hours compared${remarks}. \`coverage\` shows what is proven.`,
   );
   if (failed > 0) throw new UserError('Some hours could not be compared; the workers try them again.');
 }

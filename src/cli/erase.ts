@@ -3,7 +3,12 @@ import type { Command } from 'commander';
 import { ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
 import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
-import { type AtService, eraseAtService, type HeldAtService, listAtService } from '../privacy/service.ts';
+import {
+  type ErasableAtService,
+  eraseAtService,
+  listErasableAtService,
+  type ServiceErasure,
+} from '../privacy/erase-at-service.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import { addConsent, jsonFlag } from './arguments.ts';
@@ -37,7 +42,7 @@ export async function erase(given: string, flags: Flags): Promise<void> {
   await using context = await createContext(readySettings(settings), { log, name: 'erase', maxConnections: 2 });
   const { db } = context.database;
   await refuseOwnNumber(db, number);
-  const held = flags.atService ? await listAtService(db, number) : undefined;
+  const held = flags.atService ? await listErasableAtService(db, number) : undefined;
   const isMeant = await confirm(flags, async () => {
     const erasure = await previewErasure(db, number);
     const left = remaining(erasure, context, held !== undefined);
@@ -63,7 +68,7 @@ export async function erase(given: string, flags: Flags): Promise<void> {
   if (atService && atService.refused.length > 0) process.exitCode = exitCodes.failed;
 }
 
-async function deleteAtService({ service }: Context, held: readonly HeldAtService[]): Promise<AtService> {
+async function deleteAtService({ service }: Context, held: readonly ErasableAtService[]): Promise<ServiceErasure> {
   if (!service) throw new UserError('Set API_BASE_URL and API_KEY to delete at the service.');
   try {
     return await eraseAtService(service, held);
@@ -110,12 +115,12 @@ function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context
   ];
 }
 
-function wouldDelete(held: readonly HeldAtService[] | undefined, number: string): string[] {
+function wouldDelete(held: readonly ErasableAtService[] | undefined, number: string): string[] {
   if (held === undefined) return [];
   return ['This would be deleted at the service:', ...held.map((each) => `- ${nameOf(each, number)}`)];
 }
 
-function deletedWords({ deleted, refused }: AtService, number: string): string[] {
+function deletedWords({ deleted, refused }: ServiceErasure, number: string): string[] {
   return [
     `At the service, ${deleted.length} deletes were done.`,
     ...(refused.length > 0 ? ['It refused these, which it still holds:'] : []),
@@ -124,15 +129,15 @@ function deletedWords({ deleted, refused }: AtService, number: string): string[]
 }
 
 /** The deletions as JSON, with the person's number masked. */
-function named<Held extends HeldAtService>(held: readonly Held[], number: string): Held[] {
+function named<Held extends ErasableAtService>(held: readonly Held[], number: string): Held[] {
   return held.map((each) => ({ ...each, number: maskedOf(each, number) }));
 }
 
-function nameOf(held: HeldAtService, number: string): string {
+function nameOf(held: ErasableAtService, number: string): string {
   const thread = `${held.line}/${maskedOf(held, number)}`;
   return held.messageId === undefined ? `the thread ${thread}` : `the text ${held.messageId} in the thread ${thread}`;
 }
 
-function maskedOf(held: HeldAtService, number: string): string {
+function maskedOf(held: ErasableAtService, number: string): string {
   return spellingsOf(number).includes(held.number) ? `…${held.number.slice(-4)}` : held.number;
 }

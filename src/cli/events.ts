@@ -7,13 +7,13 @@ import {
   discardDelivery,
   findDelivery,
   type InboxDeps,
-  type KeptDelivery,
   listDeliveries,
-  type Reworked,
+  type ReplayResult,
   reparseDeliveries,
   replayDelivery,
   replaySince,
-} from '../inbox/kept-deliveries.ts';
+  type StoredDelivery,
+} from '../inbox/stored-deliveries.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
 import { type EventType, eventTypeOf, eventTypes } from '../shared/event-types.ts';
@@ -116,7 +116,7 @@ export function runList({ unrecognized, type, since, limit, json }: ListFlags): 
   });
 }
 
-function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: KeptDelivery) {
+function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: StoredDelivery) {
   return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
 }
 
@@ -149,7 +149,7 @@ export function runShow(id: string, { json }: Json): Promise<void> {
   });
 }
 
-function understood({ isRecognized, targets }: KeptDelivery): string {
+function understood({ isRecognized, targets }: StoredDelivery): string {
   if (isRecognized) return 'yes';
   if (targets.length === 0) return 'no';
   return `in part: it names more than ${maxReferences} things; \`events reparse --unlimited\` takes them all`;
@@ -217,7 +217,7 @@ function deskOf({ database, pauses, notifier }: Context): InboxDeps {
   return { db: database.db, pauses, notify: notifier.notify };
 }
 
-function tell(done: Reworked, json: boolean | undefined, sentence: string): void {
+function tell(done: ReplayResult, json: boolean | undefined, sentence: string): void {
   console.log(json ? JSON.stringify({ deliveries: done.deliveries, targets: done.targets }) : sentence);
 }
 

@@ -149,7 +149,7 @@ async function ensure(service: Service, context: Context, { json }: { json?: boo
   const { db } = context.database;
   const ensured = await ensureSubscriptions({
     ...{ service, db, log: context.log, publicUrl, secret, previousSecret },
-    isAsked: true,
+    takesOver: true,
     sealLink: context.sealLink,
   });
   console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
@@ -172,7 +172,7 @@ function sentenceOf({ type, url, outcome, subscriptionId, reason, toDo }: Ensure
     case 'to_create_by_hand':
       if (subscriptionId !== undefined && toDo !== undefined) {
         const address = toDo.needsAddress ? `, which is:\n  ${url}` : '.';
-        return `${type}: the service refused (${reason}). It is left to you: ${toDo.says}${address}`;
+        return `${type}: the service refused (${reason}). It is left to you: ${toDo.instruction}${address}`;
       }
       return `${type}: the service refused (${reason}). Create a webhook in its portal, of type ${type}, with this address:\n  ${url}`;
   }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { UserError } from '../shared/errors.ts';
-import type { SealLink } from '../warehouse/mirror.ts';
+import type { SealLink } from '../warehouse/upsert.ts';
 
 /** What a sealed value is for; it cannot be opened for another purpose. */
 export type Purpose =

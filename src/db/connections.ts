@@ -122,18 +122,18 @@ const idleMs = 15_000;
 const graceMs = 500;
 const askTimeoutMs = 5_000;
 
-interface Wire {
+interface WatchedConnection {
   readonly client: ClientBase;
   readonly stream: Socket;
   /** Who serves it, by an id that no later session has. */
   readonly session: string;
   /** Bytes written when the last answer was complete. */
-  done: number;
+  bytesWritten: number;
   /** Bytes received at the last check, and when that number last grew. */
-  read: number;
-  heard: number;
+  bytesRead: number;
+  lastByteAt: number;
   /** Since when an answer has been pending without a byte received. */
-  since: number;
+  pendingSince: number;
 }
 
 /**
@@ -143,7 +143,7 @@ interface Wire {
  * Connections through a pooler are not watched.
  */
 function watchForDeadConnections(url: string): (client: ClientBase) => Promise<void> {
-  const wires = new Set<Wire>();
+  const wires = new Set<WatchedConnection>();
   let timer: NodeJS.Timeout | undefined;
   let isAsking = false;
 
@@ -151,12 +151,12 @@ function watchForDeadConnections(url: string): (client: ClientBase) => Promise<v
     const now = performance.now();
     for (const wire of wires) {
       if (isStalled(wire)) continue;
-      if (wire.stream.bytesRead !== wire.read) wire.heard = now;
-      wire.read = wire.stream.bytesRead;
-      wire.since = now;
-      if (now - wire.heard >= idleMs) wire.client.query('select').catch(() => undefined);
+      if (wire.stream.bytesRead !== wire.bytesRead) wire.lastByteAt = now;
+      wire.bytesRead = wire.stream.bytesRead;
+      wire.pendingSince = now;
+      if (now - wire.lastByteAt >= idleMs) wire.client.query('select').catch(() => undefined);
     }
-    const stalled = [...wires].filter(({ since }) => now - since >= stalledMs);
+    const stalled = [...wires].filter(({ pendingSince }) => now - pendingSince >= stalledMs);
     if (stalled.length === 0 || isAsking) return;
     isAsking = true;
     // When Postgres cannot be reached at all, the next check tries again.
@@ -171,17 +171,17 @@ function watchForDeadConnections(url: string): (client: ClientBase) => Promise<v
     if (rows[0]?.pid !== processID) return;
     const stream = connection.stream as Socket;
     const now = performance.now();
-    const wire: Wire = {
+    const wire: WatchedConnection = {
       client,
       stream,
       session: rows[0].session,
-      done: stream.bytesWritten,
-      read: stream.bytesRead,
-      heard: now,
-      since: now,
+      bytesWritten: stream.bytesWritten,
+      bytesRead: stream.bytesRead,
+      lastByteAt: now,
+      pendingSince: now,
     };
     connection.on('readyForQuery', () => {
-      wire.done = stream.bytesWritten;
+      wire.bytesWritten = stream.bytesWritten;
     });
     wires.add(wire);
     timer ??= setInterval(check, checkMs).unref();
@@ -204,11 +204,11 @@ const session = `pid || ' ' || extract(epoch from backend_start)`;
 const ours = 'from pg_stat_activity where pid = pg_backend_pid()';
 
 /** Whether an answer is pending and no byte was received since the last check. */
-function isStalled({ stream, done, read }: Wire): boolean {
-  return stream.bytesWritten > done && stream.bytesRead === read;
+function isStalled({ stream, bytesWritten, bytesRead }: WatchedConnection): boolean {
+  return stream.bytesWritten > bytesWritten && stream.bytesRead === bytesRead;
 }
 
-async function endDead(url: string, stalled: readonly Wire[]): Promise<void> {
+async function endDead(url: string, stalled: readonly WatchedConnection[]): Promise<void> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: askTimeoutMs,

@@ -188,7 +188,7 @@ export function isLockTimeout(error: unknown): boolean {
  * Lets the statements of this transaction wait a second at most for what others hold. Whoever waits for all of a table or a
  * view keeps everybody else off it who comes later, behind one long query of an analyst for as long as that takes.
  */
-export async function waitBriefly(tx: Database | Transaction): Promise<void> {
+export async function limitLockWait(tx: Database | Transaction): Promise<void> {
   await query(tx, `set local lock_timeout = '1s'`, []);
 }
 

@@ -54,7 +54,7 @@ export function limitReached(error: unknown): { readonly sentence: string; reado
 export interface ConnectionLimit {
   /** As a part of a sentence: `the role "app"`. */
   readonly whose: string;
-  readonly most: number;
+  readonly max: number;
   readonly others: number;
 }
 
@@ -94,10 +94,10 @@ export function judgeConnections(
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([role, { length }]) => `${length} ${role}`)
     .join(' and ');
-  const { whose, most, others } = limit;
-  const isTooMuch = needed > most;
-  const sentence = `${counted} open up to ${needed} connections; ${whose} allows ${most}, of which others hold ${others}.`;
-  if (needed + others <= most) return { sentence, remedy: undefined, isTooMuch };
+  const { whose, max, others } = limit;
+  const isTooMuch = needed > max;
+  const sentence = `${counted} open up to ${needed} connections; ${whose} allows ${max}, of which others hold ${others}.`;
+  if (needed + others <= max) return { sentence, remedy: undefined, isTooMuch };
   return {
     sentence,
     isTooMuch,

@@ -8,10 +8,10 @@ import {
   type Database,
   inTransaction,
   isLockTimeout,
+  limitLockWait,
   query,
   sql,
   type Transaction,
-  waitBriefly,
 } from './database.ts';
 import { applyRoutines, applyViews, namesIn } from './repeatable.ts';
 
@@ -121,7 +121,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       const names = await migrationsIn(folder);
       // A newer release may have migrated while this one waited for the lock.
       if (known.some((name) => !names.includes(name))) return { applied: [], routines: [] };
-      await waitBriefly(tx);
+      await limitLockWait(tx);
       const applied = names.filter((name) => !known.includes(name));
       for (const name of applied) {
         failed = `Migration ${name} failed`;

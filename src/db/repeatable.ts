@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
-import { type Database, inTransaction, query, sql, type Transaction, waitBriefly } from './database.ts';
+import { type Database, inTransaction, limitLockWait, query, sql, type Transaction } from './database.ts';
 
 const routinesFolder = new URL('../../migrations/routines/', import.meta.url);
 const viewsFolder = new URL('../../migrations/views/', import.meta.url);
@@ -65,7 +65,7 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
  * many processes at once. What was granted on them stays; what of somebody else's stands on one of them fails it, and is named.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
-  const views = inOrder(await readViews());
+  const views = sortByDependencies(await readViews());
   return inTransaction(db, async (tx) => {
     await query(tx, `select pg_advisory_xact_lock(hashtext('ops.views'))`, []);
     // A newer release may have migrated while this one waited.
@@ -75,19 +75,19 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
     const known = new Set(views.map(({ name }) => name));
     const dropped = [...namesOf(stale), ...[...held.keys()].filter((name) => !known.has(name))];
     if (dropped.length === 0) return [];
-    await refuseWhatStandsOn(tx, dropped);
+    await refuseForeignDependents(tx, dropped);
     const grants = await grantsOn(tx, namesOf(stale));
-    await waitBriefly(tx);
+    await limitLockWait(tx);
     // One statement, so that the order among them does not matter.
     await query(tx, `drop view if exists ${dropped.map((name) => `reporting.${name}`).join(', ')}`, []);
     await query(tx, 'delete from ops.views where view_name = any($1)', [dropped]);
-    for (const view of stale) await make(tx, view);
+    for (const view of stale) await createView(tx, view);
     for (const grant of grants) await query(tx, grant, []);
     return namesOf(stale);
   });
 }
 
-async function refuseWhatStandsOn(tx: Transaction, names: readonly string[]): Promise<void> {
+async function refuseForeignDependents(tx: Transaction, names: readonly string[]): Promise<void> {
   const rows = await query<{ theirs: string }>(
     tx,
     `select distinct coalesce(n.nspname || '.' || v.relname, pg_describe_object(d.classid, d.objid, d.objsubid))
@@ -122,7 +122,7 @@ async function grantsOn(tx: Transaction, views: readonly string[]): Promise<stri
   return rows.map(({ statement }) => statement);
 }
 
-async function make(tx: Transaction, { name, text, textHash }: View): Promise<void> {
+async function createView(tx: Transaction, { name, text, textHash }: View): Promise<void> {
   try {
     await tx.executeQuery(CompiledQuery.raw(text));
   } catch (error) {
@@ -136,7 +136,7 @@ function namesOf(views: readonly Repeatable[]): string[] {
 }
 
 /** Every view after those that it stands on. Throws when two stand on each other. */
-export function inOrder(views: readonly View[]): View[] {
+export function sortByDependencies(views: readonly View[]): View[] {
   const ordered: View[] = [];
   const left = [...views].sort((a, b) => (a.name < b.name ? -1 : 1));
   while (left.length > 0) {

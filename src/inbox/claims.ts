@@ -43,7 +43,7 @@ export interface Claim extends Target {
   /** Only deliveries name it, and no read has found it: it may not exist. */
   readonly isUnconfirmed: boolean;
   /** It is unconfirmed and ranks behind all others. */
-  readonly isBehind: boolean;
+  readonly isDeferred: boolean;
   /** How long after it was due the read began. */
   readonly lateMs: number;
   /** Its stream was parked, and this read tries whether the stream can resume. */
@@ -63,11 +63,11 @@ export interface Settlement extends Claim {
 }
 
 /** Timers fire a little early against the database's clock. */
-const early = sql`interval '50 ms'`;
+const clockTolerance = sql`interval '50 ms'`;
 
 /** How long a claim lasts unless it is renewed. */
 const leaseMs = 5_000;
-const leased = sql.raw(`now() + interval '${leaseMs} ms'`);
+const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 
 /** Kinds whose reads are parked now. */
 export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
@@ -90,7 +90,7 @@ interface ClaimRow {
 
 /** Claims the targets of a relation `due(kind, key)`, whose rows are locked. */
 const beginReads = sql<ClaimRow>`
-  update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leased} from due
+  update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd} from due
   where t.kind = due.kind and t.key = due.key
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
     extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, t.is_unconfirmed,
@@ -107,7 +107,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
        select t.kind, t.key
        from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
        join ops.sync_targets t using (kind, key)
-       where t.dirty_version > t.clean_version and t.due_at <= now() + ${early} and t.claimed_until <= now()
+       where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
          and t.kind <> all(${parkedKinds})
        order by t.kind, t.key for update of t
      ) ${beginReads}`,
@@ -128,9 +128,9 @@ export function claimDue(db: Database, kinds: readonly TargetKind[], max: number
  * ones do not wait for forged ones.
  */
 export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  const alone = await claimRanked(db, { kinds, max, rank: unconfirmed.alone, order: 'desc' });
+  const alone = await claimRanked(db, { kinds, max, rank: unconfirmed.single, order: 'desc' });
   if (alone.length === max) return alone;
-  const crowd = { kinds, max: max - alone.length, rank: unconfirmed.crowd, order: 'desc' } as const;
+  const crowd = { kinds, max: max - alone.length, rank: unconfirmed.bulk, order: 'desc' } as const;
   return [...alone, ...(await claimRanked(db, crowd))];
 }
 
@@ -155,10 +155,10 @@ async function claimRanked(db: Database, { kinds, max, rank, order }: Ranked): P
 }
 
 /** The rank of a target `t` that is read behind all others: last of all if a read did not find it. */
-const rankBehind = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.crowd)} else ${sql.lit(unconfirmed.alone)} end`;
+const deferredRank = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.bulk)} else ${sql.lit(unconfirmed.single)} end`;
 
 /** Ranks all unconfirmed targets behind all others that are due, not claimed, and rank like live ones. */
-export async function putUnconfirmedBehind(db: Database, kinds: readonly TargetKind[]): Promise<void> {
+export async function deferUnconfirmed(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(
     db,
     sql`with due as (
@@ -167,13 +167,13 @@ export async function putUnconfirmedBehind(db: Database, kinds: readonly TargetK
          and kind = any(${kinds}) and claimed_until <= now()
        for update skip locked
      )
-     update ops.sync_targets t set priority = ${rankBehind}, rung_at = '-infinity' from due
+     update ops.sync_targets t set priority = ${deferredRank}, rung_at = '-infinity' from due
      where t.kind = due.kind and t.key = due.key`,
   );
 }
 
 /** Releases claims unread. With `behind` they rank behind all others, and those that were not found before last of all. */
-export async function giveBack(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
+export async function releaseClaims(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
   await hotQuery(
     db,
     sql`with given as (
@@ -181,7 +181,7 @@ export async function giveBack(db: Database, claims: readonly Claim[], where?: '
        where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
      )
      update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity',
-       priority = case when ${where === 'behind'} then greatest(t.priority, ${rankBehind}) else t.priority end
+       priority = case when ${where === 'behind'} then greatest(t.priority, ${deferredRank}) else t.priority end
      from given where t.kind = given.kind and t.key = given.key`,
   );
 }
@@ -195,7 +195,7 @@ export async function renewClaims(db: Database, claims: readonly Claim[]): Promi
        where t.claimed_version = c.version and t.clean_version < c.version and t.claimed_until > '-infinity'
        for update of t skip locked
      )
-     update ops.sync_targets t set claimed_until = ${leased} from held where t.kind = held.kind and t.key = held.key`,
+     update ops.sync_targets t set claimed_until = ${leaseEnd} from held where t.kind = held.kind and t.key = held.key`,
   );
 }
 
@@ -215,7 +215,7 @@ function claimOf(row: ClaimRow): Claim {
     isNew: row.is_new,
     priority: row.priority === priorities.history ? priorities.history : priorities.live,
     isUnconfirmed: row.is_unconfirmed,
-    isBehind: row.priority >= unconfirmed.alone,
+    isDeferred: row.priority >= unconfirmed.single,
     lateMs: row.late_ms,
     isProbe: row.is_probe,
   };
@@ -233,8 +233,8 @@ export async function settleTargets(
 ): Promise<DueTarget[]> {
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
     when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
-  const rank = `case when s.is_found and t.priority >= ${unconfirmed.alone} then ${priorities.live}
-    when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.alone}) end`;
+  const rank = `case when s.is_found and t.priority >= ${unconfirmed.single} then ${priorities.live}
+    when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.single}) end`;
   const settled = relation('s', settlements, {
     kind: 'text',
     key: 'text',
@@ -278,7 +278,7 @@ export async function failTarget(
     db,
     sql`update ops.sync_targets set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int,
        last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity',
-       priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.alone)} then ${sql.lit(unconfirmed.crowd)} else priority end
+       priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.single)} then ${sql.lit(unconfirmed.bulk)} else priority end
      where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );
 }
@@ -291,7 +291,7 @@ export async function forgetUnconfirmed(db: Database): Promise<number> {
   const rows = await query(
     db,
     `delete from ops.sync_targets t
-     where t.priority >= ${unconfirmed.alone} and t.clean_version > 0 and t.claimed_until <= now() and case
+     where t.priority >= ${unconfirmed.single} and t.clean_version > 0 and t.claimed_until <= now() and case
        when t.dirty_version = t.clean_version then t.read_at < now() - interval '1 hour'
        else t.due_at > now() and t.refused_at < now() - interval '7 days' and (t.state = 'refused' or (
          t.state = 'forbidden' and t.kind = 'thread' and exists (select from warehouse.sms_lines)

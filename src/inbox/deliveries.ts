@@ -29,7 +29,7 @@ export interface Delivery {
   /** Texts that it names by id alone. */
   readonly messageIds?: readonly string[];
   /** It names more references than are taken from one delivery, so it is kept as not recognized. */
-  readonly isCut?: boolean;
+  readonly isTruncated?: boolean;
 }
 
 /** Hashes of the numbers that were erased, in memory: each delivery is compared with them before it is stored. */
@@ -38,7 +38,7 @@ export interface ErasedNumbers {
   /** The newest erasure known here; `ops.knows_erasures` compares it with the newest of all. */
   readonly newest: string;
   /** Returns the deliveries as they may be stored: without a body if they are about somebody who was erased. */
-  clear(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
+  redact(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
   refresh(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface ReferencedTarget extends Target {
 }
 
 /** The texts that targets name, as `ops.deliveries.named` keeps them. */
-export function namedBy(targets: readonly ReferencedTarget[]): string[] {
+export function messagesNamedBy(targets: readonly ReferencedTarget[]): string[] {
   const named = targets.flatMap(({ key, messageId }) => (messageId === undefined ? [] : [`${key} ${messageId}`]));
   return [...new Set(named)];
 }
@@ -70,7 +70,7 @@ export interface Inbox {
 }
 
 /** The error code of `ops.knows_erasures`. */
-const erasedSince = 'TL001';
+const erasuresUnknown = 'TL001';
 const maxTries = 3;
 
 /** Two flushes at a time keep Postgres busy while the next batch gathers. */
@@ -84,12 +84,12 @@ export function createInbox(
   { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
   pauses: ReadPauses,
   notify: (due: readonly DueTarget[]) => void,
-  erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'clear' | 'refresh'>,
+  erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'redact' | 'refresh'>,
 ): Inbox {
   const batch = createBatch<Delivery, number>(async (given) => {
     const located = await locateMessages(db, given);
-    const rows = await knowingErasures(async (newest) =>
-      store(erased?.hasAny ? await erased.clear(located) : located, located, newest),
+    const rows = await withCurrentErasures(async (newest) =>
+      store(erased?.hasAny ? await erased.redact(located) : located, located, newest),
     );
     notify(dueTargetsOf(rows));
     return located.map(({ targets }) => targets.length);
@@ -108,14 +108,14 @@ export function createInbox(
   }
 
   /** Nothing is stored if somebody was erased since the last refresh: refresh and store again. */
-  async function knowingErasures(
+  async function withCurrentErasures(
     work: (newest: string | undefined) => Promise<DueTargetRow[]>,
   ): Promise<DueTargetRow[]> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await work(erased?.newest);
       } catch (error) {
-        const isStale = error instanceof Error && 'code' in error && error.code === erasedSince;
+        const isStale = error instanceof Error && 'code' in error && error.code === erasuresUnknown;
         if (!erased || !isStale || tries === maxTries) throw error;
         await erased.refresh();
       }
@@ -177,8 +177,8 @@ function insertStatement(
     body: (each) => each.body,
     body_hash: (each) => each.fingerprint,
     targets: (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';'),
-    named: (each) => namedBy(each.targets).join(';'),
-    is_recognized: (each, at) => (context.located[at]?.targets.length ?? 0) > 0 && !each.isCut,
+    named: (each) => messagesNamedBy(each.targets).join(';'),
+    is_recognized: (each, at) => (context.located[at]?.targets.length ?? 0) > 0 && !each.isTruncated,
   });
   const referenced = joined('h', referencedBy(deliveries), {
     kind: ({ kind }) => kind,

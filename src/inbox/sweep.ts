@@ -80,8 +80,8 @@ function overdueTargets(
   );
 }
 
-/** Reads of the target failed once or twice in a row, and not because it was not found. */
-export const isPutOff = `last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
+/** The last one or two reads of the target failed, but not because it was not found. */
+export const isRetrying = sql`last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
 
 /**
  * Whether the service takes no more reads at present: live reads, which go first, are put off for more than the two seconds
@@ -94,7 +94,7 @@ async function isStrained(db: Database): Promise<boolean> {
        select from ops.sync_targets
        where dirty_version > clean_version and priority = ${priorities.live}
          and due_at > now() - interval '10 seconds' and due_at < now() + interval '2 minutes'
-         and due_at > read_at + interval '2 seconds' and ${sql.raw(isPutOff)}
+         and due_at > read_at + interval '2 seconds' and ${isRetrying}
          and kind <> all(array(select s.kind from ops.streams s))
      ) as is_strained`,
   );

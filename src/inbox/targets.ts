@@ -25,17 +25,17 @@ export type Priority = (typeof priorities)[keyof typeof priorities];
  * live one, unless it was one of a crowd of references. If that read does not find it, and for a crowd at once, it ranks
  * behind all others and is read slowly (`sync/unconfirmed.ts`).
  */
-export const unconfirmed = { alone: 2, crowd: 3 } as const;
+export const unconfirmed = { single: 2, bulk: 3 } as const;
 
 /** The rank of a target: how soon it is read. */
 export type Rank = Priority | (typeof unconfirmed)[keyof typeof unconfirmed];
 
 /** An event names one call or the threads of one text. A delivery with more references is a batch, or forged. */
-const maxAlone = 10;
+const maxPerEvent = 10;
 
 /** The rank that a delivery with so many references gives to an unconfirmed target. */
 export function rankOf(references: number): Rank {
-  return references > maxAlone ? unconfirmed.crowd : unconfirmed.alone;
+  return references > maxPerEvent ? unconfirmed.bulk : unconfirmed.single;
 }
 
 /** A target to enqueue `afterMs` from now. */
@@ -90,9 +90,9 @@ export function markDirtyStatement(pauses: ReadPauses): string {
   const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
   const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
-  const isUnconfirmed = `h.priority >= ${unconfirmed.alone} and coalesce(t.is_unconfirmed, true)`;
-  const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.alone})`;
-  const rank = `case when h.priority >= ${unconfirmed.alone} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
+  const isUnconfirmed = `h.priority >= ${unconfirmed.single} and coalesce(t.is_unconfirmed, true)`;
+  const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.single})`;
+  const rank = `case when h.priority >= ${unconfirmed.single} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
   return `
     changed as (
       select h.kind, h.key, h.after_seconds, r.priority, r.is_unconfirmed

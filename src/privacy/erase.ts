@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queueNames } from '../../config/queues.ts';
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
-import { erasedRefreshMs } from '../inbox/erased.ts';
+import { erasedRefreshMs } from '../inbox/erased-numbers.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
@@ -13,15 +13,15 @@ import {
   spellingsOf,
 } from '../warehouse/erasure/mentions.ts';
 import {
-  callsOf,
   eraseInbox,
   eraseMentions,
   eraseParty,
   eraseRules,
   eraseSends,
   eraseTexts,
-  keepOptOuts,
-} from './purge.ts';
+  findCalls,
+  preserveOptOuts,
+} from './erase-rows.ts';
 import { refreshStatistics } from './statistics.ts';
 
 /*
@@ -33,7 +33,7 @@ import { refreshStatistics } from './statistics.ts';
  * An erasure that is interrupted is repeated from the first step. Rows that are gone are not counted again.
  */
 
-interface ErasureParts {
+interface ErasureDeps {
   readonly db: Database;
   readonly queues: Pick<Queues, 'forget'>;
   /** Milliseconds after which every receiver knows of the erasure. */
@@ -60,7 +60,7 @@ export async function previewErasure(db: Database, text: string): Promise<Erasur
   await db
     .transaction()
     .execute(async (tx) => {
-      rolledBack.removed = await purge(tx, number);
+      rolledBack.removed = await eraseRows(tx, number);
       throw rolledBack;
     })
     .catch((error: unknown) => {
@@ -79,24 +79,24 @@ class RolledBack extends Error {
  * groups too, but opt-outs of other members are kept; rows of calls stay without the person. Safe to repeat. Rejects with
  * `NotErasable`, and with `QueueUnavailable` when only the queues cannot be reached.
  */
-export async function eraseNumber(parts: ErasureParts, text: string): Promise<Erasure> {
+export async function eraseNumber(parts: ErasureDeps, text: string): Promise<Erasure> {
   const { db, queues, knownAfterMs } = parts;
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
-  await remember(db, number);
-  await barrier(db);
+  await storeHash(db, number);
+  await waitForWriters(db);
   const purged = await inTransaction(db, async (tx) => {
-    await keepOptOuts(tx, spellingsOf(number));
-    return purge(tx, number);
+    await preserveOptOuts(tx, spellingsOf(number));
+    return eraseRows(tx, number);
   });
-  await record(db, number, purged);
+  await storeCounts(db, number, purged);
   const forgotten = await forgetJobs(queues, number);
   await sleep(knownAfterMs ?? defaultKnownAfterMs);
-  await awaitOpenDeliveries(db);
+  await waitForDeliveries(db);
   const late = await inTransaction(db, (tx) => eraseInbox(tx, number, []));
   const forgottenLate = await forgetJobs(queues, number);
   const afterwards = sum([late, { queues: forgotten + forgottenLate }]);
-  await record(db, number, afterwards);
+  await storeCounts(db, number, afterwards);
   const kept = await refreshStatistics(db);
   return {
     ...{ number: lastDigits(number), removed: sum([purged, afterwards]) },
@@ -105,8 +105,8 @@ export async function eraseNumber(parts: ErasureParts, text: string): Promise<Er
 }
 
 /** Called in one transaction, so that a person is erased everywhere or nowhere. */
-async function purge(tx: Transaction, number: string): Promise<Removed> {
-  const calls = await callsOf(tx, number);
+async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
+  const calls = await findCalls(tx, number);
   return sum([
     await eraseInbox(tx, number, calls),
     await eraseTexts(tx, number),
@@ -118,7 +118,7 @@ async function purge(tx: Transaction, number: string): Promise<Removed> {
 }
 
 /** Serialized: a receiver reads only erasures newer than the newest it knows, so none may be committed with an older number. */
-async function remember(db: Database, number: string): Promise<void> {
+async function storeHash(db: Database, number: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     await query(tx, 'lock table ops.erasures in share row exclusive mode', []);
     await query(
@@ -132,16 +132,16 @@ async function remember(db: Database, number: string): Promise<void> {
 }
 
 /** Resolves when every transaction that writes to the mirror and may not know the new hash has ended. */
-async function barrier(db: Database): Promise<void> {
+async function waitForWriters(db: Database): Promise<void> {
   await inTransaction(db, (tx) => query(tx, `select pg_advisory_xact_lock(hashtext('ops.erasures'))`, []));
 }
 
 /** Resolves when every transaction that was storing a delivery has ended. */
-async function awaitOpenDeliveries(db: Database): Promise<void> {
+async function waitForDeliveries(db: Database): Promise<void> {
   await inTransaction(db, (tx) => query(tx, 'lock table ops.deliveries in share mode', []));
 }
 
-async function forgetJobs(queues: ErasureParts['queues'], number: string): Promise<number> {
+async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promise<number> {
   const spellings = new Set(spellingsOf(number));
   const counts: number[] = [];
   for (const name of queueNames) {
@@ -151,7 +151,7 @@ async function forgetJobs(queues: ErasureParts['queues'], number: string): Promi
   return counts.reduce((total, count) => total + count, 0);
 }
 
-async function record(db: Database, number: string, removed: Removed): Promise<void> {
+async function storeCounts(db: Database, number: string, removed: Removed): Promise<void> {
   await query(
     db,
     `update ops.erasures e set removed = (

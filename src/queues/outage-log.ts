@@ -3,13 +3,13 @@ import type { Log } from '../shared/log.ts';
 /** Logs when the store of the queues becomes unavailable and when it is back, once each. */
 export interface OutageLog {
   report(error: unknown): void;
-  isOver(): void;
+  recovered(): void;
   /** Logs nothing from now on: errors of connections that are being closed do not matter. */
   end(): void;
 }
 
 export function createOutageLog(log: Log, backend: string): OutageLog {
-  let isAway = false;
+  let isUnavailable = false;
   let isEnded = false;
   const reported = new Set<string>();
 
@@ -27,17 +27,17 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
       reported.add(kind);
       return;
     }
-    if (isAway) return;
-    isAway = true;
+    if (isUnavailable) return;
+    isUnavailable = true;
     const what = isUnreachable ? 'The queues cannot be reached' : 'The store of the queues refuses requests';
     log.warn({ err, backend }, `${what}; targets wait in Postgres`);
   }
 
   return {
     report,
-    isOver() {
-      if (!isAway || isEnded) return;
-      isAway = false;
+    recovered() {
+      if (!isUnavailable || isEnded) return;
+      isUnavailable = false;
       log.info({ backend }, 'The queues are back');
     },
     end() {

@@ -162,7 +162,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       const answer = await withTimeout(queueTiming.timeout, request(queue), () => {
         throw new QueueUnavailable(`The queue ${name} did not answer within ${queueTiming.timeout} ms.`);
       });
-      outage.isOver();
+      outage.recovered();
       return answer;
     } catch (cause) {
       outage.report(cause);
@@ -271,7 +271,7 @@ function createQueueWorker(
     queue,
     // The library passes a signal only to a processor that declares all three parameters.
     async (job, _token, signal) => {
-      outage.isOver();
+      outage.recovered();
       running += 1;
       try {
         await handler(job.data, signal ?? new AbortController().signal);

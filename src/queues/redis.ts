@@ -45,7 +45,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       outage.report(error);
     });
     // A Redis that is still read-only connects too: then only the next job shows whether it is back.
-    redis.on('ready', () => performance.now() - readOnlyAt > quietMs && outage.isOver());
+    redis.on('ready', () => performance.now() - readOnlyAt > quietMs && outage.recovered());
     opened.push(redis);
     return redis;
   }

@@ -13,7 +13,7 @@ export interface TargetJob {
 export type JobData = Pick<TargetJob, 'kind' | 'key'>;
 
 /** The library works jobs without a priority before those that have one. */
-const behindOthers = 1;
+const lowPriority = 1;
 
 export interface BullJob {
   readonly name: string;
@@ -35,7 +35,7 @@ export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
     .map(([id, { kind, key, isUrgent }]) => ({
       name: kind,
       data: { kind, key },
-      opts: { deduplication: { id, keepLastIfActive: true }, ...(!isUrgent && { priority: behindOthers }) },
+      opts: { deduplication: { id, keepLastIfActive: true }, ...(!isUrgent && { priority: lowPriority }) },
     }));
 }
 

@@ -6,7 +6,7 @@ import {
   relation,
   sql,
   type Transaction,
-  waitBriefly,
+  limitLockWait,
 } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
@@ -149,7 +149,7 @@ async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number)
 /** Gives `reporting.kpi_pivot` the columns of measures that are new; while somebody reads it, the next drain is to. */
 async function widenKpiPivot(db: Database): Promise<void> {
   const widened = db.transaction().execute(async (tx) => {
-    await waitBriefly(tx);
+    await limitLockWait(tx);
     const [behind] = await query<{ is_behind: boolean }>(
       tx,
       `select least(500, (select count(*) from rollups.kpi_names)) > (

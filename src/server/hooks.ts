@@ -71,7 +71,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
         userAgent: short(request.headers['user-agent']),
         body: facts.body,
         fingerprint: facts.fingerprint,
-        isCut: facts.isCut,
+        isTruncated: facts.isTruncated,
         ...targetsOf(facts.references),
       });
     } catch (error) {
@@ -81,7 +81,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     }
     if (isFailing) deps.log.info('Deliveries are stored again');
     isFailing = false;
-    deps.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isCut);
+    deps.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isTruncated);
     deps.metrics.commitSeconds((performance.now() - arrivedAt) / 1_000);
     return reply.code(202).send({ received: found });
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { retryHours } from '../audit/coverage/coverage.ts';
+import { retryHours } from '../completeness/coverage/coverage.ts';
 import type { Context } from '../context.ts';
 import { type CallbackOutcome, callbackPath, completeLogin } from '../credentials/login.ts';
 import { tokenSealer } from '../credentials/sealer.ts';

@@ -16,7 +16,7 @@ const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
 const maxDeliveries = 500;
 
 /** How many messages are remembered whose thread was already read down to their place. */
-const maxSought = 10_000;
+const maxReached = 10_000;
 
 export interface AnnouncedMessages {
   /** The messages of a thread that events or sends announced and that no read has brought since. */
@@ -35,14 +35,14 @@ export interface AnnouncedInThread {
 type Listed = Pick<Message, 'id' | 'delivery'>;
 
 export function createAnnouncedMessages(): AnnouncedMessages {
-  const sought = new Set<string>();
+  const alreadyReached = new Set<string>();
 
   return {
     async of(db, key) {
       const announced = await recentlyAnnounced(db, key);
-      const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !sought.has(`${key} ${id}`));
-      if (sought.size > maxSought) sought.clear();
-      for (const { id } of wanted) sought.add(`${key} ${id}`);
+      const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !alreadyReached.has(`${key} ${id}`));
+      if (alreadyReached.size > maxReached) alreadyReached.clear();
+      for (const { id } of wanted) alreadyReached.add(`${key} ${id}`);
       const missingFrom = (listed: readonly Listed[]) => {
         const ids = new Set(listed.map(({ id }) => String(id)));
         return announced.filter(({ id, isHeld }) => !isHeld && !ids.has(id));

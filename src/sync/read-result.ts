@@ -7,9 +7,9 @@ import type { ThreadGone } from '../warehouse/conversations.ts';
 import type { OnAnswer } from '../warehouse/drift.ts';
 import type { LinesRead } from '../warehouse/lines.ts';
 import type { ThreadRead } from '../warehouse/messages.ts';
-import type { Provenance } from '../warehouse/mirror.ts';
 import type { RecordingsRead } from '../warehouse/recordings.ts';
 import type { TranscriptsRead } from '../warehouse/transcripts.ts';
+import type { Provenance } from '../warehouse/upsert.ts';
 import type { UsersRead } from '../warehouse/users.ts';
 
 /** What one read fetched, in the form that the warehouse writes. */

@@ -33,7 +33,7 @@ export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
 /** Decides by the advice of the error (section 7). `random` is in [0, 1) and spreads the retries of many targets. */
 export function decideRetry(
   error: unknown,
-  claim: Pick<Claim, 'attempts' | 'misses' | 'isNew' | 'isUnconfirmed' | 'isBehind' | 'lateMs'>,
+  claim: Pick<Claim, 'attempts' | 'misses' | 'isNew' | 'isUnconfirmed' | 'isDeferred' | 'lateMs'>,
   random: () => number,
 ): RetryDecision {
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
@@ -66,9 +66,9 @@ export function decideRetry(
 }
 
 /** An unconfirmed target that waited behind all others is read so late that its event cannot have outrun it. */
-function missWaitsOf({ isUnconfirmed, isBehind, lateMs }: Parameters<typeof decideRetry>[1]): readonly number[] {
+function missWaitsOf({ isUnconfirmed, isDeferred, lateMs }: Parameters<typeof decideRetry>[1]): readonly number[] {
   if (!isUnconfirmed) return missWaits;
-  const isLate = isBehind && lateMs >= Math.max(...unconfirmedWaits);
+  const isLate = isDeferred && lateMs >= Math.max(...unconfirmedWaits);
   return isLate ? [] : unconfirmedWaits;
 }
 

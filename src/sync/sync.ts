@@ -8,9 +8,9 @@ import {
   claimTargets,
   claimUnconfirmed,
   createLeases,
+  deferUnconfirmed,
   failTarget,
-  giveBack,
-  putUnconfirmedBehind,
+  releaseClaims,
   type TargetState,
 } from '../inbox/claims.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
@@ -117,7 +117,7 @@ export function createSync(deps: SyncDeps): Sync {
       return true;
     };
     const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
-    if (later.length > 0) await giveBack(db, later, 'behind');
+    if (later.length > 0) await releaseClaims(db, later, 'behind');
     return lease(now);
   }
 
@@ -159,7 +159,7 @@ export function createSync(deps: SyncDeps): Sync {
   async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
     // During a flood, a real target must not wait until the jobs before it are done.
-    if (allowance.isUsedUp) await putUnconfirmedBehind(db, kinds);
+    if (allowance.isUsedUp) await deferUnconfirmed(db, kinds);
     const claimed = lease(await claimUnconfirmed(db, kinds, max));
     const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
     const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');
@@ -204,7 +204,7 @@ export function createSync(deps: SyncDeps): Sync {
 
   async function readFailed(claim: Claim, error: unknown): Promise<EndedRead> {
     if (error instanceof ServiceError && error.code === 'aborted') {
-      await giveBack(db, [claim]);
+      await releaseClaims(db, [claim]);
       return { outcome: 'later', isMissed: false };
     }
     const decided = decideRetry(error, claim, Math.random);

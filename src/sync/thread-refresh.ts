@@ -3,7 +3,7 @@ import { type Database, inTransaction, query } from '../db/database.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
-import { beginRead, type SealLink } from '../warehouse/mirror.ts';
+import { beginRead, type SealLink } from '../warehouse/upsert.ts';
 import type { ReadContext } from './read-result.ts';
 import { createThreadReader } from './readers/thread.ts';
 
@@ -41,7 +41,7 @@ export function createThreadRefresh(
       isNew: false,
       priority: priorities.live,
       isUnconfirmed: false,
-      isBehind: false,
+      isDeferred: false,
       lateMs: 0,
       isProbe: false,
     };

@@ -16,8 +16,8 @@ const maxMissed = 360;
 const rememberedMs = 60_000;
 
 /** Concurrent reads; doubled while every target is found. */
-const minBehind = 4;
-const maxBehind = 16;
+const minConcurrent = 4;
+const maxConcurrent = 16;
 const restMs = 250;
 /** Milliseconds between two polls while nothing is due. */
 const idleMs = 500;
@@ -58,11 +58,11 @@ export type ReadUnconfirmed = (max: number) => Promise<{ read: number; missed: n
 /** Starts to read unconfirmed targets that are due. */
 export function startUnconfirmedReads(read: ReadUnconfirmed, log: Log): Loop {
   async function drain(signal: AbortSignal): Promise<void> {
-    let width = minBehind;
+    let width = minConcurrent;
     while (!signal.aborted) {
       const done = await read(width);
       if (done.read === 0) return;
-      width = done.missed > 0 ? minBehind : Math.min(maxBehind, Math.max(minBehind, 2 * done.read));
+      width = done.missed > 0 ? minConcurrent : Math.min(maxConcurrent, Math.max(minConcurrent, 2 * done.read));
       await sleep(done.missed * restMs, undefined, { signal }).catch(() => undefined);
     }
   }

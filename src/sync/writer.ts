@@ -5,9 +5,9 @@ import { createBatch, oneAtATime } from '../shared/batch.ts';
 import { type HeldCall, heldCalls, markCallsGone, writeCalls } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
 import { writeLines } from '../warehouse/lines.ts';
-import { beginHistory, type SealLink } from '../warehouse/mirror.ts';
 import { writeRecordings } from '../warehouse/recordings.ts';
 import { writeTranscripts } from '../warehouse/transcripts.ts';
+import { beginHistory, type SealLink } from '../warehouse/upsert.ts';
 import { writeUsers } from '../warehouse/users.ts';
 import type { EntityRead, ReadResult } from './read-result.ts';
 

@@ -1,5 +1,5 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import type { Provenance } from './mirror.ts';
+import type { Provenance } from './upsert.ts';
 
 /** Progress of reading the recordings, or the transcripts, of a call. */
 export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';

@@ -2,10 +2,10 @@ import type { Call, CallSummary } from '../api-client/client.ts';
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { ArtefactState } from './artefacts.ts';
-import { keepDocuments } from './documents.ts';
-import { clearCalls, eraseCalls } from './erasure/calls.ts';
+import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
 import { writeLegs } from './legs.ts';
-import { mirrorTable, type Provenance, type Row, upsert } from './mirror.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type Provenance, type Row, upsert } from './upsert.ts';
 
 export const calls = mirrorTable(
   'warehouse.calls',
@@ -44,10 +44,10 @@ export const calls = mirrorTable(
     legs_fetch_seq: 'bigint',
   },
   {
-    settled: ['recordings_state', 'transcripts_state'],
-    lasting: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
+    firstValueWins: ['recordings_state', 'transcripts_state'],
+    untracked: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
     // Search rows may lack fields that the call itself has. Parties are not kept: an erasure has to be able to remove them.
-    kept: [
+    keptWhenMissing: [
       ...([
         'started_at',
         'ended_at',
@@ -71,7 +71,7 @@ export interface CallRead {
 
 /** Mirrors calls, and the legs of those that were read whole. Erased parties are left out. */
 export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
-  const { reads, erased } = await clearCalls(tx, all);
+  const { reads, erased } = await withoutErasedParties(tx, all);
   await upsert(
     tx,
     calls,
@@ -84,7 +84,7 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
     ),
   );
   await hotQuery(tx, 'select warehouse.measure_waits($1::text[])', [[...new Set(reads.map(({ call }) => call.id))]]);
-  await keepDocuments(
+  await storeRawAnswers(
     tx,
     reads.flatMap(({ call, read }) =>
       ('legs' in call || call.unknownKeys.length > 0) && !erased.has(call.id)

@@ -2,14 +2,14 @@ import { type Database, hotQuery, query, relation, sql, type Transaction } from 
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { erasedAmong, withoutMentions } from './erasure/erased.ts';
 import { type ThreadRead, writeMessages } from './messages.ts';
-import type { Provenance } from './mirror.ts';
+import type { Provenance } from './upsert.ts';
 
 /**
  * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row, so
  * that a forged reference cannot write data. A thread with an erased member is left out, with the texts of the others.
  */
 export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<void> {
-  const reads = await clearThreads(tx, all);
+  const reads = await withoutErased(tx, all);
   const conversations = await conversationsOf(tx, reads);
   // A read that began before the newest one applied is out of date.
   const held = reads.flatMap((read) => {
@@ -22,7 +22,7 @@ export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]):
   await summarize(tx, held);
 }
 
-async function clearThreads(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
+async function withoutErased(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
   const partiesOf = ({ thread }: ThreadRead) => [thread.number, ...thread.participants];
   const erased = await erasedAmong(tx, () => reads.flatMap(partiesOf));
   return withoutMentions(

@@ -1,9 +1,9 @@
 import type { Line } from '../api-client/client.ts';
 import { type Database, query, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { keepDocuments } from './documents.ts';
-import { mirrorTable, type Provenance, upsert } from './mirror.ts';
 import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 export const smsLines = mirrorTable(
   'warehouse.sms_lines',
@@ -15,7 +15,7 @@ export const smsLines = mirrorTable(
     is_bulk_enabled: 'boolean',
     is_unrestricted: 'boolean',
   },
-  { lasting: ['listed_as'] },
+  { untracked: ['listed_as'] },
 );
 
 /** One read of the lines; `isComplete` is false when the answer may be partial. */
@@ -44,7 +44,7 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
       },
     })),
   );
-  await keepDocuments(
+  await storeRawAnswers(
     tx,
     listed.flatMap((line) =>
       line.unknownKeys.length > 0 ? [{ entity: 'line' as const, key: line.number, raw: line.raw, read }] : [],

@@ -1,9 +1,9 @@
 import type { Message } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
-import { keepDocuments } from './documents.ts';
-import { mirrorTable, type Provenance, type Row, type SealLink, upsert } from './mirror.ts';
 import { optOutVerdict } from './opt-out.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type Provenance, type Row, type SealLink, upsert } from './upsert.ts';
 
 export const smsMessages = mirrorTable(
   'warehouse.sms_messages',
@@ -33,14 +33,14 @@ export const smsMessages = mirrorTable(
   },
   {
     // `is_scheduled` is not kept: once the text is sent, the service may leave the field out.
-    kept: [
+    keptWhenMissing: [
       ...(['direction', 'from_number', 'to_number', 'body', 'media_count', 'sent_at', 'is_read', 'sent_by'] as const),
       ['delivery_status', 'delivery_error', 'delivery_at'],
       'group_participants',
       ['is_blocked', 'block_reason'],
     ],
     // A release that judges otherwise changes no text.
-    lasting: ['opt_out_verdict'],
+    untracked: ['opt_out_verdict'],
   },
 );
 
@@ -71,9 +71,9 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
     tx,
     threads.filter(({ isComplete }) => isComplete),
   );
-  await keepMedia(tx, listed);
-  await keepReaders(tx, listed);
-  await keepDocuments(
+  await storeMedia(tx, listed);
+  await storeReaders(tx, listed);
+  await storeRawAnswers(
     tx,
     listed.flatMap(({ conversationId, message, read }) =>
       message.unknownKeys.length > 0
@@ -138,7 +138,7 @@ export function mediaRow(conversationId: string, messageId: number | string, ord
   return `message_media ${conversationId} ${messageId} ${ordinal}`;
 }
 
-async function keepMedia(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+async function storeMedia(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const media = listed.flatMap(({ conversationId, message: { id, media }, sealLink }) =>
     sealLink === undefined
       ? []
@@ -164,7 +164,7 @@ async function keepMedia(tx: Transaction, listed: readonly Listed[]): Promise<vo
   );
 }
 
-async function keepReaders(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+async function storeReaders(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const readers = listed.flatMap(({ conversationId, message }) =>
     (message.readBy ?? []).map((userId) => ({ conversationId, messageId: message.id, userId })),
   );

@@ -1,11 +1,11 @@
 import { type Recording, withFields } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
-import { keepDocuments } from './documents.ts';
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
 import { numbersMentioned } from './erasure/mentions.ts';
-import { mirrorTable, type SealLink, upsert } from './mirror.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type SealLink, upsert } from './upsert.ts';
 
 export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'unique_id'], {
   call_id: 'text',
@@ -30,7 +30,7 @@ export interface RecordingsRead extends ArtefactRead {
  * keeps neither links nor endpoints.
  */
 export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
-  const reads = await clearEnds(tx, await currentArtefactReads(tx, 'recordings', all));
+  const reads = await withoutErasedEnds(tx, await currentArtefactReads(tx, 'recordings', all));
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, recordings, read, sealLink }) =>
     recordings.map((each) => ({ callId, each, read, sealLink })),
@@ -52,8 +52,8 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
       },
     })),
   );
-  await keepLinks(tx, listed);
-  await keepDocuments(
+  await storeLinks(tx, listed);
+  await storeRawAnswers(
     tx,
     listed.flatMap(({ callId, each, read }) =>
       each.unknownKeys.length > 0
@@ -68,7 +68,10 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
   );
 }
 
-async function clearEnds(tx: Transaction, reads: readonly RecordingsRead[]): Promise<readonly RecordingsRead[]> {
+async function withoutErasedEnds(
+  tx: Transaction,
+  reads: readonly RecordingsRead[],
+): Promise<readonly RecordingsRead[]> {
   const endsOf = ({ recordings }: RecordingsRead) =>
     recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
   const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
@@ -91,7 +94,7 @@ export function recordingRow(callId: string, uniqueId: string): string {
   return `recording_urls ${callId} ${uniqueId}`;
 }
 
-async function keepLinks(
+async function storeLinks(
   tx: Transaction,
   listed: readonly { callId: string; each: Recording; sealLink?: SealLink | undefined }[],
 ): Promise<void> {

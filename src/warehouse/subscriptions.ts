@@ -1,7 +1,7 @@
 import type { Subscription } from '../api-client/client.ts';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
-import { mirrorTable, type Provenance, type SealLink, upsert } from './mirror.ts';
 import { isCurrent } from './periods.ts';
+import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
 export const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
   subscription_id: 'bigint',

@@ -2,10 +2,10 @@ import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
-import { keepDocuments } from './documents.ts';
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { mirrorTable, type Provenance, type Row, upsert } from './mirror.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type Provenance, type Row, upsert } from './upsert.ts';
 
 export const transcripts = mirrorTable('warehouse.transcripts', ['transcript_id'], {
   transcript_id: 'bigint',
@@ -46,7 +46,7 @@ interface Listed {
  * are left out.
  */
 export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
-  const reads = await clearWords(tx, await currentArtefactReads(tx, 'transcripts', all));
+  const reads = await withoutErased(tx, await currentArtefactReads(tx, 'transcripts', all));
   if (reads.length === 0) return;
   const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
   await upsert(
@@ -54,9 +54,9 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
     transcripts,
     listed.map(({ callId, each, read }) => ({ row: transcriptRow(callId, each), read })),
   );
-  await keepBodies(tx, listed);
-  await keepKpis(tx, listed);
-  await keepDocuments(
+  await storeBodies(tx, listed);
+  await storeKpis(tx, listed);
+  await storeRawAnswers(
     tx,
     listed.flatMap(({ each, read }) =>
       each.unknownKeys.length > 0 ? [{ entity: 'transcript' as const, key: String(each.id), raw: each.raw, read }] : [],
@@ -69,7 +69,7 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
   );
 }
 
-async function clearWords(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
+async function withoutErased(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
   const erased = await erasedCalls(
     tx,
     reads.map(({ callId }) => callId),
@@ -126,7 +126,7 @@ function segmentJson({ start, end, speaker, text }: Segment): object {
   return { start: start ?? null, end: end ?? null, speaker: speaker ?? null, text: text ?? null };
 }
 
-async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const bodies = listed.filter(({ each }) => each.segments !== undefined);
   if (bodies.length === 0) return;
   await hotQuery(
@@ -148,7 +148,7 @@ async function keepBodies(tx: Transaction, listed: readonly Listed[]): Promise<v
 }
 
 /** Replaces the KPIs of each transcript by those of its newest read. */
-async function keepKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
   if (scored.length === 0) return;
   const replaced = await hotQuery(

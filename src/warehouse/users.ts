@@ -1,10 +1,10 @@
 import type { User } from '../api-client/client.ts';
 import { query, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { keepDocuments } from './documents.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { mirrorTable, type Provenance, upsert } from './mirror.ts';
 import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
+import { storeRawAnswers } from './raw-answers.ts';
+import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 export const users = mirrorTable('warehouse.users', ['user_id'], {
   user_id: 'bigint',
@@ -50,7 +50,7 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
       },
     })),
   );
-  await keepDocuments(
+  await storeRawAnswers(
     tx,
     listed.flatMap((user) =>
       user.unknownKeys.length > 0 ? [{ entity: 'user' as const, key: String(user.id), raw: user.raw, read }] : [],

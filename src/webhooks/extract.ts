@@ -19,7 +19,7 @@ export interface DeliveryFacts {
   claimedType: EventType | undefined;
   references: readonly Reference[];
   /** The body holds more references than {@link maxReferences}: `references` are the first of them. */
-  isCut: boolean;
+  isTruncated: boolean;
   /** What is kept: without secrets and URLs, compact JSON where it could be read, storable as Postgres text. */
   body: string;
   /** Equal for the same type and kept body. It recognizes repeated deliveries, which have no event id. */
@@ -47,12 +47,12 @@ export function extract(
   const text = body.length > 0 ? body.toString('utf8') : query;
   const tree = readTree(text);
   const registered = pathType === undefined ? undefined : eventTypeOf(pathType);
-  const { references, claimedType, isCut } =
+  const { references, claimedType, isTruncated } =
     tree === undefined
-      ? { references: [], claimedType: undefined, isCut: false }
+      ? { references: [], claimedType: undefined, isTruncated: false }
       : referencesIn(tree, registered, isOurLine, limit);
   const type = registered ?? claimedType;
   const kept = tree === undefined ? (text.includes('\0') ? notText : redactText(text)) : canonical(tree);
   const fingerprint = hash('sha256', `${type ?? ''}\n${kept}`, 'base64url');
-  return { type, claimedType, references, isCut, body: kept, fingerprint };
+  return { type, claimedType, references, isTruncated, body: kept, fingerprint };
 }

@@ -30,7 +30,7 @@ type IsOurLine = (number: string) => boolean;
 /** The first distinct references of a body, and whether it holds more. */
 interface Collected {
   readonly references: readonly Reference[];
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Numbers that the references of one delivery may name in all: the groups of a mebibyte can be read in many ways. */
@@ -58,7 +58,7 @@ export function referencesIn(
     const found = collect(nodes, limit, read);
     if (found.references.length > 0) return { ...found, claimedType };
   }
-  return { references: [], isCut: false, claimedType };
+  return { references: [], isTruncated: false, claimedType };
 }
 
 /**
@@ -90,16 +90,17 @@ function collect(nodes: EventNode[], limit: number, read: (node: EventNode) => R
   let named = 0;
   for (const node of nodes) {
     const references = read(node);
-    if (nodes.length === 1 && references.length < 2) return { references, isCut: false };
+    if (nodes.length === 1 && references.length < 2) return { references, isTruncated: false };
     for (const reference of references) {
       const key = referenceKey(reference);
       if (distinct.has(key)) continue;
-      if (distinct.size === limit || named >= maxNamed) return { references: [...distinct.values()], isCut: true };
+      if (distinct.size === limit || named >= maxNamed)
+        return { references: [...distinct.values()], isTruncated: true };
       distinct.set(key, reference);
       named += reference.kind === 'thread' ? Math.max(1, reference.participants.length) : 1;
     }
   }
-  return { references: [...distinct.values()], isCut: false };
+  return { references: [...distinct.values()], isTruncated: false };
 }
 
 /** Two references with the same key ask for the same read for the same reason. */

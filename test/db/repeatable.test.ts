@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
-import { inOrder, staleViews, type View } from '../../src/db/repeatable.ts';
+import { sortByDependencies, staleViews, type View } from '../../src/db/repeatable.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest, dropRole } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
@@ -19,12 +19,17 @@ const namesOf = (views: readonly View[]) => views.map(({ name }) => name);
 const held = (...names: string[]) => new Map(names.map((name) => [name, `hash of ${name}`]));
 
 test('a view comes after those that it stands on', () => {
-  expect(namesOf(inOrder([view('a', 'b'), view('b', 'c'), view('c')]))).toEqual(['c', 'b', 'a']);
-  expect(() => inOrder([view('a', 'b'), view('b', 'a')])).toThrow('a, b');
+  expect(namesOf(sortByDependencies([view('a', 'b'), view('b', 'c'), view('c')]))).toEqual(['c', 'b', 'a']);
+  expect(() => sortByDependencies([view('a', 'b'), view('b', 'a')])).toThrow('a, b');
 });
 
 test('a view is made anew with those that stand on it, and no other', () => {
-  const views = inOrder([view('daily', 'interval'), view('interval'), view('other'), view('heatmap', 'daily')]);
+  const views = sortByDependencies([
+    view('daily', 'interval'),
+    view('interval'),
+    view('other'),
+    view('heatmap', 'daily'),
+  ]);
   expect(staleViews(views, held('daily', 'interval', 'other', 'heatmap'))).toEqual([]);
   expect(namesOf(staleViews(views, held('daily', 'other', 'heatmap')))).toEqual(['interval', 'daily', 'heatmap']);
 });

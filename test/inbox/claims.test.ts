@@ -4,10 +4,10 @@ import {
   claimDue,
   claimTargets,
   claimUnconfirmed,
+  deferUnconfirmed,
   failTarget,
   forgetUnconfirmed,
-  giveBack,
-  putUnconfirmedBehind,
+  releaseClaims,
   renewClaims,
   settleTargets,
 } from '../../src/inbox/claims.ts';
@@ -322,7 +322,7 @@ describe('a failed read', () => {
 });
 
 describe('an unconfirmed target', () => {
-  const { alone, crowd } = unconfirmed;
+  const { single, bulk } = unconfirmed;
   const kinds = ['call', 'thread'] as const;
   const thread = { kind: 'thread', key: '15550009999/15551110001' } as const;
   const rank = (target: { kind: string; key: string } = call) =>
@@ -333,56 +333,56 @@ describe('an unconfirmed target', () => {
   const count = () => database.value('select count(*)::integer from ops.sync_targets');
 
   test('that is new and came almost alone is read at once, one of a crowd behind all others', async () => {
-    expect(await bump({ ...call, priority: alone }, { ...other, priority: crowd })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await bump({ ...call, priority: single }, { ...other, priority: bulk })).toEqual([{ ...call, afterMs: 0 }]);
     expect(keysOf(await claimDue(db, kinds, 10))).toEqual([call.key]);
     expect(await claimUnconfirmed(db, kinds, 10)).toMatchObject([{ key: other.key, isUnconfirmed: true }]);
   });
 
   test('that ranks live is put behind all others without its job, unless it is claimed or confirmed', async () => {
-    await bump({ ...call, priority: alone }, { ...other, priority: alone }, thread);
+    await bump({ ...call, priority: single }, { ...other, priority: single }, thread);
     expect(await claimTargets(db, [other])).toHaveLength(1);
-    await putUnconfirmedBehind(db, kinds);
-    expect([await rank(), await rank(other), await rank(thread)]).toEqual([alone, priorities.live, priorities.live]);
+    await deferUnconfirmed(db, kinds);
+    expect([await rank(), await rank(other), await rank(thread)]).toEqual([single, priorities.live, priorities.live]);
     expect(keysOf(await claimUnconfirmed(db, kinds, 10))).toEqual([call.key]);
   });
 
   test('that was found is live from then on, whatever names it', async () => {
-    await bump({ ...call, priority: crowd });
+    await bump({ ...call, priority: bulk });
     const [claimed] = await claimUnconfirmed(db, kinds, 1);
     await settle(claimed as Claim, { isFound: true });
     expect(await rank()).toBe(priorities.live);
-    await bump({ ...call, priority: crowd });
+    await bump({ ...call, priority: bulk });
     expect(await claim()).toMatchObject({ isUnconfirmed: false });
   });
 
   test('that was not found waits behind all others when deliveries name it again, and no more when something else does', async () => {
-    await bump({ ...call, priority: alone });
+    await bump({ ...call, priority: single });
     await settle(await claim(), { state: 'gone', isFound: false });
     await age('read_at', '1 hour');
-    expect(await bump({ ...call, priority: alone })).toEqual([]);
-    expect(await rank()).toBe(alone);
+    expect(await bump({ ...call, priority: single })).toEqual([]);
+    expect(await rank()).toBe(single);
     await bump({ ...call, priority: priorities.history });
     expect(await rank()).toBe(priorities.history);
     expect(await claim()).toMatchObject({ isUnconfirmed: false });
   });
 
   test('that a listing names before it was read is confirmed', async () => {
-    await bump({ ...call, priority: alone });
+    await bump({ ...call, priority: single });
     await bump(call);
     expect(await claim()).toMatchObject({ isUnconfirmed: false });
   });
 
   test('that was listed as history is known', async () => {
     await bump({ ...call, priority: priorities.history });
-    expect(await bump({ ...call, priority: crowd })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await bump({ ...call, priority: bulk })).toEqual([{ ...call, afterMs: 0 }]);
     expect(await rank()).toBe(priorities.live);
   });
 
   test('of many is read newest first, those that came almost alone before those of crowds', async () => {
     const keyed = (at: number) => ({ kind: 'call', key: `1700000002.${at}` }) as const;
-    for (const at of [1, 2, 3, 4]) await bump({ ...keyed(at), priority: crowd });
-    await giveBack(db, await claimTargets(db, [keyed(1), keyed(2)]), 'behind');
-    await database.query(`update ops.sync_targets set priority = ${alone} where key = any($1)`, [
+    for (const at of [1, 2, 3, 4]) await bump({ ...keyed(at), priority: bulk });
+    await releaseClaims(db, await claimTargets(db, [keyed(1), keyed(2)]), 'behind');
+    await database.query(`update ops.sync_targets set priority = ${single} where key = any($1)`, [
       keyed(1).key,
       keyed(2).key,
     ]);
@@ -392,25 +392,25 @@ describe('an unconfirmed target', () => {
 
   test('that is given back is due at once, and no attempt is counted', async () => {
     await bump(call);
-    await giveBack(db, [await claim()]);
+    await releaseClaims(db, [await claim()]);
     expect(await row()).toMatchObject({ is_owed: true, attempts: 0, last_error: null });
     expect(await claim()).toMatchObject({ attempts: 0, misses: 0 });
   });
 
   test('that no read found is forgotten an hour later, and starts afresh when it is named again', async () => {
-    await bump({ ...call, priority: alone }, { ...other, priority: alone });
+    await bump({ ...call, priority: single }, { ...other, priority: single });
     await settle(await claim(), { state: 'gone', isFound: false });
     await settle(await claim(other), { isFound: true });
     expect(await forgetUnconfirmed(db)).toBe(0);
     await age('read_at', '1 hour');
     expect(await forgetUnconfirmed(db)).toBe(1);
     expect(await count()).toBe(1);
-    expect(await bump({ ...call, priority: alone })).toEqual([{ ...call, afterMs: 0 }]);
+    expect(await bump({ ...call, priority: single })).toEqual([{ ...call, afterMs: 0 }]);
     expect(await claim()).toMatchObject({ version: '1', misses: 0 });
   });
 
   test('that is still to be read is not forgotten', async () => {
-    await bump({ ...call, priority: crowd });
+    await bump({ ...call, priority: bulk });
     await age('due_at', '3 days');
     expect(await forgetUnconfirmed(db)).toBe(0);
     const [claimed] = await claimUnconfirmed(db, kinds, 1);
@@ -424,7 +424,7 @@ describe('an unconfirmed target', () => {
     await database.query(
       `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('15550008888', '', 'test', 1, now()) on conflict do nothing`,
     );
-    await bump(...[call, thread, ours].map((target) => ({ ...target, priority: alone })));
+    await bump(...[call, thread, ours].map((target) => ({ ...target, priority: single })));
     for (const claimed of await claimTargets(db, [call, thread, ours])) {
       const state = claimed.kind === 'call' ? 'refused' : 'forbidden';
       await settle(claimed, { state, isFound: false, recheckSeconds: 86_400 });
@@ -432,6 +432,6 @@ describe('an unconfirmed target', () => {
     expect(await forgetUnconfirmed(db)).toBe(0);
     await age('refused_at', '8 days');
     expect(await forgetUnconfirmed(db)).toBe(2);
-    expect(await rank(ours)).toBe(alone);
+    expect(await rank(ours)).toBe(single);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
-import { beginRead } from '../../src/warehouse/mirror.ts';
+import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
 import { openStage } from './stage.ts';

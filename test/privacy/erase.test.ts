@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Service } from '../../src/api-client/client.ts';
-import { createReconciler } from '../../src/audit/coverage/reconcile.ts';
-import { compareUnread } from '../../src/audit/gaps/unread.ts';
+import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
+import { compareUnread } from '../../src/completeness/gaps/unread.ts';
 import { query } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
-import { createErasedNumbers } from '../../src/inbox/erased.ts';
+import { createErasedNumbers } from '../../src/inbox/erased-numbers.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../src/privacy/erase.ts';
 import { trunkline } from '../credentials/commands.ts';
@@ -530,5 +530,5 @@ test('of two erasures at once, a receiver misses neither', async () => {
   });
   await erasing;
   await known.refresh();
-  expect((await known.clear([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
+  expect((await known.redact([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
 });

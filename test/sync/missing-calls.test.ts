@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { apiKey, createService } from '../../src/api-client/client.ts';
-import { recordHours } from '../../src/audit/coverage/coverage.ts';
-import { createCallLister } from '../../src/audit/coverage/listing.ts';
-import { mirrorSpan } from '../../src/audit/coverage/mirroring.ts';
+import { mirrorRange } from '../../src/completeness/coverage/call-pages.ts';
+import { recordHours } from '../../src/completeness/coverage/coverage.ts';
+import { createCallLister } from '../../src/completeness/coverage/listing.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type Asked, notFound, type Reply } from '../world/service.ts';
@@ -39,8 +39,8 @@ async function withUnshownCall() {
     const parts = { db: database.db, pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined };
     const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
     const span = { from: hour, to: hour + 3_600 };
-    const { calls, doubt } = await mirrorSpan(parts, lister, span, { readWith: 0, isWatched: true }, undefined);
-    await database.db.transaction().execute((tx) => recordHours(tx, { hours: [hour], calls, doubt }));
+    const { calls, problem } = await mirrorRange(parts, lister, span, { readPriority: 0, isWatched: true }, undefined);
+    await database.db.transaction().execute((tx) => recordHours(tx, { hours: [hour], calls, problem }));
     return database.value('select state from ops.coverage where from_at = to_timestamp($1)', hour);
   }
   /** An event may have outrun the call, which is no miss; of three, the last one settles it. */

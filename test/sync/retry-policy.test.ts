@@ -6,7 +6,7 @@ import { decideRetry } from '../../src/sync/retry-policy.ts';
 
 const error = (code: ErrorCode, more: { retryAfterMs?: number; scope?: string } = {}) =>
   new ServiceError(code, 'as it says', { operation: 'calls.get', effect: 'none', ...more });
-const first = { attempts: 0, misses: 0, isNew: false, isUnconfirmed: false, isBehind: false, lateMs: 0 };
+const first = { attempts: 0, misses: 0, isNew: false, isUnconfirmed: false, isDeferred: false, lateMs: 0 };
 const half = () => 0.5;
 
 describe('a failed read', () => {
@@ -99,8 +99,8 @@ describe('a failed read', () => {
   });
 
   test('that comes long after its delivery, behind all others, gives up at once what it does not find', () => {
-    expect(missing({ isUnconfirmed: true, isBehind: true, lateMs: 20_000 })).toEqual(gone);
-    expect(missing({ isUnconfirmed: true, isBehind: true, lateMs: 500 })).toBe(1_000);
+    expect(missing({ isUnconfirmed: true, isDeferred: true, lateMs: 20_000 })).toEqual(gone);
+    expect(missing({ isUnconfirmed: true, isDeferred: true, lateMs: 500 })).toBe(1_000);
     expect(missing({ isUnconfirmed: true, lateMs: 20_000 })).toBe(1_000);
   });
 

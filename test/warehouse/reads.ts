@@ -2,7 +2,7 @@ import { readAnswer } from '../../src/api-client/answers/envelope.ts';
 import { requiredRows } from '../../src/api-client/answers/fields.ts';
 import type { Field } from '../../src/api-client/client.ts';
 import { parseJson } from '../../src/shared/json.ts';
-import type { Provenance } from '../../src/warehouse/mirror.ts';
+import type { Provenance } from '../../src/warehouse/upsert.ts';
 
 /** The provenance of a read by its number; reads began a minute apart. */
 export function readNumber(fetchSeq: number, source = 'test'): Provenance {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { MirrorTable } from '../../src/warehouse/mirror.ts';
+import type { MirrorTable } from '../../src/warehouse/upsert.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

@@ -6,9 +6,9 @@ import { createSealer } from '../../src/credentials/sealer.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeCalls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import { withoutUrls } from '../../src/warehouse/documents.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
 import { mediaRow } from '../../src/warehouse/messages.ts';
+import { redactUrls } from '../../src/warehouse/raw-answers.ts';
 import { recordingRow, writeRecordings } from '../../src/warehouse/recordings.ts';
 import { subscriptionRow, writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
@@ -126,9 +126,9 @@ test('an answer with keys that have no column is kept whole but for its addresse
 });
 
 test('addresses are removed in proportion to a text, which may look like one endless scheme', () => {
-  const growth = growthOf((times) => withoutUrls({ note: `${'scheme.'.repeat(4_000 * times)} ://` }));
+  const growth = growthOf((times) => redactUrls({ note: `${'scheme.'.repeat(4_000 * times)} ://` }));
   expect(growth).toBeLessThan(80);
-  expect(withoutUrls({ note: `${'s'.repeat(40)}://host/${bearer}` })).not.toEqual({
+  expect(redactUrls({ note: `${'s'.repeat(40)}://host/${bearer}` })).not.toEqual({
     note: expect.stringContaining(bearer),
   });
 });

@@ -27,10 +27,10 @@ test.each<[string, EventType, (at: number) => string]>([
 ])('every one of the %s in a mebibyte counts', (_fact, type, event) => {
   const events = many(event);
   const body = `[${events.join()}]`;
-  expect(all(body, type)).toMatchObject({ references: { length: events.length }, isCut: false });
-  const { references, isCut } = received(body, type);
+  expect(all(body, type)).toMatchObject({ references: { length: events.length }, isTruncated: false });
+  const { references, isTruncated } = received(body, type);
   expect(references).toEqual(all(body, type).references.slice(0, maxReferences));
-  expect(isCut).toBe(true);
+  expect(isTruncated).toBe(true);
 });
 
 test('as many references as a delivery may name are taken whole', () => {
@@ -39,8 +39,8 @@ test('as many references as a delivery may name are taken whole', () => {
       JSON.stringify({ callIds: Array.from({ length: count }, (_, at) => nth(at % maxReferences)) }),
       'AccountEndedCalls',
     );
-  expect(named(maxReferences)).toMatchObject({ references: { length: maxReferences }, isCut: false });
-  expect(named(maxReferences + 1)).toMatchObject({ references: { length: maxReferences }, isCut: false });
+  expect(named(maxReferences)).toMatchObject({ references: { length: maxReferences }, isTruncated: false });
+  expect(named(maxReferences + 1)).toMatchObject({ references: { length: maxReferences }, isTruncated: false });
 });
 
 test('every call of a list counts, and every one of a form', () => {

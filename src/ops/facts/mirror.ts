@@ -1,6 +1,6 @@
-import { type MissingTexts, missingTexts } from '../../audit/gaps/unread-snapshots.ts';
+import { type MissingTexts, missingTexts } from '../../completeness/gaps/unread-snapshots.ts';
 import { type Database, query } from '../../db/database.ts';
-import { isPutOff } from '../../inbox/sweep.ts';
+import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
 import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
 
@@ -164,12 +164,12 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
     db,
     `with owed as (
        select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
-         priority = ${priorities.live} and due_at > now() and ${isPutOff} as is_put_off
+         priority = ${priorities.live} and due_at > now() and ${isRetrying} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted}
      )
      select kind, count(*) filter (where is_live and due_at <= now())::int as due,
        count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where priority = ${priorities.history})::int as history,
-       count(*) filter (where priority >= ${unconfirmed.alone})::int as unconfirmed,
+       count(*) filter (where priority >= ${unconfirmed.single})::int as unconfirmed,
        count(*) filter (where is_put_off)::int as put_off,
        extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as longest_put_off,
        count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,

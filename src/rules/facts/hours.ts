@@ -1,5 +1,5 @@
 import { type BusinessHours, type Weekday, weekdays } from '../../shared/business-hours.ts';
-import type { Span } from '../../shared/span.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import type { FactsOf } from './declared.ts';
 
 /** How far ahead the next opening is searched. */
@@ -25,7 +25,7 @@ export function hoursAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   };
 }
 
-function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): Span<Date>[] {
+function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): TimeRange<Date>[] {
   if (holidays.has(date)) return [];
   return week[weekdayOf(date)].map(({ from, to }) => ({
     from: instantOf(date, from, timeZone),

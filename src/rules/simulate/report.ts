@@ -1,5 +1,5 @@
 import { maskNumbers } from '../../shared/masking.ts';
-import type { Span } from '../../shared/span.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import type { Decision, Evaluation } from '../evaluate.ts';
 import type { RuleSet } from '../rule.ts';
 import type { ReplyOutcome } from './judge.ts';
@@ -54,7 +54,7 @@ export interface ReportBuilder {
 
 const none: Readonly<Tally> = { matched: 0, messages: 0, segments: 0, micros: 0 };
 
-export function createReport(set: RuleSet, options: Span<Date> & { readonly examples?: number }): ReportBuilder {
+export function createReport(set: RuleSet, options: TimeRange<Date> & { readonly examples?: number }): ReportBuilder {
   const { from, to, examples = 3 } = options;
   const rules = new Map(
     set.rules.map(({ name, on }): [string, RuleReport] => [

@@ -1,7 +1,7 @@
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import { type AccountLimits, accountLimits } from '../../ledger/limits.ts';
 import type { SendPlan } from '../../ledger/send.ts';
-import type { Span } from '../../shared/span.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
 import { type Action, type Decision, decide, type Evaluation } from '../evaluate.ts';
 import { type Case, readCases } from '../facts/read.ts';
@@ -20,7 +20,7 @@ import {
   threadsBefore,
 } from './world.ts';
 
-export interface SimulationOptions extends Span<Date> {
+export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;
   /** Overrides the account's budgets of the file. */
   readonly limits?: Partial<AccountLimits>;

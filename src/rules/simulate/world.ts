@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
-import type { Span } from '../../shared/span.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Action } from '../evaluate.ts';
 import type { Case } from '../facts/read.ts';
@@ -11,7 +11,7 @@ import type { Trigger, TriggerKind } from '../triggers.ts';
 /* The world of a simulation: triggers of the past, and what simulated rules have changed since. */
 
 /** All triggers of a span that some rule waits for, in the order of their moments. */
-export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span: Span<Date>): Promise<Trigger[]> {
+export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span: TimeRange<Date>): Promise<Trigger[]> {
   const wanted = new Set(rules.map(({ on }) => on));
   const triggers: Trigger[] = [];
   for (const [kinds, statement] of triggerSources) {
@@ -31,7 +31,7 @@ export function idleDurations(rules: readonly Rule[]): Set<number> {
   return new Set(rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
 }
 
-const triggerSources: readonly (readonly [readonly TriggerKind[], (span: Span<Date>) => RawBuilder<Trigger>])[] = [
+const triggerSources: readonly (readonly [readonly TriggerKind[], (span: TimeRange<Date>) => RawBuilder<Trigger>])[] = [
   [
     ['message_received'],
     ({ from, to }) => sql`
@@ -65,7 +65,7 @@ const triggerSources: readonly (readonly [readonly TriggerKind[], (span: Span<Da
 ];
 
 /** Silences that end in the span. Texts that rules sent in it are left out: the simulation sends them anew. */
-function pastSilences({ from, to }: Span<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
+function pastSilences({ from, to }: TimeRange<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
   const idle = sql`${idleSeconds} * interval '1 second'`;
   return sql`
     select conversation_id || '/' || message_id as key, sent_at + ${idle} as at

@@ -81,8 +81,9 @@ async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRe
     if (!page) return undefined;
     const { messages, isComplete } = page;
     isWhole &&= isComplete;
-    const isBehind = count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
-    if (!isBehind) return undefined;
+    const isContiguous =
+      count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
+    if (!isContiguous) return undefined;
     const isOver = messages.every(({ id }) => listed.has(id));
     for (const message of messages) listed.set(message.id, message);
     if (isOver) {
@@ -142,12 +143,12 @@ async function readOnce(
       if (repeated === 0) return 'complete';
       // Messages that arrived in front only moved the rest.
       if (isInOrder && (await source.holdsOnly([...listed.keys()]))) return 'partial';
-      return (await cameInFront(pages, source, listed, { count: repeated, isInOrder })) ? 'complete' : 'shifted';
+      return (await arrivedInFront(pages, source, listed, { count: repeated, isInOrder })) ? 'complete' : 'shifted';
     }
-    const goesBack = before.length > 0 && goesOn(before, fresh);
+    const goesBack = before.length > 0 && continues(before, fresh);
     if (before.length > 0) {
       isInOrder &&= newest(fresh) <= oldest(before);
-      pages.order = goesBack ? 'newest first' : goesOn(fresh, before) ? 'oldest first' : undefined;
+      pages.order = goesBack ? 'newest first' : continues(fresh, before) ? 'oldest first' : undefined;
     }
     if (!lacksWanted(source, listed)) {
       // A short page is the end; a page beyond it proves that only where a deletion depends on it.
@@ -167,7 +168,7 @@ function orderBetween(page: readonly Message[], last: readonly Message[]): Threa
   const ids = new Set(last.map(({ id }) => id));
   const first = page.filter(({ id }) => !ids.has(id));
   if (first.length === 0 || last.length === 0) return undefined;
-  return goesOn(first, last) ? 'newest first' : goesOn(last, first) ? 'oldest first' : undefined;
+  return continues(first, last) ? 'newest first' : continues(last, first) ? 'oldest first' : undefined;
 }
 
 /** A page beyond the end lists only the overlap. If the same page comes again, the service ignores the offset. */
@@ -176,7 +177,7 @@ function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): 
 }
 
 /** Whether `count` messages, newer than all listed ones, arrived in front. Adds them to `listed`. */
-async function cameInFront(
+async function arrivedInFront(
   pages: ThreadPages,
   source: PageSource,
   listed: Map<Message['id'], Message>,
@@ -222,7 +223,7 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
 }
 
 /** Whether a page continues a newer one: nothing in it is newer than that page, and its oldest message is older. */
-function goesOn(newer: readonly Message[], older: readonly Message[]): boolean {
+function continues(newer: readonly Message[], older: readonly Message[]): boolean {
   return newest(older) <= oldest(newer) && oldest(older) < oldest(newer);
 }
 

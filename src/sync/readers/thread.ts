@@ -6,7 +6,7 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 import { type Thread, threadKey, threadOf } from '../../shared/thread.ts';
 import { heldThread } from '../../warehouse/conversations.ts';
 import type { ThreadRead } from '../../warehouse/messages.ts';
-import type { Provenance } from '../../warehouse/mirror.ts';
+import type { Provenance } from '../../warehouse/upsert.ts';
 import { createAnnouncedMessages } from '../announced-messages.ts';
 import { provenance, type ReadContext, type ReadResult } from '../read-result.ts';
 import { isOnlyCandidate, soonest, untilMissingThreadRecheck } from '../rechecks.ts';

@@ -2,8 +2,8 @@ import { type Service, ServiceError, type Subscription, type SubscriptionChanges
 import { type Database, query } from '../../db/database.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
-import { beginRead, type SealLink } from '../../warehouse/mirror.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
+import { beginRead, type SealLink } from '../../warehouse/upsert.ts';
 import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverOf, sameAddress } from './matching.ts';
 import {
   type Ensured,
@@ -31,7 +31,7 @@ export interface SubscriptionDeps {
   /** Subscriptions with this secret in their address are ours too, and are moved to the present secret. */
   readonly previousSecret?: string | undefined;
   /** The operator asked for it: subscriptions are taken over from another running receiver. */
-  readonly isAsked?: boolean;
+  readonly takesOver?: boolean;
   /** Undefined: addresses are not stored. */
   readonly sealLink?: SealLink | undefined;
   /** The receiver's id in ops.processes; undefined in commands. */
@@ -75,7 +75,7 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const knownIds = [...stored.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const ownUrl = ownUrlOf(deps);
-  const isOwner = deps.isAsked ? () => false : await readOwners(db, ownUrl);
+  const isOwner = deps.takesOver ? () => false : await readOwners(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
@@ -109,7 +109,7 @@ async function ensureOne(
   { service, db, publicUrl, previousSecret }: SubscriptionDeps,
   listed: readonly Subscription[],
   stored: StoredSubscription | undefined,
-  wish: Wish,
+  wish: WantedSubscription,
   isOwner: (receiver: string | undefined) => boolean,
 ): Promise<Ensured> {
   const { type, url } = wish;
@@ -133,7 +133,7 @@ async function ensureOne(
   };
   try {
     for (const each of spare.filter(({ enabled }) => enabled !== false)) {
-      toDo = { says: `disable subscription ${each.id} in its portal`, needsAddress: false };
+      toDo = { instruction: `disable subscription ${each.id} in its portal`, needsAddress: false };
       await service.webhooks.disable(each.id);
       faults.push('duplicated');
     }
@@ -222,7 +222,7 @@ function logResult({ log, publicUrl }: SubscriptionDeps, ensured: Ensured): void
   if (outcome === 'to_create_by_hand') {
     const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
     const verb = subscriptionId === undefined ? 'create' : 'mend';
-    log.error({ type, url, reason }, `The service lets nobody ${verb} this webhook but you: ${toDo.says}`);
+    log.error({ type, url, reason }, `The service lets nobody ${verb} this webhook but you: ${toDo.instruction}`);
   } else if (faults.length > 0) {
     log.warn(
       { type, subscriptionId, faults },
@@ -236,7 +236,7 @@ function logResult({ log, publicUrl }: SubscriptionDeps, ensured: Ensured): void
   } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome}`);
 }
 
-interface Wish {
+interface WantedSubscription {
   readonly type: EventType;
   readonly url: string;
 }
@@ -246,7 +246,7 @@ interface Wish {
  * another form, and after an unreadable answer the subscription is looked up by its address or its name. It may have been
  * created disabled. Rejects with `ServiceError`.
  */
-async function create(service: Service, { type, url }: Wish): Promise<Subscription> {
+async function create(service: Service, { type, url }: WantedSubscription): Promise<Subscription> {
   const { webhooks } = service;
   const wanted = { name: nameOf(type), url, type };
   try {
@@ -275,7 +275,7 @@ async function change(service: Service, id: number, changes: Changes): Promise<v
   await (isEnableAlone ? service.webhooks.enable(id) : service.webhooks.update(id, changes));
 }
 
-const toCreate: ToDo = { says: 'create it with this type and url', needsAddress: true };
+const toCreate: ToDo = { instruction: 'create it with this type and url', needsAddress: true };
 
 function toChange(id: number, type: EventType, changes: Changes): ToDo {
   const given = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(' and ');
@@ -283,7 +283,7 @@ function toChange(id: number, type: EventType, changes: Changes): ToDo {
     ...(given === '' ? [] : [`give subscription ${id} ${given}`]),
     ...(changes.enabled ? [given === '' ? `enable subscription ${id}` : 'enable it'] : []),
   ];
-  return { says: `${says.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
+  return { instruction: `${says.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
 }
 
 function nameOf(type: EventType): string {

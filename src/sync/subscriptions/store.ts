@@ -8,7 +8,7 @@ export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplica
 
 /** A step for the operator in the service's portal. */
 export interface ToDo {
-  readonly says: string;
+  readonly instruction: string;
   /** The step needs the address, which contains the secret. */
   readonly needsAddress: boolean;
 }
@@ -74,7 +74,7 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
 /** Receivers check every minute. After so many seconds without a check, deliveries may have been lost. */
-export const unwatchedSeconds = 150;
+export const uncheckedSeconds = 150;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
@@ -103,7 +103,7 @@ export async function storeSubscriptions(db: Database, ensured: readonly Ensured
         from ${relation('e', inPlace, { event_type: 'text', stream: 'text', faults: 'text', overlap: 'integer' })}
         join ops.subscription_watch w using (event_type)
         where w.in_place_at is not null and (e.faults <> '' or w.state <> 'in_place'
-          or w.in_place_at < now() - ${unwatchedSeconds}::integer * interval '1 second')`,
+          or w.in_place_at < now() - ${uncheckedSeconds}::integer * interval '1 second')`,
     );
     await query(
       tx,
@@ -156,7 +156,7 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
     db,
     `select distinct address_hash from ops.processes
      where address_hash is not null and looked_at > now() - $1::integer * interval '1 second'`,
-    [unwatchedSeconds],
+    [uncheckedSeconds],
   );
   const running = new Set(rows.map((row) => row.address_hash));
   const isNewcomer = !running.delete(receiverOf(ownUrl));

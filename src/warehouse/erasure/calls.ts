@@ -7,7 +7,7 @@ import { numbersMentioned } from './mentions.ts';
  * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased; their
  * rows stay, so that counts stay right.
  */
-export async function clearCalls<R extends { readonly call: CallSummary | Call }>(
+export async function withoutErasedParties<R extends { readonly call: CallSummary | Call }>(
   tx: Transaction,
   reads: readonly R[],
 ): Promise<{ readonly reads: readonly R[]; readonly erased: ReadonlySet<string> }> {

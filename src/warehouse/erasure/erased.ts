@@ -3,22 +3,22 @@ import { type Database, hotQuery, query, relation, sql, type Transaction } from 
 import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
 /** Caches {@link hasErasures} per transaction. */
-const asked = new WeakMap<Transaction, Promise<boolean>>();
+const cached = new WeakMap<Transaction, Promise<boolean>>();
 
 /** Whether anybody was ever erased. Takes a lock: until the transaction ends, no new erasure starts its purge. */
 export function hasErasures(tx: Transaction): Promise<boolean> {
   const answer =
-    asked.get(tx) ??
+    cached.get(tx) ??
     hotQuery<{ has_any: boolean }>(tx, 'select ops.hold_erasures() as has_any', []).then(
       ([row]) => row?.has_any === true,
     );
-  asked.set(tx, answer);
+  cached.set(tx, answer);
   return answer;
 }
 
 const nobody: ReadonlySet<string> = new Set();
 /** Numbers per query: a long text of single digits has many thousand candidates. */
-const maxAsked = 10_000;
+const maxPerQuery = 10_000;
 
 /** The erased numbers among `numbers`, which are normalised. `numbers` is not called when nobody was ever erased. */
 export async function erasedAmong(
@@ -28,8 +28,8 @@ export async function erasedAmong(
   if (!(await hasErasures(tx))) return nobody;
   const distinct = [...new Set(numbers())].filter((number) => number !== undefined && number !== '');
   const erased = new Set<string>();
-  for (let at = 0; at < distinct.length; at += maxAsked) {
-    const asked = distinct.slice(at, at + maxAsked);
+  for (let at = 0; at < distinct.length; at += maxPerQuery) {
+    const asked = distinct.slice(at, at + maxPerQuery);
     const rows = await hotQuery<{ number: string }>(tx, 'select ops.erased_among($1::text[]) as number', [asked]);
     for (const { number } of rows) erased.add(number);
   }

@@ -1,5 +1,5 @@
 import { apiKey, createService } from '../../../src/api-client/client.ts';
-import { backfillCalls } from '../../../src/audit/coverage/backfill.ts';
+import { backfillCalls } from '../../../src/completeness/coverage/backfill.ts';
 import { createDatabase } from '../../../src/db/database.ts';
 import { defaultReadPauses } from '../../../src/inbox/targets.ts';
 import { createLog } from '../../../src/shared/log.ts';
@@ -14,14 +14,15 @@ const megabyte = 1_024 ** 2;
 const samples: { readonly mirrored: number; readonly residentMb: number }[] = [];
 
 const began = performance.now();
-const { mirrored, isFinished, doubts } = await backfillCalls(
+const { mirrored, isFinished, unproven } = await backfillCalls(
   { db: database.db, service, pauses: defaultReadPauses, onAnswer: () => undefined },
-  { span: { from: historyBegin, to: secondOf(count) }, withArtefacts: false },
+  { range: { from: historyBegin, to: secondOf(count) }, withArtefacts: false },
   ({ mirrored: soFar }) => void samples.push({ mirrored: soFar, residentMb: process.memoryUsage.rss() / megabyte }),
   new AbortController().signal,
 );
 const seconds = (performance.now() - began) / 1_000;
-if (!isFinished || doubts.length > 0 || firstAt(secondOf(count)) !== count) throw new Error(`not proven: ${doubts}`);
+if (!isFinished || unproven.length > 0 || firstAt(secondOf(count)) !== count)
+  throw new Error(`not proven: ${unproven}`);
 const most = (from: number, to: number) =>
   Math.max(0, ...samples.filter((each) => each.mirrored >= from && each.mirrored <= to).map((each) => each.residentMb));
 console.log(

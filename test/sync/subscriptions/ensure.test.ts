@@ -113,7 +113,7 @@ describe('two receivers with different secrets', () => {
 
   test('of which a person asks for the one that was left out: it has them, and the other leaves it so', async () => {
     await as(younger, secret);
-    await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, isAsked: true });
+    await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, takesOver: true });
     expect(await secrets()).toEqual([secret]);
     await expect(as(younger)).rejects.toMatchObject({ code: 'receivers_differ' });
     expect(await secrets()).toEqual([secret]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Service } from '../../../src/api-client/client.ts';
-import { createReconciler } from '../../../src/audit/coverage/reconcile.ts';
+import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
 import { startRegistration } from '../../../src/server/registration.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';

@@ -1,0 +1,191 @@
+import type { Answer, CallPage, CallSummary, Service } from '../../api-client/client.ts';
+import type { Database } from '../../db/database.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
+import { momentOf } from '../../warehouse/calls.ts';
+import type { OnAnswer } from '../../warehouse/drift.ts';
+import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
+
+/*
+ * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It is complete only when it has as
+ * many distinct ids as the service counts. Otherwise it is repeated, then split in halves, down to a range that fits one page
+ * or to a single second. Calls of one second have no order, so the passes over it are merged.
+ */
+
+/** The calls of a range according to the service. */
+export interface Listing {
+  /** Distinct call ids with their start in Unix seconds. */
+  readonly calls: ReadonlyMap<string, number>;
+  /** Why the listing may be incomplete; undefined when it has exactly as many calls as the service counts. */
+  readonly problem: string | undefined;
+}
+
+/** Mirrors one page. A page can repeat, and can hold calls of a second outside the range. */
+export type OnPage = (calls: readonly CallSummary[], read: Provenance) => Promise<void>;
+
+export interface CallLister {
+  /** Lists a range whose end has passed. Rejects with `ServiceError`, and with what `onPage` rejects with. */
+  list(range: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<Listing>;
+}
+
+export interface ListerDeps {
+  readonly service: Service;
+  readonly db: Database;
+  readonly onAnswer: OnAnswer;
+}
+
+/** The service caps larger limits (section 8). */
+const pageSize = 500;
+/** A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little. */
+const maxTotal = 10_000;
+const maxTries = 3;
+/** A second cannot be split: it is listed until this many passes in a row add nothing. */
+const maxIdlePasses = 10;
+/** Pages that are written while the next one is fetched. */
+const pagesInFlight = 2;
+/** Section 4.6 does not say whether a window includes its ends, so each search covers a second more on either side. */
+const margin = 1;
+
+interface Pass {
+  readonly calls: Map<string, number>;
+  readonly total: number | undefined;
+  /** Pages with calls that earlier pages did not list. */
+  readonly pageCount: number;
+  /** Every row had an id. */
+  readonly hasAllIds: boolean;
+  /** It ended after its first page, since the range has to be split. */
+  readonly isTooLarge: boolean;
+}
+
+export function createCallLister({ service, db, onAnswer }: ListerDeps): CallLister {
+  // Oldest first: calls that arrive meanwhile are mostly listed last.
+  function search(range: TimeRange, offset: number, signal: AbortSignal | undefined): Promise<Answer<CallPage>> {
+    const window = { start: range.from - margin, end: range.to + margin - 1, limit: pageSize, offset };
+    const sort = { field: 'startTime', direction: 'asc' } as const;
+    return service.calls.search({ ...window, sort }, signal && { signal });
+  }
+
+  async function listOnce(
+    range: TimeRange,
+    isOverLimit: (total: number) => boolean,
+    onPage: OnPage,
+    signal: AbortSignal | undefined,
+  ): Promise<Pass> {
+    const calls = new Map<string, number>();
+    const writing: Promise<void>[] = [];
+    let total: number | undefined;
+    let hasAllIds = true;
+    let isTooLarge = false;
+    let pageCount = 0;
+    try {
+      for (let offset = 0; !isTooLarge; ) {
+        const read = await beginRead(db, 'calls.search');
+        const answer = await search(range, offset, signal);
+        onAnswer('calls.search', answer);
+        const page = answer.data;
+        total = page.total;
+        hasAllIds &&= answer.omitted === 0 || (total === 0 && page.calls.length === 0);
+        const before = calls.size;
+        for (const call of page.calls) calls.set(call.id, secondOf(call));
+        if (calls.size === before) break;
+        pageCount += 1;
+        if (writing.length === pagesInFlight) await writing.shift();
+        writing.push(awaitedLater(onPage(page.calls, read)));
+        isTooLarge = offset === 0 && total !== undefined && isOverLimit(total);
+        offset += page.calls.length;
+        if (total !== undefined && offset >= total) break;
+      }
+      await Promise.all(writing);
+    } finally {
+      await Promise.allSettled(writing);
+    }
+    return { calls, total, pageCount, hasAllIds, isTooLarge };
+  }
+
+  /** Adds the calls of a range to `found`; resolves to the problem. `outerTotal` counts the range of which this is a half. */
+  async function listInto(
+    found: Map<string, number>,
+    range: TimeRange,
+    outerTotal: number,
+    onPage: OnPage,
+    signal: AbortSignal | undefined,
+  ): Promise<string | undefined> {
+    const parts = halves(range);
+    const isOverLimit = (total: number) => parts !== undefined && total >= maxTotal && total < outerTotal;
+    const merged = createUnion();
+    let total = 0;
+    for (let tries = 1; ; tries += 1) {
+      const pass = await listOnce(range, isOverLimit, onPage, signal);
+      for (const [id, second] of pass.calls) found.set(id, second);
+      if (pass.isTooLarge) {
+        total = pass.total ?? 0;
+        break;
+      }
+      if (!pass.hasAllIds) return 'the answer may be partial: rows without an id';
+      if (pass.total === undefined) return 'the service does not say how many calls there are';
+      total = pass.total;
+      merged.add(pass);
+      if (pass.calls.size === total || (!parts && merged.isComplete())) return undefined;
+      const isSpent = parts ? tries === maxTries : merged.idlePasses() === maxIdlePasses;
+      // A half with the total of the whole will not shrink further: the service counts something else than the range.
+      const isLast = !parts || (total >= maxTotal && total >= outerTotal);
+      // A single page cannot have shifted.
+      if ((pass.pageCount <= 1 && tries > 1) || (isSpent && isLast)) {
+        return `the service counts ${total} calls and lists ${pass.calls.size}`;
+      }
+      if (isSpent) break;
+    }
+    const problems: (string | undefined)[] = [];
+    for (const part of parts ?? []) problems.push(await listInto(found, part, total, onPage, signal));
+    return problems.find((each) => each !== undefined);
+  }
+
+  return {
+    async list(range, onPage, signal) {
+      const found = new Map<string, number>();
+      const problem = await listInto(found, range, Number.POSITIVE_INFINITY, onPage, signal);
+      const within = [...found].filter(([, second]) => second >= range.from && second < range.to);
+      return { calls: new Map(within), problem };
+    },
+  };
+}
+
+/** Splits a range in two; undefined for a single second. */
+function halves({ from, to }: TimeRange): [TimeRange, TimeRange] | undefined {
+  const middle = from + Math.floor((to - from) / 2);
+  const parts: [TimeRange, TimeRange] = [
+    { from, to: middle },
+    { from: middle, to },
+  ];
+  return middle === from ? undefined : parts;
+}
+
+/** The start of a call in Unix seconds, or else the second in its id (section 2.9). */
+export function secondOf(call: Pick<CallSummary, 'id' | 'startTime'>): number {
+  const at = call.startTime === undefined ? Number.NaN : Date.parse(call.startTime);
+  return Math.floor((Number.isNaN(at) ? momentOf(call.id).getTime() : at) / 1_000);
+}
+
+/** Merges passes over a single second. Starts again when the total changes. */
+function createUnion() {
+  let ids = new Set<string>();
+  let total: number | undefined;
+  let idle = 0;
+  return {
+    add(pass: Pass): void {
+      if (pass.total !== total) ids = new Set();
+      total = pass.total;
+      const before = ids.size;
+      for (const id of pass.calls.keys()) ids.add(id);
+      idle = ids.size > before ? 0 : idle + 1;
+    },
+    isComplete: (): boolean => ids.size === total,
+    /** Passes since the last one that added a call. */
+    idlePasses: (): number => idle,
+  };
+}
+
+/** Keeps a rejection from being reported as unhandled before the promise is awaited. */
+function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

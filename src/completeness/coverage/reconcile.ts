@@ -1,0 +1,170 @@
+import { ServiceError } from '../../api-client/client.ts';
+import { type Database, inTransaction, query, sql } from '../../db/database.ts';
+import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import type { Log } from '../../shared/log.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
+import { mirrorRange } from './call-pages.ts';
+import {
+  claimHours,
+  type DueHour,
+  failHours,
+  hoursOf,
+  joinHours,
+  planHours,
+  recordHours,
+  releaseHours,
+  scheduleHours,
+} from './coverage.ts';
+import { type CallLister, createCallLister, type ListerDeps } from './listing.ts';
+
+export interface ReconcileDeps extends ListerDeps {
+  readonly log: Log;
+  readonly pauses: ReadPauses;
+  readonly notify: (due: readonly DueTarget[]) => void;
+}
+
+/** The result of a round, in hours. */
+export interface Round {
+  readonly compared: number;
+  readonly failed: number;
+}
+
+/** Compares call history with the service, hour by hour, and mirrors missing calls. */
+export interface Reconciler {
+  /** Compares up to three days of due hours. Rejects only when the database cannot be reached. */
+  round(signal?: AbortSignal): Promise<Round>;
+}
+
+/** Hours that one listing compares, and hours of a round. */
+const maxJoinedHours = 24;
+const maxHoursPerRound = 72;
+
+export function createReconciler(deps: ReconcileDeps): Reconciler {
+  const { db, log } = deps;
+  const lister = createCallLister(deps);
+
+  async function compare(range: TimeRange, isWatched: boolean, signal: AbortSignal | undefined): Promise<boolean> {
+    const hours = hoursOf(range);
+    try {
+      await compareRange(deps, lister, range, isWatched, signal);
+      return true;
+    } catch (error) {
+      if (signal?.aborted) {
+        await releaseHours(db, hours);
+        return false;
+      }
+      if (!(error instanceof ServiceError)) throw error;
+      log.warn({ err: error, hours: hours.length }, 'Call history could not be compared; it is retried');
+      await failHours(db, hours, error.message);
+      return false;
+    }
+  }
+
+  return {
+    async round(signal) {
+      await planHours(db);
+      await fillCallGaps(deps, lister, signal);
+      const due = await claimHours(db, maxHoursPerRound);
+      let compared = 0;
+      for (const isWatched of [true, false]) {
+        for (const range of rangesOf(due.filter((each) => each.isWatched === isWatched))) {
+          if (await compare(range, isWatched, signal)) compared += hoursOf(range).length;
+        }
+      }
+      return { compared, failed: due.length - compared };
+    },
+  };
+}
+
+async function compareRange(
+  deps: ReconcileDeps,
+  lister: CallLister,
+  range: TimeRange,
+  isWatched: boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { db, log, pauses, notify } = deps;
+  const options = { readPriority: isWatched ? priorities.live : priorities.history, isWatched };
+  const { calls, problem, changed } = await mirrorRange(deps, lister, range, options, signal);
+  const hours = hoursOf(range);
+  const due = await inTransaction(db, async (tx) => {
+    const unlisted = await recordHours(tx, { hours, calls, problem });
+    return markDirty(
+      tx,
+      unlisted.map((key) => ({ kind: 'call', key })),
+      pauses,
+    );
+  });
+  notify(due);
+  if (changed > 0 || problem !== undefined) {
+    log.info(
+      { from: new Date(range.from * 1_000), hours: hours.length, changed, problem },
+      'Call history was compared',
+    );
+  }
+}
+
+/** Joins consecutive hours. An hour that the last attempt did not prove is compared alone, so that it delays no other. */
+function rangesOf(due: readonly DueHour[]): TimeRange[] {
+  const starts = (hours: readonly DueHour[]) => hours.map(({ start }) => start);
+  return [
+    ...joinHours(starts(due.filter(({ attempts }) => attempts === 0)), maxJoinedHours),
+    ...joinHours(starts(due.filter(({ attempts }) => attempts > 0)), 1),
+  ];
+}
+
+/** A time in which webhooks may have been lost (ops.gaps). */
+export interface OpenGap {
+  readonly id: string;
+  readonly range: TimeRange;
+}
+
+/** Claims the open gaps of a stream for five minutes. */
+export async function claimGaps(db: Database, stream: 'calls' | 'texts'): Promise<OpenGap[]> {
+  const rows = await query(
+    db,
+    sql<{ gap_id: string; from: number; to: number }>`update ops.gaps set next_try_at = now() + interval '5 minutes'
+     where filled_at is null and stream = ${stream} and next_try_at <= now()
+     returning gap_id, floor(extract(epoch from from_at))::integer as from, ceil(extract(epoch from to_at))::integer as to`,
+  );
+  return rows.map(({ gap_id, from, to }) => ({ id: gap_id, range: { from, to } }));
+}
+
+export async function closeGap(db: Database, { id }: OpenGap): Promise<void> {
+  await query(db, sql`update ops.gaps set filled_at = now(), last_error = null where gap_id = ${id}`);
+}
+
+/** Whether calls of the time of a gap are still missing. */
+export async function hasOpenCallGap(db: Database, { range }: OpenGap): Promise<boolean> {
+  const rows = await query(
+    db,
+    sql`select from ops.gaps
+     where stream = 'calls' and filled_at is null
+       and from_at < to_timestamp(${range.to}) and to_at > to_timestamp(${range.from})`,
+  );
+  return rows.length > 0;
+}
+
+async function failGap(db: Database, { id }: OpenGap, reason: string): Promise<void> {
+  await query(
+    db,
+    sql`update ops.gaps set next_try_at = now() + interval '1 minute', last_error = ${reason} where gap_id = ${id}`,
+  );
+}
+
+/** Mirrors the calls of each open gap, those of the current hour included, and makes its closed hours due. */
+async function fillCallGaps(deps: ReconcileDeps, lister: CallLister, signal: AbortSignal | undefined): Promise<void> {
+  const { db, log } = deps;
+  const options = { readPriority: priorities.live, isWatched: true };
+  for (const gap of await claimGaps(db, 'calls')) {
+    try {
+      const { changed } = await mirrorRange(deps, lister, gap.range, options, signal);
+      await scheduleHours(db, gap.range);
+      await closeGap(db, gap);
+      log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      await failGap(db, gap, error.message);
+    }
+  }
+}

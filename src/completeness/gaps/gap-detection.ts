@@ -1,0 +1,107 @@
+import { ServiceError } from '../../api-client/client.ts';
+import { type Database, inTransaction, query, retryDeadlock, sql } from '../../db/database.ts';
+import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import type { Thread } from '../../shared/thread.ts';
+import { ourLines } from '../../warehouse/lines.ts';
+import { claimGaps, closeGap, hasOpenCallGap } from '../coverage/reconcile.ts';
+import {
+  addCallers,
+  probe,
+  rereadActiveThreads,
+  rereadNewestThreads,
+  threadColumns,
+  threadTargets,
+} from './candidates.ts';
+import { compareUnread, type GapDetectionDeps } from './unread.ts';
+
+/** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
+export interface GapDetection {
+  /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
+  round(signal?: AbortSignal): Promise<void>;
+  /** Compares the unread counts of all lines with the mirror. */
+  compareUnread(signal?: AbortSignal): Promise<void>;
+}
+
+/** With one round a minute: 6,000 an hour, with the lowest priority. */
+const probesPerRound = 100;
+/** The most recent threads of each line are read first after a gap. */
+const newestPerLine = 50;
+/** Then all others with a text in these days, with the lowest priority, `activePerRound` at a time. */
+const activeDays = 90;
+const activePerRound = 5_000;
+
+export function createGapDetection(deps: GapDetectionDeps): GapDetection {
+  const { db, log, pauses, notify } = deps;
+  let isFailing = false;
+
+  async function searchGaps(signal: AbortSignal | undefined): Promise<void> {
+    for (const gap of await retryDeadlock(() => claimGaps(db, 'texts'))) {
+      if (signal?.aborted) return;
+      const period = { from: new Date(gap.range.from * 1_000 - 86_400_000), to: new Date(gap.range.to * 1_000) };
+      const added = await addCallers(db, period, { evidence: 'gap', arrivedBy: period.to });
+      const due: DueTarget[] = [];
+      for (const line of await ourLines(db)) {
+        const options = { priority: priorities.live, pauses };
+        due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, options))));
+      }
+      const rest = await inTransaction(db, (tx) =>
+        rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound, pauses }),
+      );
+      notify([...due, ...rest.due]);
+      // Callers during the gap are candidates too, so the gap stays open until its calls are known.
+      if (rest.count === activePerRound || (await hasOpenCallGap(db, gap))) continue;
+      await closeGap(db, gap);
+      log.info({ added, reread: rest.count }, 'A gap in the webhooks for texts was searched');
+    }
+  }
+
+  return {
+    async round(signal) {
+      await searchGaps(signal);
+      if (signal?.aborted) return;
+      notify(await retryDeadlock(() => rereadSettled(db, pauses)));
+      if (signal?.aborted) return;
+      notify((await retryDeadlock(() => probe(db, probesPerRound, { pauses }))).due);
+    },
+    async compareUnread(signal) {
+      try {
+        await compareUnread(deps, signal);
+        isFailing = false;
+      } catch (error) {
+        if (signal?.aborted) return;
+        if (!(error instanceof ServiceError)) throw error;
+        if (!isFailing) log.warn({ err: error }, 'Unread counts cannot be compared at present');
+        isFailing = true;
+      }
+    },
+  };
+}
+
+/** Days after the last change of a thread at which it is read completely once more. */
+const rereadAfterDays = [1, 7] as const;
+const maxSettledRereads = 200;
+
+/**
+ * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so it
+ * misses late receipts and deletions of older ones.
+ */
+function rereadSettled(db: Database, pauses: ReadPauses): Promise<DueTarget[]> {
+  return db.transaction().execute(async (tx) => {
+    const threads = await query(
+      tx,
+      sql<Thread>`update warehouse.sms_conversations c set is_reread_owed = true
+       from (
+         select conversation_id from warehouse.sms_conversations
+         where deleted_at is null and not is_reread_owed
+           and changed_at > now() - ${Math.max(...rereadAfterDays) * 2}::integer * interval '1 day'
+           and exists (select from unnest(${rereadAfterDays}::integer[]) d
+             where changed_at + d * interval '1 day' <= now()
+               and coalesce(complete_read_at, '-infinity') < changed_at + d * interval '1 day')
+         order by changed_at limit ${maxSettledRereads} for update skip locked
+       ) due
+       where c.conversation_id = due.conversation_id
+       returning ${threadColumns}`,
+    );
+    return markDirty(tx, threadTargets(threads, priorities.history), pauses);
+  });
+}

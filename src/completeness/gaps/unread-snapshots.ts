@@ -1,0 +1,123 @@
+import { type Database, query, relation, sql } from '../../db/database.ts';
+
+/*
+ * warehouse.sms_unread_snapshots: one row for each change in how the unread count of a line compares with the mirror.
+ */
+
+/** The unread count of a line, compared with the mirror. */
+export interface LineUnread {
+  readonly line: string;
+  /** What the service counts. */
+  readonly reported: number;
+  readonly held: number;
+  readonly state: 'even' | 'behind' | 'unexplained' | 'older' | 'ahead';
+}
+
+/** How many unread texts of a line are not held; negative when more are held than the service counts. */
+export function missingOf({ reported, held }: Pick<LineUnread, 'reported' | 'held'>): number {
+  return reported - held;
+}
+
+const newestOf = (line: string) =>
+  sql.raw(
+    `lateral (select * from warehouse.sms_unread_snapshots where line = ${line} order by observed_at desc limit 1)`,
+  );
+
+/** When each line was last compared. */
+export async function lastComparisons(db: Database, lines: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+  const rows = await query(
+    db,
+    sql<{ line: string; at: Date }>`
+      select l.line, coalesce(u.looked_until, u.observed_at) as at
+      from unnest(${lines}::text[]) as l (line), ${newestOf('l.line')} u`,
+  );
+  return new Map(rows.map(({ line, at }) => [line, at]));
+}
+
+/** The results of earlier comparisons of a line with missing texts. */
+export interface LineHistory {
+  /** Since when texts have been missing without a search being given up; undefined when none are. */
+  readonly behindSince: Date | undefined;
+  /** How many texts were given up. */
+  readonly givenUp: number;
+  /** All of the texts given up arrived before the mirror was created. */
+  readonly isOlder: boolean;
+}
+
+const missing = sql`case when state in ('behind', 'unexplained', 'older') then reported_count - held_count else 0 end`;
+
+export async function historyOf(db: Database, line: string): Promise<LineHistory> {
+  const [row] = await query(
+    db,
+    sql<{ behind_since: Date | null; given_up: number; is_older: boolean }>`with settled as (
+       select observed_at, ${missing} as given_up, state = 'older' as is_older
+       from warehouse.sms_unread_snapshots where line = ${line} and state <> 'behind' order by observed_at desc limit 1
+     )
+     select coalesce((select given_up from settled), 0) as given_up,
+       coalesce((select is_older from settled), false) as is_older, min(observed_at) as behind_since
+     from warehouse.sms_unread_snapshots
+     where line = ${line} and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
+  );
+  return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0, isOlder: row?.is_older ?? false };
+}
+
+/** When the search for this many missing texts of a line was given up. All of them had arrived by then. */
+export async function givenUpAt(db: Database, line: string, texts: number): Promise<Date | undefined> {
+  const [row] = await query(
+    db,
+    sql<{ at: Date | null }>`select min(observed_at) as at from warehouse.sms_unread_snapshots
+     where line = ${line} and state = 'unexplained' and observed_at > coalesce((
+       select observed_at from warehouse.sms_unread_snapshots where line = ${line} and ${missing} < ${texts}
+       order by observed_at desc limit 1), '-infinity')`,
+  );
+  return row?.at ?? undefined;
+}
+
+/** Stores the results of a comparison that started `at`. An unchanged result only moves `looked_until` of the line's newest row. */
+export async function storeSnapshots(db: Database, lines: readonly LineUnread[], at: Date): Promise<void> {
+  await query(
+    db,
+    sql`
+      with seen as (
+        select * from ${relation('s', lines, {
+          line: 'text',
+          reported_count: ['integer', ({ reported }) => reported],
+          held_count: ['integer', ({ held }) => held],
+          state: 'text',
+        })}
+      ), known as (
+        select s.line, u.observed_at from seen s, ${newestOf('s.line')} u
+        where (u.reported_count, u.held_count, u.state) = (s.reported_count, s.held_count, s.state)
+      ), again as (
+        update warehouse.sms_unread_snapshots u set looked_until = ${at} from known k
+        where u.line = k.line and u.observed_at = k.observed_at
+      )
+      insert into warehouse.sms_unread_snapshots (line, observed_at, looked_until, reported_count, held_count, state)
+      select s.line, now(), ${at}::timestamptz, s.reported_count, s.held_count, s.state from seen s
+      where not exists (select from known k where k.line = s.line)`,
+  );
+}
+
+/** Unread texts that the service counts on a line and that are not held, by the line's last comparison. */
+export interface MissingTexts {
+  readonly line: string;
+  readonly missing: number;
+  readonly since: Date;
+  /** `behind`: being searched for; `unexplained`: searched for in vain; `older`: from before the mirror was created. */
+  readonly state: 'behind' | 'unexplained' | 'older';
+}
+
+export function missingTexts(db: Database): Promise<MissingTexts[]> {
+  return query<MissingTexts>(
+    db,
+    `select line, reported_count - held_count as missing, observed_at as since, state from (
+       select distinct on (line) * from warehouse.sms_unread_snapshots order by line, observed_at desc
+     ) newest where state in ('behind', 'unexplained', 'older') order by line`,
+    [],
+  );
+}
+
+/** Whether unread counts were ever compared. */
+export async function wereTextsCompared(db: Database): Promise<boolean> {
+  return (await query(db, 'select from warehouse.sms_unread_snapshots limit 1', [])).length > 0;
+}

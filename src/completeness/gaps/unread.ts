@@ -1,0 +1,251 @@
+import type { RawBuilder } from 'kysely';
+import type { Answer, Service, UnreadCounts } from '../../api-client/client.ts';
+import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import { isRetrying } from '../../inbox/sweep.ts';
+import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
+import type { Log } from '../../shared/log.ts';
+import { maskKey } from '../../shared/masking.ts';
+import { normalizeNumber } from '../../shared/numbers.ts';
+import type { Thread } from '../../shared/thread.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
+import type { OnAnswer } from '../../warehouse/drift.ts';
+import { withheldUnread } from '../../warehouse/erasure/erased.ts';
+import { ourLines } from '../../warehouse/lines.ts';
+import { addCallers, probe, reopenProbed, rereadNewestThreads, threadColumns, threadTargets } from './candidates.ts';
+import {
+  givenUpAt,
+  historyOf,
+  type LineHistory,
+  type LineUnread,
+  lastComparisons,
+  missingOf,
+  storeSnapshots,
+} from './unread-snapshots.ts';
+
+/*
+ * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
+ *
+ *   even ──▶ behind: reread its newest threads, then probe its recent callers ──▶ even | unexplained | older
+ *
+ * Unexplained: the search did not find the text; it is repeated once an hour. Older: the text is older than the mirror, so no
+ * event was lost; a back-fill of threads may find it. Ahead: the service counts fewer, because texts were read elsewhere,
+ * which no event announces; the line's threads are read again.
+ */
+
+export interface GapDetectionDeps {
+  readonly db: Database;
+  readonly service: Service;
+  readonly log: Log;
+  readonly pauses: ReadPauses;
+  readonly onAnswer: OnAnswer;
+  readonly notify: (due: readonly DueTarget[]) => void;
+  /**
+   * What unread counts mean: `personal` with an OAuth token, texts that its user has not read; `line` with an API key,
+   * texts that nobody has read (section 4.3).
+   */
+  readonly unreadScope: UnreadScope;
+}
+
+export type UnreadScope = 'personal' | 'line';
+
+type ComparedLine = LineUnread & { readonly past: LineHistory };
+
+const noPast: LineHistory = { behindSince: undefined, givenUp: 0, isOlder: false };
+
+/** Seconds before a search starts: the counts differ briefly while a text is being mirrored. */
+const graceSeconds = 60;
+/** Seconds after which a due read counts as late: it may find the missing text. */
+const lateSeconds = 5;
+/** Seconds after which an unsuccessful search is given up. */
+const searchSeconds = 900;
+/** The interval between later searches of a line: the sender may have called meanwhile, or become known otherwise. */
+const hourMs = 3_600_000;
+const callersOfDays = 7;
+const maxThreads = 50;
+const maxProbes = 200;
+
+/**
+ * Compares the unread counts of every line with the mirror, and searches for missing texts. If `signal` fires before the
+ * result is stored, nothing is recorded. Rejects with `ServiceError`.
+ */
+export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal): Promise<LineUnread[]> {
+  const { db, service, onAnswer, notify, log, pauses, unreadScope: scope } = deps;
+  const answer = await service.unread.counts({}, signal && { signal });
+  onAnswer('unread.counts', answer);
+  const reported = countsOf(answer, await ourLines(db));
+  const lines = [...reported.keys()];
+  const last = await lastComparisons(db, lines);
+  const at = await databaseTime(db);
+  const counts = await heldUnread(db, lines, scope);
+  const withheld = await withheldUnread(db, difference(reported, counts));
+  const compared: ComparedLine[] = [];
+  for (const [line, count] of reported) {
+    if (signal?.aborted) return [];
+    const held = (counts.get(line) ?? 0) + (withheld.get(line) ?? 0);
+    const missing = missingOf({ reported: count, held });
+    const past = missing > 0 ? await historyOf(db, line) : noPast;
+    compared.push({ line, reported: count, held, state: stateOf(missing, past, at), past });
+  }
+  const sinceCreation = compared.some(isGivenUp) ? await missingSinceCreation(deps, lines) : undefined;
+  const judged = compared.map((each) => {
+    const lost = sinceCreation?.get(each.line);
+    if (!isGivenUp(each) || lost === undefined) return each;
+    if (lost <= (withheld.get(each.line) ?? 0)) return { ...each, state: 'older' as const };
+    // The texts given up are older than the mirror; newer missing ones may still arrive.
+    const isRecent = each.past.isOlder && secondsBehind(each.past, at) <= searchSeconds;
+    return isRecent ? { ...each, state: 'behind' as const } : each;
+  });
+  await storeSnapshots(db, judged, at);
+  for (const each of judged) {
+    const { line } = each;
+    if (isGivenUp(each)) {
+      const fields = { line: maskKey('line', line), missing: missingOf(each) };
+      log.warn(fields, 'Unread texts of a line were not found: an event may have been lost');
+    }
+    notify(await search(deps, each, at));
+    if (isGivenUp(each)) await searchAgain(db, each, at, last.get(line));
+    if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses)));
+  }
+  return judged;
+}
+
+async function databaseTime(db: Database): Promise<Date> {
+  const [row] = await query<{ at: Date }>(db, 'select now() as at', []);
+  return row?.at ?? new Date();
+}
+
+/** The unread count of each line; 0 for lines of ours that the answer leaves out (sections 2.7, 4.3). */
+function countsOf({ data }: Answer<UnreadCounts>, lines: Iterable<string>): Map<string, number> {
+  const none = [...lines].map((line) => [line, 0] as const);
+  return new Map([...none, ...data.lines.map(({ line, count = 0 }) => [normalizeNumber(line), count] as const)]);
+}
+
+/** The messages `m` that a scope counts as unread. */
+const unreadMessages: Readonly<Record<UnreadScope, RawBuilder<unknown>>> = {
+  personal: sql`m.direction = 'in' and m.is_read = false and m.deleted_at is null`,
+  line: sql`m.direction = 'in' and m.is_read = false and m.deleted_at is null and not m.is_read_by_others`,
+};
+
+/** How many unread texts of each line are held; with `since`, only those sent after it. */
+async function heldUnread(
+  db: Database,
+  lines: readonly string[],
+  scope: UnreadScope,
+  since?: Date,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await query(
+    db,
+    sql<{ line: string; count: number }>`select m.line, count(*)::integer as count from warehouse.sms_messages m
+     where m.line = any(${lines}) and ${unreadMessages[scope]}${since ? sql` and m.sent_at > ${since}` : sql``}
+     group by m.line`,
+  );
+  return new Map(rows.map(({ line, count }) => [line, count]));
+}
+
+/** For each line, how many more the service counts than are held. */
+function difference(reported: ReadonlyMap<string, number>, held: ReadonlyMap<string, number>): Map<string, number> {
+  return new Map([...reported].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));
+}
+
+function isGivenUp({ state }: LineUnread): boolean {
+  return state === 'unexplained';
+}
+
+/** The same difference for texts sent since the mirror was created. */
+async function missingSinceCreation(
+  { db, service, onAnswer, unreadScope }: GapDetectionDeps,
+  lines: Iterable<string>,
+): Promise<Map<string, number> | undefined> {
+  const [created] = await query<{ at: Date }>(db, 'select min(timestamp)::timestamptz as at from ops.migrations', []);
+  if (!created) return undefined;
+  const answer = await service.unread.counts({ since: created.at });
+  onAnswer('unread.counts', answer);
+  const reported = countsOf(answer, lines);
+  return difference(reported, await heldUnread(db, [...reported.keys()], unreadScope, created.at));
+}
+
+/** Texts given up stay unexplained; one more missing text starts a new search. */
+function stateOf(missing: number, past: LineHistory, at: Date): LineUnread['state'] {
+  if (missing === 0) return 'even';
+  if (missing < 0) return 'ahead';
+  return missing <= past.givenUp || secondsBehind(past, at) > searchSeconds ? 'unexplained' : 'behind';
+}
+
+function secondsBehind({ behindSince }: LineHistory, at: Date): number {
+  return behindSince === undefined ? 0 : (at.getTime() - behindSince.getTime()) / 1_000;
+}
+
+async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, at: Date): Promise<DueTarget[]> {
+  if (compared.state !== 'behind' || secondsBehind(compared.past, at) < graceSeconds) return [];
+  const { line, past } = compared;
+  if (await hasLateReads(db, line)) return [];
+  const options = { priority: priorities.live, pauses };
+  await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy: past.behindSince });
+  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, options));
+  return [...due, ...(await probe(db, maxProbes, options)).due];
+}
+
+/** Whether a read of the line's threads is late or being retried: it may find the text without a search. */
+async function hasLateReads(db: Database, line: string): Promise<boolean> {
+  const late = await query(
+    db,
+    sql`select from ops.sync_targets
+     where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and kind = 'thread' and state = 'active'
+       and (due_at < now() - ${lateSeconds}::integer * interval '1 second' or ${isRetrying})
+       and split_part(key, '/', 1) = ${line} limit 1`,
+  );
+  return late.length > 0;
+}
+
+/** Once an hour after a search was given up, reopens the line's callers and candidates; the rounds probe them. */
+async function searchAgain(db: Database, compared: LineUnread, at: Date, last: Date | undefined): Promise<void> {
+  const { line } = compared;
+  const arrivedBy = await givenUpAt(db, line, missingOf(compared));
+  if (arrivedBy === undefined || last === undefined) return;
+  const hoursUntil = (moment: Date) => Math.max(0, Math.floor((moment.getTime() - arrivedBy.getTime()) / hourMs));
+  if (hoursUntil(at) === hoursUntil(last)) return;
+  await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy });
+  await reopenProbed(db, line, { arrivedBy, max: maxProbes });
+}
+
+function recentDays(at: Date): TimeRange<Date> {
+  return { from: new Date(at.getTime() - callersOfDays * 86_400_000), to: at };
+}
+
+/** The wait after a complete read of a thread that found none of its texts read; it doubles each time. */
+const firstRereadWait = sql`interval '10 minutes'`;
+const maxRereadWait = sql`interval '12 hours'`;
+
+/**
+ * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere. The waits
+ * bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
+ */
+async function rereadUnread(
+  tx: Transaction,
+  line: string,
+  scope: UnreadScope,
+  pauses: ReadPauses,
+): Promise<DueTarget[]> {
+  const threads = await query(
+    tx,
+    sql<Thread>`with holding as (
+       select m.conversation_id, count(*)::integer as unread from warehouse.sms_messages m
+       where m.line = ${line} and ${unreadMessages[scope]} group by m.conversation_id
+     ), due as (
+       select c.conversation_id, h.unread from warehouse.sms_conversations c join holding h using (conversation_id)
+       where c.deleted_at is null
+         and coalesce(c.thread_fetched_at, '-infinity') < now() - interval '1 minute'
+         and coalesce(c.unread_reread_at + c.unread_reread_wait, '-infinity') <= now()
+       order by c.unread_reread_at nulls first, c.last_inbound_at desc nulls last limit ${maxThreads}
+       for update of c skip locked
+     )
+     update warehouse.sms_conversations c set is_reread_owed = true, unread_reread_at = now(), unread_reread_count = due.unread,
+       unread_reread_wait = case
+         when c.unread_reread_at is null or due.unread < c.unread_reread_count then ${firstRereadWait}
+         when c.thread_fetched_at > c.unread_reread_at then least(c.unread_reread_wait * 2, ${maxRereadWait})
+         else c.unread_reread_wait end
+     from due where c.conversation_id = due.conversation_id
+     returning ${threadColumns}`,
+  );
+  return markDirty(tx, threadTargets(threads, priorities.history), pauses);
+}

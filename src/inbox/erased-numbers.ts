@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto';
+import { type Database, query } from '../db/database.ts';
+import type { Log } from '../shared/log.ts';
+import { startLoop } from '../shared/loop.ts';
+import { threadOf } from '../shared/thread.ts';
+import { withholdUnread } from '../warehouse/erasure/erased.ts';
+import { mayMention } from '../warehouse/erasure/mentions.ts';
+import type { Delivery, ErasedNumbers } from './deliveries.ts';
+
+/** Milliseconds between two refreshes of the erased numbers: an erasure waits until every receiver knows it. */
+export const erasedRefreshMs = 2_000;
+
+/** Matches the kept body of an event about an inbound text. */
+export const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
+const maxCounted = 10_000;
+
+export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
+  const hashes = new Set<string>();
+  /** Fingerprints of deliveries whose text was counted as withheld. */
+  const counted = new Set<string>();
+  let salt = '';
+  let newest = '0';
+
+  async function refresh(): Promise<void> {
+    const rows = await query<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>(
+      db,
+      `select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
+       where erasure_id > $1 order by erasure_id`,
+      [newest],
+    );
+    for (const row of rows) {
+      for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
+      newest = row.erasure_id;
+      salt = row.salt;
+    }
+  }
+
+  const isErased = (number: string) => hashes.has(hash('sha256', salt + number, 'hex'));
+  const isMentioned = (text: string) => mayMention(text, isErased);
+
+  /** Mirrored calls of people who were erased: an event can name a call without a number. */
+  async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    const keys = deliveries.flatMap(({ targets }) => targets.filter(({ kind }) => kind !== 'thread'));
+    if (keys.length === 0) return new Set();
+    const rows = await query<{ call_id: string }>(
+      db,
+      'select call_id from warehouse.calls where is_erased and call_id = any($1)',
+      [keys.map(({ key }) => key)],
+    );
+    return new Set(rows.map(({ call_id }) => call_id));
+  }
+
+  /** The service counts an inbound text as unread although it is never mirrored; a repeated delivery is counted once. */
+  function unreadOf({ targets, body, fingerprint }: Delivery): { line: string; unread: number }[] {
+    const withheld = targets.filter(({ kind, key }) => kind === 'thread' && isMentioned(key));
+    if (withheld.length === 0 || !inbound.test(body) || counted.has(fingerprint)) return [];
+    if (counted.size >= maxCounted) counted.clear();
+    counted.add(fingerprint);
+    return withheld.map(({ key }) => ({ line: threadOf(key).line, unread: 1 }));
+  }
+
+  const loop = startLoop({ name: 'Refreshing the erased numbers', everyMs: erasedRefreshMs, log, job: refresh });
+  return {
+    get hasAny() {
+      return hashes.size > 0;
+    },
+    get newest() {
+      return newest;
+    },
+    async redact(deliveries) {
+      const calls = await erasedCallsOf(deliveries);
+      await withholdUnread(db, deliveries.flatMap(unreadOf));
+      return deliveries.map((delivery) => {
+        const { targets, body } = delivery;
+        const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
+        return isOfErased || isMentioned(body) ? emptied(delivery, isMentioned) : delivery;
+      });
+    },
+    refresh,
+    stop: loop.stop,
+  };
+}
+
+/** Targets of calls stay: their ids name nobody, and the mirror keeps the calls without the person. */
+function emptied(delivery: Delivery, isMentioned: (text: string) => boolean): Delivery {
+  const targets = delivery.targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
+  return { ...delivery, body: '', fingerprint: '', targets };
+}

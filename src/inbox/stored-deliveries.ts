@@ -1,0 +1,276 @@
+import type { RawBuilder } from 'kysely';
+import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
+import { ourLines } from '../warehouse/lines.ts';
+import { extract, maxReferences } from '../webhooks/extract.ts';
+import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
+import {
+  type DueTarget,
+  markDirty,
+  priorities,
+  type Rank,
+  type ReadPauses,
+  rankOf,
+  type Target,
+  targetKinds,
+  unconfirmed,
+} from './targets.ts';
+
+/** A delivery as it was kept. */
+export interface StoredDelivery {
+  readonly id: string;
+  readonly receivedAt: Date;
+  readonly type: string | null;
+  /** What the body says that it is. */
+  readonly claimedType: string | null;
+  readonly contentType: string | null;
+  readonly userAgent: string | null;
+  /** Each as `kind key`. */
+  readonly targets: readonly string[];
+  readonly isRecognized: boolean;
+  readonly isErased: boolean;
+  /** Secrets and URLs redacted; empty when it is erased. */
+  readonly body: string;
+}
+
+const columns =
+  sql.raw(`delivery_id as id, received_at as "receivedAt", event_type as type, claimed_type as "claimedType",
+  content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body`);
+
+/** Which deliveries are meant; no condition means all. */
+export interface Selection {
+  readonly isUnrecognized?: boolean | undefined;
+  readonly type?: string | undefined;
+  readonly since?: Date | undefined;
+}
+
+/** Returns the newest deliveries of a selection, newest first. */
+export function listDeliveries(
+  db: Database,
+  { isUnrecognized = false, type, since }: Selection,
+  limit: number,
+): Promise<StoredDelivery[]> {
+  return query(
+    db,
+    sql<StoredDelivery>`select ${columns} from ops.deliveries
+     where (not ${isUnrecognized}::boolean or not is_recognized) and (${type ?? null}::text is null or event_type = ${type ?? null})
+       and (${since ?? null}::timestamptz is null or received_at >= ${since ?? null})
+     order by delivery_id desc limit ${limit}`,
+  );
+}
+
+export async function findDelivery(db: Database, id: string): Promise<StoredDelivery | undefined> {
+  const [found] = await query(db, sql<StoredDelivery>`select ${columns} from ops.deliveries where delivery_id = ${id}`);
+  return found;
+}
+
+/** Limits of one transaction; a delivery larger than `maxBatchBytes` is worked on alone. */
+const maxBatch = 1_000;
+const maxBatchBytes = 8 * 1_048_576;
+
+export interface ReplayResult {
+  readonly deliveries: number;
+  /** Targets that were marked dirty, each once per batch. */
+  readonly targets: number;
+}
+
+export interface InboxDeps {
+  readonly db: Database;
+  readonly pauses: ReadPauses;
+  readonly notify: (due: readonly DueTarget[]) => void;
+}
+
+/** Marks the targets of one delivery dirty; undefined when there is no such delivery. */
+export async function replayDelivery({ db, pauses, notify }: InboxDeps, id: string): Promise<ReplayResult | undefined> {
+  const found = await findDelivery(db, id);
+  if (!found) return undefined;
+  const targets = found.targets.flatMap(parseTarget);
+  const priority = rankOf(targets.length);
+  const dirty = targets.map((target) => ({ ...target, priority }));
+  notify(await markDirty(db, dirty, pauses));
+  return { deliveries: 1, targets: targets.length };
+}
+
+/** Marks the targets of all deliveries since a moment dirty, to be read after live targets. */
+export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayResult> {
+  return inBatches(deps, sql`received_at >= ${since}`, async (tx, deliveries) => {
+    const targets = deliveries.map((each) => each.targets.flatMap(parseTarget));
+    const marked = await markRanked(tx, targets, priorities.history, deps.pauses);
+    return { deliveries: deliveries.length, ...marked };
+  });
+}
+
+export interface Reparsing {
+  /** Also deliveries that were recognized. */
+  readonly isAll?: boolean | undefined;
+  /** Takes all references, also beyond `maxReferences`. */
+  readonly isUnlimited?: boolean | undefined;
+}
+
+/**
+ * Reads kept deliveries again with the present extraction, and marks the targets that it finds dirty. Returns how many
+ * deliveries are now recognized, or point at something else than before.
+ */
+export function reparseDeliveries(
+  deps: InboxDeps,
+  { isAll = false, isUnlimited = false }: Reparsing,
+): Promise<ReplayResult> {
+  const limit = isUnlimited ? Number.POSITIVE_INFINITY : maxReferences;
+  return reparse(deps, isAll ? sql`true` : sql`not is_recognized`, { limit });
+}
+
+const maxReceiptBytes = 16_384;
+
+/**
+ * The same for unrecognized deliveries of the last seconds: a receipt can arrive before the text that it names. Only the
+ * newest thousand are read, and only small ones as receipts are, so that forged deliveries do not keep a worker busy.
+ */
+export function reparseRecentReceipts(deps: InboxDeps, seconds: number, signal?: AbortSignal): Promise<ReplayResult> {
+  const isRecentReceipt = sql`not is_recognized and targets = '{}' and received_at > now() - ${seconds} * interval '1 second'
+    and octet_length(body) <= ${maxReceiptBytes}
+    and delivery_id > coalesce((select delivery_id from ops.deliveries where not is_recognized
+      order by delivery_id desc offset ${maxBatch} limit 1), 0)`;
+  return reparse(deps, isRecentReceipt, { signal });
+}
+
+async function reparse(
+  deps: InboxDeps,
+  condition: RawBuilder<unknown>,
+  { limit = maxReferences, signal }: { limit?: number; signal?: AbortSignal | undefined },
+): Promise<ReplayResult> {
+  const lines = new Set(await ourLines(deps.db));
+  const isOurLine = (number: string) => lines.has(number);
+  const work = async (tx: Transaction, deliveries: readonly StoredDelivery[]) => {
+    const read = deliveries.map((delivery) => {
+      const raw = { pathType: delivery.type ?? undefined, query: '', body: Buffer.from(delivery.body) };
+      const { references, type, claimedType, isTruncated } = extract(raw, isOurLine, limit);
+      return { delivery, id: delivery.id, type, claimedType, isTruncated, ...targetsOf(references) };
+    });
+    const found = (await locateMessages(tx, read)).flatMap(({ delivery, ...each }) => {
+      const names = each.targets.map(({ kind, key }) => `${kind} ${key}`);
+      // A delivery whose references were all taken on request is not cut again.
+      const isNews = names.join(';') !== delivery.targets.join(';') && !(each.isTruncated && delivery.isRecognized);
+      return names.length === 0 || !isNews ? [] : [{ ...each, names }];
+    });
+    if (found.length === 0) return { deliveries: 0, targets: 0, due: [] };
+    const columnsFound = relation('f', found, {
+      delivery_id: ['bigint', ({ id }) => id],
+      targets: ['text', ({ names }) => names.join(';')],
+      event_type: ['text', ({ type }) => type],
+      claimed_type: ['text', ({ claimedType }) => claimedType],
+      named: ['text', ({ targets }) => messagesNamedBy(targets).join(';')],
+      is_cut: ['boolean', ({ isTruncated }) => isTruncated],
+    });
+    await query(
+      tx,
+      sql`update ops.deliveries d set is_recognized = not f.is_cut, targets = string_to_array(f.targets, ';'),
+         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';')
+       from ${columnsFound} where d.delivery_id = f.delivery_id`,
+    );
+    const targets = found.map((each) => each.targets);
+    return { deliveries: found.length, ...(await markRanked(tx, targets, unconfirmed.single, deps.pauses)) };
+  };
+  return inBatches(deps, condition, work, signal);
+}
+
+/** Removes one delivery; false when there is none. Its targets are not touched. */
+export async function discardDelivery(db: Database, id: string): Promise<boolean> {
+  const rows = await query(db, sql`delete from ops.deliveries where delivery_id = ${id} returning 1`);
+  return rows.length > 0;
+}
+
+/** How many deliveries {@link discardBefore} would remove. */
+export async function countBefore(db: Database, moment: Date, isUnrecognized = false): Promise<number> {
+  const [row] = await query(
+    db,
+    sql<{ count: number }>`select count(*)::int as count from ops.deliveries
+     where received_at < ${moment} and (not ${isUnrecognized}::boolean or not is_recognized)`,
+  );
+  return row?.count ?? 0;
+}
+
+const maxDiscarded = 10_000;
+
+/** Removes all deliveries before a moment, or only the unrecognized ones, in batches that lock the inbox briefly. */
+export async function discardBefore(
+  db: Database,
+  moment: Date,
+  isUnrecognized = false,
+  signal?: AbortSignal,
+): Promise<number> {
+  for (let discarded = 0; ; ) {
+    // Ids are in the order of arrival, so only the oldest rows are read, however many are kept.
+    const rows = await query(
+      db,
+      sql`delete from ops.deliveries where delivery_id in (
+         select delivery_id from (
+           select delivery_id, received_at from ops.deliveries where ${isUnrecognized ? sql`not is_recognized` : sql`true`}
+           order by delivery_id limit ${maxDiscarded}
+         ) oldest where received_at < ${moment})
+       returning 1`,
+    );
+    discarded += rows.length;
+    if (rows.length < maxDiscarded || signal?.aborted) return discarded;
+  }
+}
+
+/** Removes deliveries older than so many days, by the clock of the database. Returns how many. */
+export async function deleteExpired(db: Database, days: number, signal?: AbortSignal): Promise<number> {
+  const [row] = await query(db, sql<{ moment: Date }>`select now() - ${days} * interval '1 day' as moment`);
+  return row ? discardBefore(db, row.moment, false, signal) : 0;
+}
+
+/** Works on the kept deliveries that a condition selects, oldest first, one transaction per batch. */
+async function inBatches(
+  { db, notify }: InboxDeps,
+  condition: RawBuilder<unknown>,
+  work: (
+    tx: Transaction,
+    deliveries: readonly StoredDelivery[],
+  ) => Promise<ReplayResult & { due: readonly DueTarget[] }>,
+  signal?: AbortSignal,
+): Promise<ReplayResult> {
+  const total = { deliveries: 0, targets: 0 };
+  for (let after = '0'; ; ) {
+    const batch = await inTransaction(db, async (tx) => {
+      const deliveries = await query(
+        tx,
+        sql<StoredDelivery>`select ${columns} from (
+           select *, sum(octet_length(body)) over (order by delivery_id) - octet_length(body) as bytes_before from (
+             select * from ops.deliveries where delivery_id > ${after} and not is_erased and ${condition}
+             order by delivery_id limit ${maxBatch}) ahead) batch
+         where bytes_before < ${maxBatchBytes} order by delivery_id`,
+      );
+      return { last: deliveries.at(-1)?.id, ...(await work(tx, deliveries)) };
+    });
+    notify(batch.due);
+    total.deliveries += batch.deliveries;
+    total.targets += batch.targets;
+    if (batch.last === undefined || signal?.aborted) return total;
+    after = batch.last;
+  }
+}
+
+/** Marks the targets of deliveries dirty, each once: those of crowds rank as a crowd, all others as `priority`. */
+async function markRanked(
+  tx: Transaction,
+  deliveries: readonly (readonly Target[])[],
+  priority: Rank,
+  pauses: ReadPauses,
+): Promise<{ targets: number; due: readonly DueTarget[] }> {
+  const ranked = new Map<string, Target & { readonly priority: Rank }>();
+  for (const targets of deliveries) {
+    const rank = rankOf(targets.length) === unconfirmed.bulk ? unconfirmed.bulk : priority;
+    for (const { kind, key } of targets) {
+      const id = `${kind} ${key}`;
+      if ((ranked.get(id)?.priority ?? Number.POSITIVE_INFINITY) > rank) ranked.set(id, { kind, key, priority: rank });
+    }
+  }
+  return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()], pauses) };
+}
+
+/** A target of a kept delivery; none if another version of this program wrote a kind that this one does not know. */
+function parseTarget(name: string): Target[] {
+  const [kind, key] = name.split(/ (.*)/s, 2);
+  const known = targetKinds.find((each) => each === kind);
+  return known === undefined || key === undefined ? [] : [{ kind: known, key }];
+}

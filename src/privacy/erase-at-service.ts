@@ -1,0 +1,72 @@
+import { type Service, ServiceError } from '../api-client/client.ts';
+import { type Database, query } from '../db/database.ts';
+import { mentionPattern, roughMentionPattern, spellingsOf } from '../warehouse/erasure/mentions.ts';
+
+/** What can be deleted at the service: a thread of the person, or one text of another thread. */
+export interface ErasableAtService {
+  readonly line: string;
+  readonly number: string;
+  /** Undefined to delete the whole thread. */
+  readonly messageId?: string;
+}
+
+export interface RefusedErasure extends ErasableAtService {
+  readonly reason: string;
+}
+
+/** The results of the deletes. Safe to repeat: "not found" counts as deleted. */
+export interface ServiceErasure {
+  readonly deleted: readonly ErasableAtService[];
+  readonly refused: readonly RefusedErasure[];
+}
+
+/**
+ * Lists what to delete at the service: the thread with the number on each line, mirrored or not, and each mirrored text of
+ * other threads that mentions the number. A delete cannot address a group, so the texts of a group are listed one by one.
+ */
+export async function listErasableAtService(db: Database, number: string): Promise<ErasableAtService[]> {
+  const threads = await query<ErasableAtService>(
+    db,
+    `select line, $1 as number from warehouse.sms_lines where deleted_at is null
+     union
+     select line, number from warehouse.sms_conversations where participants_key = '' and number = any($2)
+     order by 1, 2`,
+    [number, spellingsOf(number)],
+  );
+  const text = `concat_ws('|', m.body, m.from_number, m.to_number, array_to_string(m.group_participants, '|'))`;
+  const messages = await query<Required<ErasableAtService>>(
+    db,
+    `select m.line, m.number, m.message_id::text as "messageId"
+     from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+     where m.deleted_at is null and (c.participants_key <> '' or c.number <> all($3))
+       and (c.participants && $3 or (${text} ~ $2 and ${text} ~ $1))
+     order by 1, 2, m.message_id`,
+    [mentionPattern(number), roughMentionPattern(number), spellingsOf(number)],
+  );
+  return [...threads, ...messages];
+}
+
+/**
+ * Deletes at the service, one after the other, and returns what the service refused. Rejects with `ServiceError` when the
+ * service is unreachable or rejects the credential; the caller then repeats the whole list.
+ */
+export async function eraseAtService(
+  { conversations }: Pick<Service, 'conversations'>,
+  held: readonly ErasableAtService[],
+): Promise<ServiceErasure> {
+  const deleted: ErasableAtService[] = [];
+  const refused: RefusedErasure[] = [];
+  for (const each of held) {
+    const pair = { line: each.line, number: each.number };
+    try {
+      if (each.messageId === undefined) await conversations.delete(pair);
+      else await conversations.deleteMessage(pair, each.messageId);
+      deleted.push(each);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.advice === 'retry' || error.advice === 'credential') throw error;
+      if (error.advice === 'not_found') deleted.push(each);
+      else refused.push({ ...each, reason: error.message });
+    }
+  }
+  return { deleted, refused };
+}

@@ -1,0 +1,346 @@
+import { query, relation, sql, type Transaction } from '../db/database.ts';
+import { inbound } from '../inbox/erased-numbers.ts';
+import { threadOf } from '../shared/thread.ts';
+import { eraseCalls, type Removed } from '../warehouse/erasure/calls.ts';
+import { withholdUnread } from '../warehouse/erasure/erased.ts';
+import {
+  erasedMark,
+  escapedMentionPattern,
+  mayMention,
+  mentionPattern,
+  roughMentionPattern,
+  spellingsOf,
+} from '../warehouse/erasure/mentions.ts';
+
+/**
+ * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads. Call it
+ * before {@link eraseTexts}: it counts the announced texts that the mirror does not hold yet.
+ */
+export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
+  const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
+  // A separate statement: Postgres runs only a pure SELECT in parallel.
+  const mentioning = await query<{ id: string }>(
+    tx,
+    `select delivery_id as id from ops.deliveries where not is_erased and (${isOfNumber} or targets && $3::text[])`,
+    [
+      roughMentionPattern(number),
+      mentionPattern(number),
+      callIds.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
+    ],
+  );
+  const deliveryIds = [...mentioning.map(({ id }) => id), ...(await findEscapedMentions(tx, number))];
+  await withholdUnmirrored(tx, number, deliveryIds);
+  const deliveries = await query(
+    tx,
+    `update ops.deliveries set body = '', body_hash = '', is_erased = true,
+       targets = array(select target from unnest(targets) with ordinality t (target, at) where target !~ $1 order by at),
+       named = array(select name from unnest(named) with ordinality n (name, at) where name !~ $1 order by at)
+     where delivery_id = any($2::bigint[]) returning 1`,
+    [mentionPattern(number), deliveryIds],
+  );
+  const targets = await query(
+    tx,
+    `delete from ops.sync_targets
+     where kind = 'thread' and $1 && regexp_split_to_array(key, '[/,]') returning 1`,
+    [spellingsOf(number)],
+  );
+  return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length };
+}
+
+/** Deliveries that could not be parsed are stored as received, so they can contain the number in escaped form. */
+async function findEscapedMentions(tx: Transaction, number: string): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `select delivery_id as id from ops.deliveries
+     where not is_erased and (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and body ~ $1`,
+    [escapedMentionPattern(number)],
+  );
+  const spellings = new Set(spellingsOf(number));
+  const mentioning: string[] = [];
+  for (const { id } of rows) {
+    const [delivery] = await query<{ body: string }>(tx, 'select body from ops.deliveries where delivery_id = $1', [
+      id,
+    ]);
+    if (mayMention(delivery?.body ?? '', (each) => spellings.has(each))) mentioning.push(id);
+  }
+  return mentioning;
+}
+
+/** Records announced texts that will never be mirrored: the service still counts them as unread. */
+async function withholdUnmirrored(tx: Transaction, number: string, deliveryIds: readonly string[]): Promise<void> {
+  const named = await query<{ key: string; body: string }>(
+    tx,
+    `select distinct on (n.key, n.id) n.key, d.body from ops.deliveries d
+       cross join lateral (select split_part(name, ' ', 1) as key, split_part(name, ' ', 2) as id from unnest(d.named) name) n
+     where d.delivery_id = any($1::bigint[]) and n.key ~ $2 and not exists (
+       select from warehouse.sms_messages m where m.message_id = n.id::bigint and m.line = split_part(n.key, '/', 1))
+     order by n.key, n.id, d.delivery_id`,
+    [deliveryIds, mentionPattern(number)],
+  );
+  const unread = named.filter(({ body }) => inbound.test(body));
+  await withholdUnread(
+    tx,
+    unread.map(({ key }) => ({ line: threadOf(key).line, unread: 1 })),
+  );
+}
+
+/** Deletes the conversations of a number, groups included, and every row that belongs to their messages. */
+export async function eraseTexts(tx: Transaction, number: string): Promise<Removed> {
+  const conversations = await query<{ id: string }>(
+    tx,
+    `select conversation_id as id from warehouse.sms_conversations where number = any($1) or participants && $1`,
+    [spellingsOf(number)],
+  );
+  const messages = await query<{ conversation_id: string; message_id: string; line: string; is_unread: boolean }>(
+    tx,
+    `delete from warehouse.sms_messages
+     where conversation_id = any($3) or ${isIn(`concat_ws('|', from_number, to_number, array_to_string(group_participants, '|'))`)}
+     returning conversation_id, message_id, line, direction = 'in' and is_read is false and deleted_at is null as is_unread`,
+    [mentionPattern(number), roughMentionPattern(number), conversations.map(({ id }) => id)],
+  );
+  const unread = messages.filter((each) => each.is_unread);
+  await withholdUnread(
+    tx,
+    unread.map(({ line }) => ({ line, unread: 1 })),
+  );
+  const removed: Record<string, number> = { 'warehouse.sms_messages': messages.length };
+  const keys = relation('m', messages, { conversation_id: 'bigint', message_id: 'bigint' });
+  for (const table of [
+    'secrets.message_media',
+    'warehouse.sms_message_reads',
+    'warehouse.sms_message_delivery_events',
+  ]) {
+    const rows = await query(
+      tx,
+      sql`
+        delete from ${sql.table(table)} t using ${keys}
+        where t.conversation_id = m.conversation_id and t.message_id = m.message_id returning 1`,
+    );
+    removed[table] = rows.length;
+  }
+  const documents = await query(
+    tx,
+    sql`
+      delete from warehouse.documents where entity = 'message' and entity_key in (
+        select conversation_id || '/' || message_id from ${keys})
+      returning 1`,
+  );
+  const gone = await query(tx, 'delete from warehouse.sms_conversations where conversation_id = any($1) returning 1', [
+    conversations.map(({ id }) => id),
+  ]);
+  return { ...removed, 'warehouse.documents': documents.length, 'warehouse.sms_conversations': gone.length };
+}
+
+const caller = `concat_ws('|', caller_number, caller_id_internal, caller_id_external)`;
+const called = `concat_ws('|', called_number, dialled_number)`;
+
+/** A condition: whether the text mentions a number. `$1` is the exact pattern, `$2` the faster rough one, tested first. */
+function isIn(text: string): string {
+  return `(${text} ~ $2 and ${text} ~ $1)`;
+}
+
+/** Ids of the calls that have a number as a party of the call, of a leg or of a recording. */
+export async function findCalls(tx: Transaction, number: string): Promise<string[]> {
+  const rows = await query<{ call_id: string }>(
+    tx,
+    `select call_id from warehouse.calls
+     where ${isIn(`concat_ws('|', ${caller}, ${called}, external_number, account_number)`)}
+     union select call_id from warehouse.call_legs where ${isIn(`concat_ws('|', caller_number, called_number)`)}
+     union select call_id from warehouse.recordings where ${isIn(`concat_ws('|', from_endpoint, to_endpoint)`)}`,
+    [mentionPattern(number), roughMentionPattern(number)],
+  );
+  return rows.map(({ call_id }) => call_id);
+}
+
+/**
+ * Blanks the party in calls and legs, with the same rules as `clearCalls`, and erases what belongs to the calls. The content
+ * hash is cleared too: it would let somebody test candidate numbers.
+ */
+export async function eraseParty(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
+  const pattern = mentionPattern(number);
+  await query(tx, 'create temporary table erased_names (call_id text, name text) on commit drop', []);
+  await query(
+    tx,
+    `insert into erased_names
+     select call_id, caller_name from warehouse.calls where call_id = any($2) and ${caller} ~ $1
+     union select call_id, called_name from warehouse.calls where call_id = any($2) and ${called} ~ $1
+     union select call_id, caller_name from warehouse.call_legs where call_id = any($2) and caller_number ~ $1
+     union select call_id, called_name from warehouse.call_legs where call_id = any($2) and called_number ~ $1`,
+    [pattern, callIds],
+  );
+  const isNamed = (column: string) =>
+    `exists (select from erased_names e where e.call_id = t.call_id and e.name = t.${column} and e.name <> '')`;
+  const without = (column: string, side: string) =>
+    `${column} = case when ${side} ~ $1 or ${column} ~ $1 or ${isNamed(column)} then null else ${column} end`;
+  const legs = await query(
+    tx,
+    `update warehouse.call_legs t set ${without('caller_name', 'caller_number')}, ${without('caller_number', 'caller_number')},
+       ${without('called_name', 'called_number')}, ${without('called_number', 'called_number')},
+       content_hash = ''
+     where call_id = any($2) and (concat_ws('|', caller_number, called_number) ~ $1 or ${isNamed('caller_name')} or ${isNamed('called_name')})
+     returning 1`,
+    [pattern, callIds],
+  );
+  const calls = await query(
+    tx,
+    `update warehouse.calls t set ${without('caller_name', caller)}, ${without('caller_number', caller)},
+       ${without('caller_id_internal', caller)}, ${without('caller_id_external', caller)},
+       ${without('called_name', called)}, ${without('called_number', 'called_number')},
+       ${without('dialled_number', 'dialled_number')}, ${without('external_number', 'external_number')},
+       ${without('account_number', 'account_number')}, content_hash = ''
+     where call_id = any($2) returning 1`,
+    [pattern, callIds],
+  );
+  const belongings = await eraseCalls(tx, callIds);
+  return { ...belongings, 'warehouse.call_legs': legs.length, 'warehouse.calls': calls.length };
+}
+
+/** Deletes what rules recorded about a number, and observed about its conversations. Call it after {@link eraseTexts}. */
+export async function eraseRules(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
+  const rows = await query<{ place: string; removed: string }>(
+    tx,
+    'select place, sum(removed) as removed from unnest($1::text[]) spelling cross join lateral ops.erase_rules(spelling) group by place',
+    [spellings],
+  );
+  return Object.fromEntries(rows.map(({ place, removed }) => [place, Number(removed)]));
+}
+
+/** Removes texts and number from the ledger. The amounts spent stay, and sends that were waiting are not sent. */
+export async function eraseSends(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
+  const rows = await query<{ place: string; removed: number }>(
+    tx,
+    'select place, sum(removed)::integer as removed from unnest($1::text[]) spelling cross join lateral ops.erase_sends(spelling) group by place',
+    [spellings],
+  );
+  return Object.fromEntries(rows.map(({ place, removed }) => [place, removed]));
+}
+
+/** A column that can hold text. */
+interface TextColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: 'text' | 'text[]' | 'jsonb';
+  readonly isKey: boolean;
+}
+
+/**
+ * Replaces the remaining mentions of a number in every text column of every table; the text around a mention stays. A row
+ * whose primary key contains the number is deleted.
+ */
+export async function eraseMentions(tx: Transaction, number: string): Promise<Removed> {
+  const removed: Record<string, number> = {};
+  const places = Map.groupBy(await textColumns(tx), ({ table }) => table);
+  for (const [table, columns] of places) {
+    const count = await eraseFrom(tx, table, columns, number);
+    if (count > 0) removed[table] = count;
+  }
+  return removed;
+}
+
+// The search is a separate statement: Postgres runs only a pure SELECT in parallel. If a concurrent update moved a row
+// before the write, the search is repeated.
+async function eraseFrom(
+  tx: Transaction,
+  table: string,
+  columns: readonly TextColumn[],
+  number: string,
+): Promise<number> {
+  const [keys, others] = [columns.filter(({ isKey }) => isKey), columns.filter(({ isKey }) => !isKey)];
+  const patterns = [mentionPattern(number), roughMentionPattern(number)];
+  let count = 0;
+  for (;;) {
+    const found = await query<{ at: string; is_key: boolean }>(
+      tx,
+      `select ctid::text as at, ${keys.length > 0 ? areIn(keys) : 'false'} as is_key from ${table} where ${areIn(columns)}`,
+      patterns,
+    );
+    if (found.length === 0) return count;
+    const [rows, texts] = [found.filter((each) => each.is_key), found.filter((each) => !each.is_key)];
+    const at = (some: typeof found) => some.map((each) => each.at);
+    const gone =
+      rows.length === 0
+        ? []
+        : await query(tx, `delete from ${table} where ctid = any($1::tid[]) returning 1`, [at(rows)]);
+    const sets = others.map((place) => `${place.column} = ${without(place)}`).join(', ');
+    const updated =
+      texts.length === 0
+        ? []
+        : await query(tx, `update ${table} set ${sets} where ctid = any($2::tid[]) returning 1`, [
+            patterns[0],
+            at(texts),
+          ]);
+    count += gone.length + updated.length;
+    if (gone.length + updated.length === found.length) return count;
+  }
+}
+
+// Partitioned parents, views and generated columns hold no data of their own.
+async function textColumns(tx: Transaction): Promise<TextColumn[]> {
+  return query<TextColumn>(
+    tx,
+    `select a.attrelid::regclass::text as "table", quote_ident(a.attname) as "column",
+       format_type(a.atttypid, null) as type, coalesce(a.attnum = any(k.conkey), false) as "isKey"
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+       left join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting') and c.relkind = 'r'
+       and c.relname <> 'migrations'
+       and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+       and a.atttypid in ('text'::regtype, 'text[]'::regtype, 'jsonb'::regtype)
+     order by 1, a.attnum`,
+    [],
+  );
+}
+
+function areIn(places: readonly TextColumn[]): string {
+  const text = ({ column, type }: TextColumn) =>
+    type === 'text' ? column : type === 'jsonb' ? `${column}::text` : `array_to_string(${column}, '|')`;
+  return places.map((place) => isIn(text(place))).join(' or ');
+}
+
+function without({ column, type }: TextColumn): string {
+  switch (type) {
+    case 'text':
+      return `regexp_replace(${column}, $1, '${erasedMark}', 'g')`;
+    case 'text[]':
+      return `array(select regexp_replace(each, $1, '${erasedMark}', 'g') from unnest(${column}) with ordinality e (each, at) order by at)`;
+    case 'jsonb':
+      // 0 keeps the JSON valid, whether the number was a string or a number.
+      return `regexp_replace(${column}::text, $1, '0', 'g')::jsonb`;
+  }
+}
+
+interface GroupText {
+  readonly line: string;
+  readonly number: string;
+  readonly is_out: boolean;
+  readonly at: Date;
+}
+
+/**
+ * Records the opt-outs of the other members of a number's groups: {@link eraseTexts} deletes these groups with the texts
+ * that opted out. Call it first.
+ */
+export async function preserveOptOuts(tx: Transaction, spellings: readonly string[]): Promise<void> {
+  const texts = await query<GroupText>(
+    tx,
+    `select m.line, m.from_number as number, m.opt_out_verdict = 'opt_out' as is_out, coalesce(m.sent_at, m.first_seen_at) as at
+     from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+     where (c.number = any($1) or c.participants && $1 or m.group_participants && $1)
+       and m.direction = 'in' and m.from_number <> all($1) and m.opt_out_verdict in ('opt_out', 'opt_in')
+     order by at, is_out`,
+    [spellings],
+  );
+  const out = new Map<string, GroupText>();
+  for (const each of texts) {
+    if (each.is_out) out.set(`${each.line}/${each.number}`, each);
+    else out.delete(`${each.line}/${each.number}`);
+  }
+  const kept = [...out.values()];
+  await query(
+    tx,
+    sql`
+      insert into ops.opt_outs as o (line, number, opted_out_at)
+      select * from ${relation('kept', kept, { line: 'text', number: 'text', opted_out_at: ['timestamptz', ({ at }) => at] })}
+      on conflict (number, line) do update set opted_out_at = greatest(o.opted_out_at, excluded.opted_out_at)`,
+  );
+}

@@ -1,0 +1,268 @@
+import { hash, randomUUID } from 'node:crypto';
+import { type Database, hotQuery, query, type Transaction } from '../db/database.ts';
+import { storableJson } from '../shared/storable.ts';
+
+/** The Postgres types of mirrored columns, and the values that a row has for them. */
+interface ValueOf {
+  text: string;
+  bigint: string | number;
+  integer: number;
+  smallint: number;
+  'double precision': number;
+  boolean: boolean;
+  timestamptz: string;
+  jsonb: unknown;
+  'text[]': readonly string[];
+}
+
+type PgType = keyof ValueOf;
+type Columns = Readonly<Record<string, PgType>>;
+
+/** A row to write. Undefined and null both mean "not reported". */
+export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
+
+/** A table of the mirror, written only by {@link upsert}. `columns` leaves out the columns that the database fills in. */
+export interface MirrorTable<C extends Columns = Columns> {
+  readonly name: `${string}.${string}`;
+  readonly key: readonly (keyof C & string)[];
+  readonly columns: C;
+  /** Columns that keep their first value, whatever a later read reports. They never move `changed_at`. */
+  readonly firstValueWins: readonly (keyof C & string)[];
+  /** Columns that keep their value when a read reports none. They never move `changed_at`. */
+  readonly untracked: readonly (keyof C & string)[];
+  /**
+   * Content columns that keep their value when a read reports none. The columns of a list belong together: all keep their
+   * values, or none.
+   */
+  readonly keptWhenMissing: readonly ((keyof C & string) | readonly (keyof C & string)[])[];
+}
+
+type MergePolicy<C extends Columns> = Pick<MirrorTable<C>, 'firstValueWins' | 'untracked' | 'keptWhenMissing'>;
+
+export function mirrorTable<const C extends Columns>(
+  name: MirrorTable['name'],
+  key: readonly (keyof C & string)[],
+  columns: C,
+  { firstValueWins = [], untracked = [], keptWhenMissing = [] }: Partial<MergePolicy<C>> = {},
+): MirrorTable<C> {
+  return { name, key, columns, firstValueWins, untracked, keptWhenMissing };
+}
+
+/** Where a row comes from: the read's number, when it began, and the operation. */
+export interface Provenance {
+  readonly fetchSeq: string;
+  readonly fetchedAt: string;
+  readonly source: string;
+}
+
+/**
+ * For each key the element whose read began last, sorted by key, so that all transactions lock rows in the same order.
+ */
+export function newestOfEach<T extends { readonly read: Provenance }>(
+  all: readonly T[],
+  keyOf: (each: T) => string,
+): T[] {
+  const newest = new Map<string, T>();
+  for (const each of all) {
+    const key = keyOf(each);
+    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
+  }
+  return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+}
+
+/** Whether a read began later than another. */
+function isNewer(read: Provenance | undefined, other: Provenance): boolean {
+  return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
+}
+
+/** Encrypts a URL and binds it to its row, which table and key identify. */
+export type SealLink = (url: string, row: string) => string;
+
+/** Numbers a read before it begins, so that it never replaces the results of a later one. */
+export async function beginRead(db: Database, source: string): Promise<Provenance> {
+  const [read] = await hotQuery<{ fetch_seq: string; fetched_at: Date }>(
+    db,
+    `select nextval('ops.fetch_seq') as fetch_seq, clock_timestamp() as fetched_at`,
+    [],
+  );
+  if (!read) throw new Error('a sequence gave no number');
+  return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
+}
+
+/**
+ * Marks the rest of the transaction as history, on which rules do not act. Events of the last minutes are still news: their
+ * webhook may come later than this read, or never.
+ */
+export async function beginHistory(tx: Transaction): Promise<void> {
+  await query(tx, `select set_config('trunkline.is_history', 'on', true)`, []);
+}
+
+/** One row to mirror, with the read that found it. */
+interface Mirrored<C extends Columns> {
+  readonly row: Row<C>;
+  readonly read: Provenance;
+}
+
+/**
+ * Writes rows in one statement; of two rows with one key, the newer. A read never replaces a row that a later read wrote;
+ * `changed_at` moves only when the content differs; a deleted row that is listed again is restored.
+ */
+export async function upsert<C extends Columns>(
+  tx: Transaction,
+  table: MirrorTable<C>,
+  rows: readonly Mirrored<C>[],
+): Promise<void> {
+  const newest = newestOfEach(rows, ({ row }) => table.key.map((name) => row[name]).join(' '));
+  if (newest.length === 0) return;
+  const { statement, content } = compiledUpsert(table);
+  const lines = newest.map(({ row, read }) => [
+    ...textsOf(table.columns, row),
+    contentHash(content, row),
+    read.source,
+    read.fetchSeq,
+    read.fetchedAt,
+  ]);
+  const marks = lines.some((line) => line.some(hasSeparator)) ? randomSeparators : shortSeparators;
+  await hotQuery(tx, statement, [marks.row, marks.value, marks.absent, joined(lines, marks)]);
+}
+
+function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
+  const texts: (string | null)[] = [];
+  for (const name in columns) {
+    const value = row[name];
+    texts.push(value == null ? null : encoders[columns[name] as PgType](value));
+  }
+  return texts;
+}
+
+/** The text of a value, or null where its column cannot hold it: one invalid value must not reject the whole row. */
+type Encode = (value: NonNullable<unknown>) => string | null;
+
+const encoders: Readonly<Record<PgType, Encode>> = {
+  text: String,
+  bigint: (value) => integerWithin(value, 2 ** 63),
+  integer: (value) => integerWithin(value, 2 ** 31),
+  smallint: (value) => integerWithin(value, 2 ** 15),
+  'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : null),
+  boolean: String,
+  timestamptz: String,
+  jsonb: storableJson,
+  'text[]': (value) => (Array.isArray(value) ? `{${value.map(quoteElement).join(',')}}` : null),
+};
+
+function integerWithin(value: NonNullable<unknown>, limit: number): string | null {
+  const text = String(value);
+  return /^-?\d+$/.test(text) && Math.abs(Number(text)) < limit ? text : null;
+}
+
+/** The separators of rows and of values, and the mark of an absent value. */
+interface Separators {
+  readonly row: string;
+  readonly value: string;
+  readonly absent: string;
+}
+
+// All rows are sent as one text that Postgres splits: quoting the elements of an array costs more CPU here than everything
+// else done for a row. If a value contains a mark, random marks are used, so that no sender can forge a separator.
+const shortSeparators: Separators = { row: '\u001d', value: '\u001e', absent: '\u001f' };
+const randomSeparators: Separators = {
+  row: `${shortSeparators.row}${randomUUID()}`,
+  value: `${shortSeparators.value}${randomUUID()}`,
+  absent: `${shortSeparators.absent}${randomUUID()}`,
+};
+const anySeparator = /[\u001d-\u001f]/;
+
+function hasSeparator(value: string | null): boolean {
+  return value !== null && anySeparator.test(value);
+}
+
+function joined(lines: readonly (readonly (string | null)[])[], { row, value, absent }: Separators): string {
+  return lines.map((line) => line.map((text) => text ?? absent).join(value)).join(row);
+}
+
+function quoteElement(element: string): string {
+  return `"${element.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+function contentHash(names: readonly string[], row: Row<Columns>): string {
+  return hash('md5', JSON.stringify(names.map((name) => row[name] ?? null)), 'base64url');
+}
+
+/** A {@link MirrorTable} without its type parameter. */
+interface Described {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly columns: Columns;
+  readonly firstValueWins: readonly string[];
+  readonly untracked: readonly string[];
+  readonly keptWhenMissing: readonly (string | readonly string[])[];
+}
+
+/** The compiled statement of a table, and its content columns. */
+interface CompiledUpsert {
+  readonly statement: string;
+  readonly content: readonly string[];
+}
+
+const compiledUpserts = new WeakMap<Columns, CompiledUpsert>();
+
+function compiledUpsert(table: Described): CompiledUpsert {
+  const { columns, firstValueWins, untracked } = table;
+  const known = compiledUpserts.get(columns);
+  if (known) return known;
+  const content = Object.keys(columns).filter((name) => !firstValueWins.includes(name) && !untracked.includes(name));
+  const writing = { statement: compile(table, content), content };
+  compiledUpserts.set(columns, writing);
+  return writing;
+}
+
+function compile(table: Described, content: readonly string[]): string {
+  const { name, key, columns, keptWhenMissing } = table;
+  const all = [
+    ...Object.entries(columns),
+    ['content_hash', 'text'],
+    ['source', 'text'],
+    ['fetch_seq', 'bigint'],
+    ['fetched_at', 'timestamptz'],
+  ] as const;
+  const names = all.map(([column]) => column).join(', ');
+  // Postgres scans a flat array from its start for each subscript; array_append makes an expanded one with direct access.
+  const values = all
+    .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
+    .join(', ');
+  const valueAfter = valuesAfter(table);
+  const sameHash = 't.content_hash = excluded.content_hash';
+  const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
+  // A missing keptWhenMissing column changes the hash but not the row, so then the values are compared.
+  const isSame =
+    keptWhenMissing.length === 0 ? sameHash : `(${sameHash} or (${before}) is not distinct from (${after}))`;
+  const sets = all
+    .filter(([column]) => !key.includes(column) && column !== 'content_hash')
+    .map(([column]) => `${column} = ${valueAfter(column)}`)
+    .join(', ');
+  return `
+    insert into ${name} as t (${names})
+    select ${values} from (
+      select array_append(string_to_array(line, $2, $3), null) as line from unnest(string_to_array($4, $1)) as line offset 0
+    ) as lines
+    on conflict (${key.join(', ')}) do update set ${sets},
+      content_hash = case when ${isSame} then t.content_hash else excluded.content_hash end,
+      changed_at = case when t.deleted_at is null and ${isSame} then t.changed_at else now() end,
+      deleted_at = null, deleted_reason = null
+    where t.fetch_seq <= excluded.fetch_seq`;
+}
+
+/** The SQL of a column's value after another read of a held row. */
+function valuesAfter({ firstValueWins, untracked, keptWhenMissing }: Described): (column: string) => string {
+  const together = new Map(
+    keptWhenMissing.map((each) => [each].flat()).flatMap((group) => group.map((column) => [column, group])),
+  );
+  return (column) => {
+    if (firstValueWins.includes(column)) return `coalesce(t.${column}, excluded.${column})`;
+    if (untracked.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
+    const others = together.get(column);
+    if (!others) return `excluded.${column}`;
+    const reported = others.map((each) => `excluded.${each}`).join(', ');
+    return `case when num_nonnulls(${reported}) > 0 then excluded.${column} else t.${column} end`;
+  };
+}

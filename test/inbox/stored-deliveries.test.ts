@@ -1,0 +1,263 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createInbox } from '../../src/inbox/deliveries.ts';
+import {
+  countBefore,
+  deleteExpired,
+  discardBefore,
+  discardDelivery,
+  findDelivery,
+  listDeliveries,
+  reparseDeliveries,
+  reparseRecentReceipts,
+  replayDelivery,
+  replaySince,
+} from '../../src/inbox/stored-deliveries.ts';
+import { type DueTarget, priorities, unconfirmed } from '../../src/inbox/targets.ts';
+import { maxReferences } from '../../src/webhooks/extract.ts';
+import { migratedDatabase } from '../world/database.ts';
+
+const database = await migratedDatabase();
+const { db } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries restart identity'));
+
+const pauses = { activeMs: 0, refusedMs: 0 };
+const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
+
+function openDesk() {
+  const due: DueTarget[] = [];
+  return { db, pauses, notify: (rung: readonly DueTarget[]) => void due.push(...rung), due };
+}
+
+/** A delivery that points at one call; `days` ago. */
+async function keep(
+  sequence: number,
+  more: { type?: string; isRecognized?: boolean; isTruncated?: boolean; body?: string; days?: number } = {},
+) {
+  const { type = 'AccountEndedCalls', isRecognized = true, isTruncated = false, body = '{}', days = 0 } = more;
+  await createInbox(database, pauses, () => undefined).accept({
+    eventType: type,
+    claimedType: undefined,
+    contentType: 'application/json',
+    userAgent: 'a sender',
+    body,
+    fingerprint: `f${sequence}`,
+    targets: isRecognized ? [call(sequence)] : [],
+    isTruncated,
+  });
+  await database.query(
+    `update ops.deliveries set received_at = now() - $1 * interval '1 day'
+     where delivery_id = (select max(delivery_id) from ops.deliveries)`,
+    days,
+  );
+}
+
+const settle = () =>
+  database.query(
+    'update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version, is_unconfirmed = false',
+  );
+const owed = async () =>
+  (
+    await database.query<{ key: string }>(
+      'select key from ops.sync_targets where dirty_version > clean_version order by 1',
+    )
+  ).map(({ key }) => key);
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+
+test('lists the newest first, those that are asked for', async () => {
+  await keep(1, { days: 2 });
+  await keep(2, { type: 'AccountSMS', isRecognized: false });
+  await keep(3);
+  const ids = async (...how: Parameters<typeof listDeliveries> extends [unknown, ...infer Rest] ? Rest : never) =>
+    (await listDeliveries(db, ...how)).map(({ id }) => id);
+  expect(await ids({}, 50)).toEqual(['3', '2', '1']);
+  expect(await ids({}, 1)).toEqual(['3']);
+  expect(await ids({ isUnrecognized: true }, 50)).toEqual(['2']);
+  expect(await ids({ type: 'AccountEndedCalls' }, 50)).toEqual(['3', '1']);
+  expect(await ids({ since: daysAgo(1) }, 50)).toEqual(['3', '2']);
+});
+
+test('shows one as it was kept', async () => {
+  await keep(1, { body: '{"a":1}' });
+  expect(await findDelivery(db, '1')).toMatchObject({
+    id: '1',
+    type: 'AccountEndedCalls',
+    contentType: 'application/json',
+    userAgent: 'a sender',
+    targets: ['call 1700000001.1'],
+    body: '{"a":1}',
+    isRecognized: true,
+    isErased: false,
+  });
+  expect(await findDelivery(db, '2')).toBeUndefined();
+});
+
+describe('a replay', () => {
+  test('of one delivery makes what it points at due, and rings it', async () => {
+    await keep(1);
+    await keep(2);
+    await settle();
+    const desk = openDesk();
+    expect(await replayDelivery(desk, '2')).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+    expect(desk.due).toMatchObject([call(2)]);
+  });
+
+  test('of a delivery that is not kept is none', async () => {
+    expect(await replayDelivery(openDesk(), '7')).toBeUndefined();
+  });
+
+  test('since a moment goes behind what happens now', async () => {
+    await keep(1, { days: 3 });
+    await keep(2, { days: 1 });
+    await keep(2);
+    await settle();
+    expect(await replaySince(openDesk(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await database.value(`select priority from ops.sync_targets where key = '1700000001.2'`)).toBe(
+      priorities.history,
+    );
+  });
+
+  test('leaves out kinds that this release does not know', async () => {
+    await keep(1);
+    await database.query(`update ops.deliveries set targets = '{"voicemail 5","call 1700000001.1"}'`);
+    await settle();
+    expect(await replayDelivery(openDesk(), '1')).toEqual({ deliveries: 1, targets: 1 });
+  });
+});
+
+describe('reparsing', () => {
+  test('reads what could not be understood as today, and makes it due', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
+    await keep(2, { isRecognized: false, body: 'still nothing' });
+    const desk = openDesk();
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 1, targets: 1 });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
+    expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
+    expect(await owed()).toEqual(['1700000001.9']);
+    expect(desk.due).toHaveLength(1);
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 0, targets: 0 });
+  });
+
+  test('tells the sides of a text apart by the lines that are known today', async () => {
+    await database.query(
+      `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('18005550100', 'h', 't', 1, now())`,
+    );
+    const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
+    await keep(1, { type: 'AccountSMS', isRecognized: false, body });
+    await reparseDeliveries(openDesk(), {});
+    expect(await owed()).toEqual(['18005550100/18455550123']);
+  });
+
+  test('finds the thread of a receipt once the mirror holds its text', async () => {
+    await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
+    await database.query(
+      `with c as (insert into warehouse.sms_conversations (line, number, discovered_via) values ('18005550100', '18455550123', 'webhook')
+         returning conversation_id)
+       insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
+       select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
+    );
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['18005550100/18455550123']);
+  });
+
+  test('goes by itself through the last minutes alone', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}', days: 1 });
+    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
+    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+  });
+
+  test('goes by itself through the newest of a flood, and through what is small enough to be a receipt', async () => {
+    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}' });
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountSMS', 'nothing', 'h', '{}', false from generate_series(1, 1000) n`,
+    );
+    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
+    await keep(3, { isRecognized: false, body: `{"callId":"1700000001.3"}${' '.repeat(20_000)}` });
+    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.2']);
+  });
+
+  test('of all leaves alone what points where it did', async () => {
+    await keep(1, { body: '{"callId":"1700000001.1"}' });
+    await keep(2, { body: '{"callId":"1700000001.3"}' });
+    await settle();
+    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
+    expect(await owed()).toEqual(['1700000001.3']);
+  });
+
+  test('takes all that a delivery names only when it is told to', async () => {
+    const ids = Array.from({ length: maxReferences + 5 }, (_, at) => `1700000007.${1_000 + at}`);
+    await keep(1, { isTruncated: true, body: JSON.stringify({ callIds: ids }) });
+    const named = async () => (await findDelivery(db, '1'))?.targets.length;
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false, targets: ['call 1700000001.1'] });
+
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: maxReferences });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false });
+    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
+
+    expect(await reparseDeliveries(openDesk(), { isUnlimited: true })).toEqual({ deliveries: 1, targets: ids.length });
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true });
+    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 0, targets: 0 });
+    expect(await named()).toBe(ids.length);
+    expect(
+      await database.value('select count(*)::integer from ops.sync_targets where priority = $1', unconfirmed.bulk),
+    ).toBe(ids.length);
+  });
+
+  test('goes through more than one batch holds', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
+    );
+    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
+    expect(await owed()).toHaveLength(2_500);
+  });
+
+  test('holds a few large ones at once', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || repeat(' ', 1000000), 'h', '{}', false
+       from generate_series(1, 20) n`,
+    );
+    const found: number[] = [];
+    const desk = { ...openDesk(), notify: (due: readonly DueTarget[]) => void found.push(due.length) };
+    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 20, targets: 20 });
+    expect(found).toEqual([9, 9, 2, 0]);
+  });
+});
+
+describe('discarding', () => {
+  test('removes one delivery, and not what it points at', async () => {
+    await keep(1);
+    await keep(2);
+    expect(await discardDelivery(db, '1')).toBe(true);
+    expect(await discardDelivery(db, '1')).toBe(false);
+    expect((await listDeliveries(db, {}, 50)).map(({ id }) => id)).toEqual(['2']);
+    expect(await owed()).toHaveLength(2);
+  });
+
+  test('before a moment removes what it said it would', async () => {
+    for (const days of [9, 5, 3, 1]) await keep(days, { days });
+    expect(await countBefore(db, daysAgo(4))).toBe(2);
+    expect(await discardBefore(db, daysAgo(4))).toBe(2);
+    expect(await countBefore(db, daysAgo(4))).toBe(0);
+    expect(await listDeliveries(db, {}, 50)).toHaveLength(2);
+  });
+
+  test('at the end of the retention takes whole days, over as many rounds as it needs', async () => {
+    await database.query(
+      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
+       select 'AccountSMS', '{}', 'h', '{}', true, now() - interval '30 days 1 minute' from generate_series(1, 12000)`,
+    );
+    await keep(1, { days: 29.99 });
+    expect(await deleteExpired(db, 30)).toBe(12_000);
+    expect(await listDeliveries(db, {}, 50)).toHaveLength(1);
+    expect(await deleteExpired(db, 30)).toBe(0);
+  });
+});

@@ -1,0 +1,319 @@
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { calls } from '../../src/warehouse/calls.ts';
+import { smsMessages } from '../../src/warehouse/messages.ts';
+import { transcripts } from '../../src/warehouse/transcripts.ts';
+import { type Row, upsert } from '../../src/warehouse/upsert.ts';
+import { users } from '../../src/warehouse/users.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { readNumber } from './reads.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+let keys = 0;
+const freshKey = () => 1_000 + keys++;
+
+async function write(fetchSeq: number, ...rows: Row<typeof users.columns>[]): Promise<void> {
+  await database.db.transaction().execute((tx) =>
+    upsert(
+      tx,
+      users,
+      rows.map((row) => ({ row, read: readNumber(fetchSeq) })),
+    ),
+  );
+}
+
+async function user(id: number) {
+  const [row] = await database.query<Record<string, unknown>>('select * from warehouse.users where user_id = $1', id);
+  return row;
+}
+
+test('ends with the newest content, in whatever order and batches the reads are written', async () => {
+  const batches = fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(batches, async (written) => {
+      const id = freshKey();
+      for (const batch of written) {
+        await database.db.transaction().execute((tx) =>
+          upsert(
+            tx,
+            users,
+            batch.map((seq) => ({ row: { user_id: id, title: `as of ${seq}` }, read: readNumber(seq) })),
+          ),
+        );
+      }
+      const newest = Math.max(...written.flat());
+      expect(await user(id)).toMatchObject({ title: `as of ${newest}`, fetch_seq: String(newest) });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('an equal read moves fetched_at, and not changed_at', async () => {
+  const id = freshKey();
+  await write(1, { user_id: id, title: 'Agent' });
+  const first = await user(id);
+  await write(2, { user_id: id, title: 'Agent' });
+  const second = await user(id);
+  expect(second?.changed_at).toEqual(first?.changed_at);
+  expect(second?.fetched_at).not.toEqual(first?.fetched_at);
+  await write(3, { user_id: id, title: 'Lead' });
+  expect((await user(id))?.changed_at).not.toEqual(first?.changed_at);
+});
+
+test('an older read moves nothing', async () => {
+  const id = freshKey();
+  await write(5, { user_id: id, title: 'Lead' });
+  const before = await user(id);
+  await write(4, { user_id: id, title: 'Agent' });
+  expect(await user(id)).toEqual(before);
+});
+
+test('a row that is listed again is no longer deleted, and that is a change', async () => {
+  const id = freshKey();
+  await write(1, { user_id: id });
+  await database.query(`update warehouse.users set deleted_at = now(), deleted_reason = 'test' where user_id = $1`, id);
+  const before = await user(id);
+  await write(2, { user_id: id });
+  expect(await user(id)).toMatchObject({ deleted_at: null, deleted_reason: null });
+  expect((await user(id))?.changed_at).not.toEqual(before?.changed_at);
+});
+
+test('an older read does not bring a deleted row back', async () => {
+  const id = freshKey();
+  await write(5, { user_id: id });
+  await database.query(`update warehouse.users set deleted_at = now() where user_id = $1`, id);
+  await write(4, { user_id: id });
+  expect((await user(id))?.deleted_at).not.toBeNull();
+});
+
+test('what is not reported stays NULL, and zero, false and empty text stay what they are', async () => {
+  await database.db.transaction().execute((tx) =>
+    upsert(tx, calls, [
+      { read: readNumber(1), row: { call_id: '1700000001.1' } },
+      {
+        read: readNumber(1),
+        row: { call_id: '1700000001.2', status_code: 0, talk_seconds: 0, is_recorded: false, caller_name: '' },
+      },
+    ]),
+  );
+  expect(
+    await database.query(
+      `select status_code, talk_seconds, is_recorded, caller_name from warehouse.calls
+       where call_id like '1700000001.%' order by call_id`,
+    ),
+  ).toEqual([
+    { status_code: null, talk_seconds: null, is_recorded: null, caller_name: null },
+    { status_code: 0, talk_seconds: 0, is_recorded: false, caller_name: '' },
+  ]);
+});
+
+test('a settled column keeps the value that it has, and is no change of the content', async () => {
+  const write = (fetchSeq: number, recordings_state: string | undefined) =>
+    database.db
+      .transaction()
+      .execute((tx) =>
+        upsert(tx, calls, [{ read: readNumber(fetchSeq), row: { call_id: '1700000003.1', recordings_state } }]),
+      );
+  const held = async () => {
+    const [row] = await database.query(
+      `select recordings_state, changed_at from warehouse.calls where call_id = '1700000003.1'`,
+    );
+    return row;
+  };
+  await write(1, undefined);
+  const before = await held();
+  await write(2, 'none');
+  expect(await held()).toEqual({ recordings_state: 'none', changed_at: before?.changed_at });
+  await write(3, undefined);
+  expect(await held()).toMatchObject({ recordings_state: 'none' });
+  await write(4, 'complete');
+  expect(await held()).toMatchObject({ recordings_state: 'none' });
+});
+
+describe('what a read lacks', () => {
+  const write = (fetchSeq: number, row: Partial<Row<typeof smsMessages.columns>>) =>
+    database.db.transaction().execute((tx) =>
+      upsert(tx, smsMessages, [
+        {
+          read: readNumber(fetchSeq),
+          row: { conversation_id: 78, message_id: 1, line: '15550000001', number: '15550000002', ...row },
+        },
+      ]),
+    );
+  const held = async () => {
+    const [row] = await database.query<Record<string, unknown>>(
+      'select * from warehouse.sms_messages where conversation_id = 78',
+    );
+    return row;
+  };
+  const whole = {
+    direction: 'out',
+    body: 'hello',
+    is_read: false,
+    delivery_status: 'failed',
+    delivery_error: 'unreachable',
+    is_scheduled: true,
+  };
+
+  test('takes nothing away that is kept, and is no change', async () => {
+    await write(1, whole);
+    const before = await held();
+    await write(2, { ...whole, direction: null, body: undefined, delivery_status: null, delivery_error: null });
+    expect(await held()).toEqual({ ...before, fetch_seq: '2', fetched_at: expect.any(Date) });
+    await write(3, whole);
+    expect((await held())?.changed_at).toEqual(before?.changed_at);
+  });
+
+  test('does not hide what changes beside it, nor does its return count as another change', async () => {
+    const before = await held();
+    await write(4, { ...whole, body: undefined, is_read: true });
+    const after = await held();
+    expect(after).toMatchObject({ body: 'hello', is_read: true });
+    expect(after?.changed_at).not.toEqual(before?.changed_at);
+    await write(5, { ...whole, is_read: true });
+    expect((await held())?.changed_at).toEqual(after?.changed_at);
+  });
+
+  test('is taken away where it was said together with what is said anew, and where it is not kept', async () => {
+    await write(6, { ...whole, is_read: true, delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
+    expect(await held()).toMatchObject({ delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
+  });
+});
+
+test('NUL and half characters in a text are replaced, and the rest of the text is kept', async () => {
+  const id = freshKey();
+  await write(1, { user_id: id, title: 'a\0b', company: 'half \ud83d, whole \u{1f600}' });
+  expect(await user(id)).toMatchObject({ title: 'a\ufffdb', company: 'half \ufffd, whole \u{1f600}' });
+});
+
+test.each([['\u001d'], ['\u001e'], ['\u001f'], ['a\u001eb\u001f'], [''], ['\u001e\u001e'], ['\u001d\u001e\u001d']])(
+  'the text %j is kept as it is, beside any other',
+  async (title) => {
+    const [id, other, none] = [freshKey(), freshKey(), freshKey()];
+    await database.db.transaction().execute((tx) =>
+      upsert(tx, users, [
+        { read: readNumber(1), row: { user_id: id, title } },
+        { read: readNumber(1), row: { user_id: other, title: 'plain' } },
+        { read: readNumber(1), row: { user_id: none } },
+      ]),
+    );
+    await write(1, { user_id: freshKey(), title });
+    expect(await Promise.all([id, other, none].map(async (each) => (await user(each))?.title))).toEqual([
+      title,
+      'plain',
+      null,
+    ]);
+  },
+);
+
+test('a number beyond its column reads as not reported', async () => {
+  await database.db.transaction().execute((tx) =>
+    upsert(tx, calls, [
+      {
+        read: readNumber(1),
+        row: {
+          call_id: '1700000002.1',
+          status_code: 70_000,
+          duration_seconds: 2 ** 31,
+          talk_seconds: 2 ** 31 - 1,
+          transferred_count: 1.5,
+          repeated_count: Number.NaN,
+        },
+      },
+    ]),
+  );
+  expect(
+    await database.query(
+      `select status_code, duration_seconds, talk_seconds, transferred_count, repeated_count from warehouse.calls
+       where call_id = '1700000002.1'`,
+    ),
+  ).toEqual([
+    {
+      status_code: null,
+      duration_seconds: null,
+      talk_seconds: 2_147_483_647,
+      transferred_count: null,
+      repeated_count: null,
+    },
+  ]);
+});
+
+test('arrays of any texts come back as they went', async () => {
+  let id = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { maxLength: 5 }), async (points) => {
+      id += 1;
+      const written = points.map((point) => point.replaceAll('\0', ' '));
+      await database.db
+        .transaction()
+        .execute((tx) =>
+          upsert(tx, transcripts, [
+            { read: readNumber(1), row: { transcript_id: id, call_id: '1700000003.1', bullet_points: written } },
+          ]),
+        );
+      expect(
+        await database.value('select bullet_points from warehouse.transcripts where transcript_id = $1', id),
+      ).toEqual(written);
+    }),
+    {
+      numRuns: 60,
+      examples: [[['"', '\\', '{}', ',', 'NULL', 'null', '', ' ', '\n', '\\"', "'", '{"a","b"}']]],
+    },
+  );
+});
+
+test('a receipt is appended when it first comes and whenever it changes', async () => {
+  const write = (fetchSeq: number, status?: string, body = 'hello') =>
+    database.db.transaction().execute((tx) =>
+      upsert(tx, smsMessages, [
+        {
+          read: readNumber(fetchSeq),
+          row: {
+            conversation_id: 77,
+            message_id: 1,
+            line: '15550000001',
+            number: '15550000002',
+            body,
+            delivery_status: status,
+          },
+        },
+      ]),
+    );
+  const statuses = async () =>
+    (
+      await database.query<{ delivery_status: string }>(
+        'select delivery_status from warehouse.sms_message_delivery_events where conversation_id = 77 order by observed_at',
+      )
+    ).map((row) => row.delivery_status);
+  await write(1);
+  expect(await statuses()).toEqual([]);
+  await write(2, 'queued');
+  await write(3, 'queued');
+  await write(4, 'queued', 'edited');
+  expect(await statuses()).toEqual(['queued']);
+  await write(5, 'delivered');
+  await write(4, 'queued');
+  expect(await statuses()).toEqual(['queued', 'delivered']);
+  // One answer lacks it, and the next has it again.
+  await write(6);
+  await write(7, 'delivered');
+  expect(await statuses()).toEqual(['queued', 'delivered']);
+});
+
+test('changes of watched fields are kept with both values', async () => {
+  const id = freshKey();
+  await write(1, { user_id: id, title: 'Agent', email: 'a@example.com' });
+  await write(2, { user_id: id, title: 'Agent', email: 'b@example.com' });
+  await write(3, { user_id: id, email: 'b@example.com' });
+  expect(
+    await database.query(
+      'select entity, field, old_value, new_value from warehouse.field_changes where entity_key = $1',
+      String(id),
+    ),
+  ).toEqual([{ entity: 'user', field: 'title', old_value: 'Agent', new_value: null }]);
+});
