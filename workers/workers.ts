@@ -185,7 +185,7 @@ export function createJobHandler(
     try {
       const own = await sync.read(job as Target, signal);
       // A job whose target was read by another handler can go on as well.
-      let goesOn = own === 'mirrored' || own === 'nothing_owed';
+      let goesOn = own === 'mirrored' || own === 'not_pending';
       while (goesOn && isBacklog(signal)) goesOn = (await sync.readNext(queue, signal)) === 'mirrored';
     } finally {
       busy -= 1;

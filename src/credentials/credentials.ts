@@ -22,13 +22,13 @@ export interface LoginCredentialDeps {
   readonly refresher: Refresher;
   /** Base address of the service, as stored with the login. */
   readonly service: string;
-  /** In [0, 1): keeps processes from refreshing at the same moment. */
+  /** In [0, 1). Spreads the refreshes of several processes. */
   readonly random?: () => number;
 }
 
 /** The credential of the logged-in user. */
 export interface LoginCredential extends Credential {
-  /** Resolves when no refresh of this process is under way. */
+  /** Resolves when this process is not refreshing. */
   idle(): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ const aheadSpreadMs = 30_000;
 const aheadShare = 1 / 3;
 /** A token that is valid for longer than this is used while the next one is fetched. */
 const enoughMs = 5_000;
-/** How long cached tokens are used before reading those stored by other processes and logins. */
+/** How long tokens are cached before they are read again: another process or a login may have replaced them. */
 const cacheMs = 10_000;
-/** How long a failure is cached: a new login is noticed this soon. */
+/** How long a failure is cached, and how soon a new login is noticed. */
 const failureCacheMs = 1_000;
 
 /**
@@ -62,7 +62,7 @@ export function createLoginCredential(deps: LoginCredentialDeps): LoginCredentia
   let held: Held | undefined;
   let reading: Promise<Held> | undefined;
   let renewing: { readonly of: string; readonly next: Promise<Held> } | undefined;
-  /** The last value that the service refused. It is not used again, even before it expires. */
+  /** The last header that the service refused: never used again, even if it has not expired. */
   let refusedHeader: string | undefined;
   let failure: { readonly error: unknown; readonly until: number } | undefined;
 
@@ -73,7 +73,7 @@ export function createLoginCredential(deps: LoginCredentialDeps): LoginCredentia
     const now = systemClock.now();
     const ahead = Math.min(aheadMs + random() * aheadSpreadMs, tokens.lifetimeMs * aheadShare);
     const endsAt = now + tokens.leftMs;
-    // A failure applies only to the tokens it came from.
+    // A failure applies only to the tokens that caused it.
     if (tokens.version !== held?.tokens.version) failure = undefined;
     held = { tokens, header: `Bearer ${tokens.accessToken}`, readAt: now, renewAt: endsAt - ahead, endsAt };
     return held;

@@ -76,8 +76,8 @@ interface Row {
 }
 
 /**
- * Takes the login of a state, once. Reads before it writes, because anybody can send invented states. `open` throws
- * `WrongEncryptionKey`.
+ * Claims the login of a state; only the first call gets it. Reads before it writes, because anybody can send invented states.
+ * `open` throws `WrongEncryptionKey`.
  */
 async function takePendingLogin(
   db: Database,
@@ -106,7 +106,7 @@ async function takePendingLogin(
   };
 }
 
-/** Stores how a login ended, for the process that waits for it. */
+/** Stores the outcome of a login, for the process that waits for it. */
 async function storeOutcome(db: Database, id: string, ended: LoginOutcome): Promise<void> {
   await query(
     db,

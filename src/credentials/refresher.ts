@@ -7,15 +7,14 @@ import { protectWork } from '../shared/protected-work.ts';
 import type { Sealer, WrongEncryptionKey } from './sealer.ts';
 import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeRefreshed } from './tokens.ts';
 
-/** The remedy that only a person can apply. */
 const remedy = 'log in with `trunkline auth login`';
 
-/** Nobody is logged in, or no longer: sync targets wait with this message until somebody logs in. */
+/** Nobody is logged in any more: sync targets wait with this message until somebody logs in. */
 export function loginRequired(why: string, cause?: unknown): ServiceError {
   return new ServiceError('unauthenticated', `${why}: ${remedy}`, { operation: 'credential', effect: 'none', cause });
 }
 
-/** The tokens were sealed with another key: the right key or another login is needed. */
+/** The tokens were sealed with another key: the correct key or a new login is needed. */
 export function wrongKey(cause: WrongEncryptionKey): ServiceError {
   return new ServiceError('unauthenticated', cause.message, { operation: 'credential', effect: 'none', cause });
 }
@@ -30,13 +29,13 @@ export function retryLater(why: string, retryAfterMs: number, cause?: unknown): 
 export type RefreshFailure =
   /** The refresh token is still valid. */
   | { readonly kind: 'later'; readonly atLeastMs: number }
-  /** The refresh token is used, or may be. */
+  /** The refresh token is used up, or may be. */
   | { readonly kind: 'lost'; readonly why: string };
 
 /**
- * Classifies a failed refresh. Refresh tokens rotate (section 5.3), so a token whose use is unknown is never sent
- * again. After an answer of 500 or 503 the service has finished the request: the token may be sent again, and is
- * refused if it was used. A failure before the token was sent (`isSent`) does not affect it.
+ * Classifies a failed refresh. Refresh tokens rotate (section 5.3), so a token that may be used up is never sent again. An
+ * answer of 500 or 503 ends the request: the token can be sent again, and is refused if it was used. A failure before the
+ * token was sent (`isSent`) does not affect it.
  */
 export function classifyFailure(error: unknown, isSent: boolean): RefreshFailure {
   if (!isSent) return { kind: 'later', atLeastMs: error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0 };
@@ -62,10 +61,10 @@ export interface RefreshRequest {
 /** Refreshes tokens, one process at a time: the holder of the lock refreshes, the others use the tokens it stored. */
 export interface Refresher {
   /**
-   * The tokens that replace the given one, whichever process fetched them. Rejects with `ServiceError`: advice
-   * `credential` when only a login helps, otherwise `retry` with a time.
+   * The tokens that replace the given one, fetched by this or another process. Rejects with `ServiceError`: advice
+   * `credential` when only a login helps, otherwise `retry` with a wait.
    */
-  refresh(worn: RefreshRequest): Promise<StoredTokens>;
+  refresh(request: RefreshRequest): Promise<StoredTokens>;
 }
 
 export interface RefresherDeps {
@@ -80,7 +79,7 @@ export interface RefresherDeps {
 
 /** Maximum wait for another process's refresh. */
 const lockMs = 10_000;
-/** Longer than any refresh takes: a holder that froze, or lost its machine, loses the lock. */
+/** Longer than any refresh takes: a process that hangs, or whose machine is gone, loses the lock. */
 const holdMs = 180_000;
 /** Consecutive refreshes caused by refused tokens, within a minute of each other: beyond this, the service is at fault. */
 const maxRefusals = 5;
@@ -108,7 +107,7 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
 
   async function fetchTokens(held: StoredTokens): Promise<Tokens | 'superseded'> {
     const { version } = held;
-    // Until the token is sent, no failure and no kill can invalidate it.
+    // Until the token is sent, neither a failure nor a kill can invalidate it.
     const token = { isMarked: false, isSent: false };
     const beforeSend = async () => {
       token.isMarked = true;
@@ -146,7 +145,7 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
     throw loginRequired(why, cause);
   }
 
-  /** The outcome must survive a restart of Postgres. All these writes are idempotent. */
+  /** Retries until stored: the outcome must survive a restart of Postgres. All these writes are idempotent. */
   async function persistently<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -172,7 +171,7 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
       ended = refreshLocked(request);
       await ended.catch(() => undefined);
     });
-    // The outcome is valid even when the connection that holds the lock broke meanwhile.
+    // The outcome is valid even if the connection with the lock broke meanwhile.
     const failure = await locked.then(
       () => undefined,
       (error: unknown) => error,
@@ -184,7 +183,7 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
 
   return {
     refresh(request) {
-      // One at a time: two that wait for the lock would leave no connection for its holder.
+      // One at a time: two refreshes waiting for the lock would use up the connections, and its holder would have none.
       const next = last
         .then(() => refresh(request))
         .finally(() => {

@@ -1,4 +1,4 @@
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, query, relation, sql } from '../db/database.ts';
 import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
 import { subscriptionRow } from '../warehouse/subscriptions.ts';
@@ -6,30 +6,23 @@ import { type KeySettings, linkSealer, type Sealer, tokenSealer, WrongEncryption
 
 interface LinkTable {
   readonly name: string;
-  /** Its primary key, with types. */
-  readonly key: readonly (readonly [column: string, type: string])[];
+  /** The columns of its primary key, with their types. */
+  readonly key: Readonly<Record<string, 'text' | 'bigint' | 'smallint'>>;
   rowOf(...key: string[]): string;
 }
 
 const linkTables: readonly LinkTable[] = [
   {
     name: 'secrets.recording_urls',
-    key: [
-      ['call_id', 'text'],
-      ['unique_id', 'text'],
-    ],
+    key: { call_id: 'text', unique_id: 'text' },
     rowOf: (callId = '', uniqueId = '') => recordingRow(callId, uniqueId),
   },
   {
     name: 'secrets.message_media',
-    key: [
-      ['conversation_id', 'bigint'],
-      ['message_id', 'bigint'],
-      ['ordinal', 'smallint'],
-    ],
+    key: { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
     rowOf: (conversationId = '', messageId = '', ordinal = '') => mediaRow(conversationId, messageId, Number(ordinal)),
   },
-  { name: 'secrets.webhook_urls', key: [['subscription_id', 'bigint']], rowOf: (id = '') => subscriptionRow(id) },
+  { name: 'secrets.webhook_urls', key: { subscription_id: 'bigint' }, rowOf: (id = '') => subscriptionRow(id) },
 ];
 
 const batchSize = 500;
@@ -48,32 +41,33 @@ export async function reseal(db: Database, settings: KeySettings, signal: AbortS
 }
 
 async function* resealLinks(db: Database, { name, key, rowOf }: LinkTable, sealer: Sealer): AsyncGenerator<number> {
-  const columns = key.map(([column]) => column);
-  const last = key.map(([, type], at) => `$${at + 2}::${type}`);
-  const given = key.map(([, type], at) => `$${at + 3}::${type}[]`);
+  const columns = Object.keys(key);
+  const [table, names] = [sql.table(name), sql.raw(columns.join())];
   let after: string[] | undefined;
   for (;;) {
-    const rows = await query<{ key: string[]; url: string }>(
+    const isNext = after
+      ? sql`(${names}) > (${sql.join(columns.map((column, at) => sql`${after?.[at]}::${sql.raw(key[column] ?? '')}`))})`
+      : sql`true`;
+    const rows = await query(
       db,
-      `select array[${columns.map((column) => `${column}::text`).join()}] as key, url from ${name}
-       where not starts_with(url, $1) ${after ? `and (${columns.join()}) > (${last.join()})` : ''}
-       order by ${columns.join()} limit ${batchSize}`,
-      [sealer.linkBeginning, ...(after ?? [])],
+      sql<{ key: string[]; url: string }>`
+       select array[${sql.raw(columns.map((column) => `${column}::text`).join())}] as key, url from ${table}
+       where not starts_with(url, ${sealer.linkBeginning}) and ${isNext} order by ${names} limit ${batchSize}`,
     );
     const found = rows.flatMap(({ key: values, url }) => {
       const opened = openedLink(sealer, url, rowOf(...values));
       return opened === undefined ? [] : [{ values, url, sealed: sealer.sealLink(opened, rowOf(...values)) }];
     });
+    const keyColumns = columns.map((column, at) => [
+      column,
+      [key[column] ?? 'text', (row: { values: string[] }) => row.values[at]] as const,
+    ]);
     await query(
       db,
-      `update ${name} t set url = r.sealed
-       from unnest($1::text[], $2::text[], ${given.join()}) as r (url, sealed, ${columns.join()})
-       where ${columns.map((column) => `t.${column} = r.${column}`).join(' and ')} and t.url = r.url`,
-      [
-        found.map(({ url }) => url),
-        found.map(({ sealed }) => sealed),
-        ...columns.map((_, at) => found.map(({ values }) => values[at])),
-      ],
+      sql`update ${table} t set url = r.sealed
+       from ${relation('r', found, { url: 'text', sealed: 'text', ...Object.fromEntries(keyColumns) })}
+       where (${sql.raw(columns.map((column) => `t.${column}`).join())}) = (${sql.raw(columns.map((column) => `r.${column}`).join())})
+         and t.url = r.url`,
     );
     yield found.length;
     after = rows.at(-1)?.key;
@@ -114,7 +108,7 @@ async function resealTokens(db: Database, sealer: Sealer): Promise<number> {
     );
     return updated.length;
   } catch (error) {
-    // Reported where the tokens are used.
+    // Reported when the tokens are used.
     if (error instanceof WrongEncryptionKey) return 0;
     throw error;
   }
@@ -123,11 +117,15 @@ async function resealTokens(db: Database, sealer: Sealer): Promise<number> {
 /** The number of stored values not sealed with the current key. */
 export async function countToReseal(db: Database, settings: KeySettings): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
-  const counts = linkTables.map(({ name }) => `(select count(*) from ${name} where not starts_with(url, $1))`);
-  const [row] = await query<{ count: number }>(
+  const beginning = tokens?.beginning ?? Buffer.alloc(0);
+  const counts = linkTables.map(
+    ({ name }) =>
+      sql`(select count(*) from ${sql.table(name)} where not starts_with(url, ${links?.linkBeginning ?? ''}))`,
+  );
+  const [row] = await query(
     db,
-    `select (${counts.join(' + ')} + (select count(*) from secrets.oauth_tokens where substring(access_token for $3) <> $2))::int as count`,
-    [links?.linkBeginning ?? '', tokens?.beginning ?? Buffer.alloc(0), tokens?.beginning.length ?? 0],
+    sql<{ count: number }>`select (${sql.join(counts, sql` + `)} + (
+       select count(*) from secrets.oauth_tokens where substring(access_token for ${beginning.length}) <> ${beginning}))::int as count`,
   );
   return row?.count ?? 0;
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { UserError } from '../shared/errors.ts';
 import type { SealLink } from '../warehouse/upsert.ts';
 
-/** What a sealed value is for; it cannot be opened for another purpose. */
+/** What a sealed value is for. It cannot be opened for another purpose. */
 export type Purpose =
   | 'oauth_tokens.access_token'
   | 'oauth_tokens.refresh_token'
@@ -11,7 +11,7 @@ export type Purpose =
 
 /** Encrypts secrets for storage: AES-256-GCM with a key derived from ENCRYPTION_KEY. */
 export interface Sealer {
-  /** Randomised: sealing the same secret again gives another value. */
+  /** Randomized: sealing the same secret again gives another value. */
   seal(secret: string, purpose: Purpose): Buffer;
   /** Throws `WrongEncryptionKey` when it was sealed with another key or for another purpose, or was changed. */
   open(sealed: Buffer, purpose: Purpose): string;
@@ -80,7 +80,7 @@ export function createSealer(encryptionKey: string, ...previous: readonly string
     seal: (secret, purpose) => sealWith(secret, purpose, randomBytes(nonceBytes)),
     open,
     sealLink(url, row) {
-      // The nonce is a keyed hash of address and row, so that different inputs never share one.
+      // The nonce is a keyed hash of address and row: different inputs get different nonces.
       const hash = createHmac('sha256', present.nonces)
         .update(JSON.stringify([row, url]))
         .digest();

@@ -28,7 +28,7 @@ export interface LoginStatus {
   readonly lastError: string | null;
 }
 
-/** The row with its secrets opened. Times are durations by the database's clock, so that no other clock matters. */
+/** The row with its secrets opened. Times are durations by the database's clock: clocks of processes do not matter. */
 export interface StoredTokens {
   readonly service: string;
   readonly clientId: string;

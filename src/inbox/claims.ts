@@ -20,8 +20,8 @@ import {
  * The life of a sync target (ops.sync_targets):
  *
  *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or due at a recheck
- *                 ▲            │   leased, so that ├────▶ fail:   due later, still dirty
- *                 │            │   one reads it    └────▶ nothing, the process died: the lease ends, still due
+ *                 ▲            │   leased, so that ├────▶ fail: still dirty, due later
+ *                 │            │   one reads it    └────▶ the process died: still dirty, due when the lease ends
  *                 └── a reference during the read leaves dirty > v: settle makes it due again
  */
 
@@ -33,20 +33,20 @@ export interface Claim extends Target {
   readonly claimedAt: Date;
   /** Failed reads in a row before this one. */
   readonly attempts: number;
-  /** Reads that did not find it since one last did. */
+  /** Reads in a row that did not find it. */
   readonly misses: number;
-  /** For how long its reads have been refused; undefined if the last one was not. */
+  /** How long its reads have been refused; undefined if the last one was not. */
   readonly refusedSeconds?: number | undefined;
   /** No read of it was settled yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
-  /** Only deliveries name it, and no read has found it: it may not exist. */
+  /** Only deliveries name it, and no read has found it, so it may not exist. */
   readonly isUnconfirmed: boolean;
-  /** It is unconfirmed and ranks behind all others. */
+  /** It is unconfirmed and has one of the lowest two ranks. */
   readonly isDeferred: boolean;
   /** How long after it was due the read began. */
   readonly lateMs: number;
-  /** Its stream was parked, and this read tries whether the stream can resume. */
+  /** Its stream was parked, and this read tests whether the stream can resume. */
   readonly isProbe: boolean;
 }
 
@@ -58,11 +58,11 @@ export interface Settlement extends Claim {
   readonly error: string | undefined;
   /** Schedules a recheck so many seconds from now. */
   readonly recheckSeconds?: number | undefined;
-  /** Whether the target exists. Default: if its state is active. An unconfirmed one that does not ranks behind all others. */
+  /** Whether the read found the target. Default: if its state is active. An unconfirmed target that was not found is deferred. */
   readonly isFound?: boolean;
 }
 
-/** Timers fire a little early against the database's clock. */
+/** Timers can fire slightly before the database's clock reaches the due time. */
 const clockTolerance = sql`interval '50 ms'`;
 
 /** How long a claim lasts unless it is renewed. */
@@ -97,8 +97,8 @@ const beginReads = sql<ClaimRow>`
     extract(epoch from t.read_at - t.due_at)::float8 * 1000 as late_ms, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
- * Claims those of the targets that are dirty, due, not parked and not claimed. The version is taken before the read, so that
- * a reference that arrives during it causes another read.
+ * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a reference
+ * that arrives during the read causes another one.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
   const rows = await hotQuery(
@@ -116,22 +116,22 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
 }
 
 /**
- * Claims up to `max` live targets of some kinds that are due and not claimed, oldest due first. Kinds that were parked are
- * left to their jobs, so that few reads probe whether the kind can resume.
+ * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even when their
+ * parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
  */
 export function claimDue(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
   return claimRanked(db, { kinds, max, rank: priorities.live, order: 'asc' });
 }
 
 /**
- * The same for unconfirmed targets: those named almost alone first, then those of crowds, each newest first, so that real
- * ones do not wait for forged ones.
+ * Claims up to `max` deferred targets: rank `single` before `bulk`, and newest first in each, so that real targets do not wait
+ * for forged ones.
  */
 export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  const alone = await claimRanked(db, { kinds, max, rank: unconfirmed.single, order: 'desc' });
-  if (alone.length === max) return alone;
-  const crowd = { kinds, max: max - alone.length, rank: unconfirmed.bulk, order: 'desc' } as const;
-  return [...alone, ...(await claimRanked(db, crowd))];
+  const single = await claimRanked(db, { kinds, max, rank: unconfirmed.single, order: 'desc' });
+  if (single.length === max) return single;
+  const bulk = { kinds, max: max - single.length, rank: unconfirmed.bulk, order: 'desc' } as const;
+  return [...single, ...(await claimRanked(db, bulk))];
 }
 
 interface Ranked {
@@ -154,10 +154,10 @@ async function claimRanked(db: Database, { kinds, max, rank, order }: Ranked): P
   return rows.map(claimOf);
 }
 
-/** The rank of a target `t` that is read behind all others: last of all if a read did not find it. */
+/** The rank of a deferred target `t`: the lowest if a read did not find it. */
 const deferredRank = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.bulk)} else ${sql.lit(unconfirmed.single)} end`;
 
-/** Ranks all unconfirmed targets behind all others that are due, not claimed, and rank like live ones. */
+/** Defers all unconfirmed targets that are due, not claimed, and rank like live ones. */
 export async function deferUnconfirmed(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(
     db,
@@ -172,8 +172,12 @@ export async function deferUnconfirmed(db: Database, kinds: readonly TargetKind[
   );
 }
 
-/** Releases claims unread. With `behind` they rank behind all others, and those that were not found before last of all. */
-export async function releaseClaims(db: Database, claims: readonly Claim[], where?: 'behind'): Promise<void> {
+/** Releases claims that were not read. With `defer`, their targets get one of the ranks of unconfirmed ones. */
+export async function releaseClaims(
+  db: Database,
+  claims: readonly Claim[],
+  { defer = false }: { readonly defer?: boolean } = {},
+): Promise<void> {
   await hotQuery(
     db,
     sql`with given as (
@@ -181,7 +185,7 @@ export async function releaseClaims(db: Database, claims: readonly Claim[], wher
        where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
      )
      update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity',
-       priority = case when ${where === 'behind'} then greatest(t.priority, ${deferredRank}) else t.priority end
+       priority = case when ${defer} then greatest(t.priority, ${deferredRank}) else t.priority end
      from given where t.kind = given.kind and t.key = given.key`,
   );
 }
@@ -222,8 +226,8 @@ function claimOf(row: ClaimRow): Claim {
 }
 
 /**
- * Settles reads in the transaction that mirrored what they found, and marks their follow-ups dirty. Returns the targets that
- * are dirty again. A delivery can lock follow-ups in the other order: both transactions retry after a deadlock.
+ * Settles reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the targets to
+ * enqueue. A delivery can lock follow-ups in another order: both transactions retry after a deadlock.
  */
 export async function settleTargets(
   tx: Transaction,
@@ -232,7 +236,7 @@ export async function settleTargets(
   pauses: ReadPauses,
 ): Promise<DueTarget[]> {
   const again = `case when t.dirty_version > s.version then greatest(now(), ${earliestRead(pauses, 's.state')})
-    when s.look_seconds is not null then now() + s.look_seconds * interval '1 second' else t.due_at end`;
+    when s.recheck_seconds is not null then now() + s.recheck_seconds * interval '1 second' else t.due_at end`;
   const rank = `case when s.is_found and t.priority >= ${unconfirmed.single} then ${priorities.live}
     when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.single}) end`;
   const settled = relation('s', settlements, {
@@ -241,7 +245,7 @@ export async function settleTargets(
     version: 'bigint',
     state: 'text',
     error: 'text',
-    look_seconds: ['double precision', (each) => each.recheckSeconds],
+    recheck_seconds: ['double precision', (each) => each.recheckSeconds],
     is_found: ['boolean', ({ isFound, state }) => isFound ?? state === 'active'],
   });
   const rows = await hotQuery(
@@ -251,7 +255,7 @@ export async function settleTargets(
      ), settled as (
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
-         dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.look_seconds is not null then 1 else 0 end,
+         dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.recheck_seconds is not null then 1 else 0 end,
          due_at = ${sql.raw(again)}, rung_at = ${sql.raw(enqueuedAt(again, rank))}, priority = ${sql.raw(rank)},
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
          attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
@@ -284,8 +288,8 @@ export async function failTarget(
 }
 
 /**
- * Removes targets that only deliveries named: an hour after their last read if none has found them, and after a week if the
- * service refuses them, or the line of a thread is not the account's. Returns how many.
+ * Deletes unconfirmed targets: an hour after their last read if no read found them; after a week if the service refuses them,
+ * or forbids a thread whose line is not the account's. Returns how many.
  */
 export async function forgetUnconfirmed(db: Database): Promise<number> {
   const rows = await query(
@@ -303,24 +307,23 @@ export async function forgetUnconfirmed(db: Database): Promise<number> {
   return rows.length;
 }
 
-/** The age at which a claim is renewed, and the time between two renewals: well within the lease. */
+/** The age at which a claim is renewed, and the interval of renewals: well below the lease. */
 const renewEveryMs = 1_500;
 
-/** Renews the claims of one process for as long as its reads take. */
+/** Renews the claims of one process while it reads them. */
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
 }
 
-/** Most reads end before their lease needs renewing, and cost nothing here. */
 export function createLeases(db: Database): Leases {
   const held = new Map<Claim, number>();
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
-    const long = [...held].filter(([, since]) => performance.now() - since >= renewEveryMs).map(([claim]) => claim);
+    const aged = [...held].filter(([, since]) => performance.now() - since >= renewEveryMs).map(([claim]) => claim);
     // A claim that cannot be renewed lapses: its target may be read twice, which is harmless.
-    if (long.length > 0) await renewClaims(db, long).catch(() => undefined);
+    if (aged.length > 0) await renewClaims(db, aged).catch(() => undefined);
     timer = held.size > 0 ? setTimeout(renew, renewEveryMs) : undefined;
   }
 

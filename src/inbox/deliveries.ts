@@ -14,7 +14,7 @@ import {
   type Target,
 } from './targets.ts';
 
-/** A delivery as it is kept. */
+/** A delivery to store. */
 export interface Delivery {
   /** The event type that the address names. */
   readonly eventType: string | undefined;
@@ -26,18 +26,18 @@ export interface Delivery {
   /** Empty if the delivery is about somebody who was erased. */
   readonly fingerprint: string;
   readonly targets: readonly ReferencedTarget[];
-  /** Texts that it names by id alone. */
+  /** Texts that it names only by id. */
   readonly messageIds?: readonly string[];
-  /** It names more references than are taken from one delivery, so it is kept as not recognized. */
+  /** It has more references than are taken from one delivery, so it is stored as not recognized. */
   readonly isTruncated?: boolean;
 }
 
-/** Hashes of the numbers that were erased, in memory: each delivery is compared with them before it is stored. */
+/** The hashes of erased numbers, in memory: each delivery is compared with them before it is stored. */
 export interface ErasedNumbers {
   readonly hasAny: boolean;
   /** The newest erasure known here; `ops.knows_erasures` compares it with the newest of all. */
   readonly newest: string;
-  /** Returns the deliveries as they may be stored: without a body if they are about somebody who was erased. */
+  /** Removes body, fingerprint and threads from deliveries about somebody who was erased. */
   redact(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
   refresh(): Promise<void>;
   stop(): Promise<void>;
@@ -51,7 +51,7 @@ export interface ReferencedTarget extends Target {
   readonly messageId?: string;
 }
 
-/** The texts that targets name, as `ops.deliveries.named` keeps them. */
+/** The texts that targets name, in the format of `ops.deliveries.named`. */
 export function messagesNamedBy(targets: readonly ReferencedTarget[]): string[] {
   const named = targets.flatMap(({ key, messageId }) => (messageId === undefined ? [] : [`${key} ${messageId}`]));
   return [...new Set(named)];
@@ -59,8 +59,8 @@ export function messagesNamedBy(targets: readonly ReferencedTarget[]): string[] 
 
 export interface Inbox {
   /**
-   * Commits the delivery and marks its targets dirty, in one transaction; resolves to the number of targets. A delivery that
-   * points at nothing, or is cut, is kept as not recognized. Rejects when the commit is not certain: the sender must repeat
+   * Commits the delivery and marks its targets dirty, in one transaction; resolves to the number of targets. A delivery without
+   * references, or with too many, is stored as not recognized. Rejects when the commit is not certain: the sender must repeat
    * it, which is harmless.
    */
   accept(delivery: Delivery): Promise<number>;
@@ -77,8 +77,8 @@ const maxTries = 3;
 const batching = { inFlight: 2, max: 1_000 };
 
 /**
- * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` withholds bodies
- * that are about people who were erased.
+ * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` redacts deliveries
+ * about people who were erased.
  */
 export function createInbox(
   { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
@@ -95,19 +95,19 @@ export function createInbox(
     return located.map(({ targets }) => targets.length);
   }, batching);
 
-  /** Commits deliveries as they may be kept; whether one is recognized depends on how it came (`located`). */
+  /** Commits redacted deliveries. Whether one is recognized depends on its targets before the redaction (`located`). */
   async function store(
     deliveries: readonly Delivery[],
     located: readonly Delivery[],
     newestErasure: string | undefined,
   ): Promise<DueTargetRow[]> {
     const statement = insertStatement(deliveries, { located, newestErasure, pauses }).compile(db);
-    // Prepared by name, as `hotQuery` does; the fault tests find the statement on the wire by this name.
+    // Prepared by name, as `hotQuery` does. The fault tests look for this name in the traffic.
     const prepared = { name: 'accept-deliveries', text: statement.sql, values: [...statement.parameters] };
     return (await retryDeadlock(() => pool.query<DueTargetRow>(prepared))).rows;
   }
 
-  /** Nothing is stored if somebody was erased since the last refresh: refresh and store again. */
+  /** The statement fails if somebody was erased since the last refresh: refresh and repeat. */
   async function withCurrentErasures(
     work: (newest: string | undefined) => Promise<DueTargetRow[]>,
   ): Promise<DueTargetRow[]> {
@@ -131,7 +131,7 @@ export function createInbox(
   };
 }
 
-/** The targets of a batch, each once: one read that begins after the commit covers all references to its target. */
+/** The targets of a batch, each once: a read that starts after the commit covers all references to its target. */
 function referencedBy(deliveries: readonly Delivery[]): (ReferencedTarget & { readonly rank: Rank })[] {
   const referenced = new Map<string, ReferencedTarget & { readonly rank: Rank }>();
   for (const { targets } of deliveries) {
@@ -151,8 +151,8 @@ function referencedBy(deliveries: readonly Delivery[]): (ReferencedTarget & { re
 const separator = `\u001e${randomUUID()}\u001e`;
 
 /**
- * Like `relation`, for text columns. A string joined by an unguessable separator reaches Postgres faster than an array
- * parameter. One row with an empty value reads as null.
+ * Like `relation`, for text columns. A string joined by a random separator is faster to send and to parse than an array
+ * parameter. If there is one row and its value is empty, the column is null.
  */
 function joined<Row>(
   name: string,
@@ -198,10 +198,10 @@ function insertStatement(
     ), ${sql.raw(markDirtyStatement(context.pauses))}`;
 }
 
-/** A ringing call is not in the call history yet. */
+/** A ringing call is not in call history yet. */
 const liveCallSeconds = 60;
 
-/** The targets that references name, and the texts whose threads the mirror may know. */
+/** The targets of references, and the ids of texts whose threads the mirror may know. */
 export function targetsOf(references: readonly Reference[]): {
   readonly targets: readonly ReferencedTarget[];
   readonly messageIds: readonly string[];
@@ -224,8 +224,8 @@ function targetOf(reference: ThreadReference | CallReference): ReferencedTarget 
 }
 
 /**
- * Points deliveries that name texts by id alone at the threads in which the mirror holds these texts: the API reads no text by
- * its id (section 4.2). A text that is not mirrored yet adds nothing.
+ * Adds to deliveries that name texts only by id the threads in which the mirror holds these texts: the API cannot read a text
+ * by its id (section 4.2). A text that is not mirrored yet adds nothing.
  */
 export async function locateMessages<
   D extends { targets: readonly ReferencedTarget[]; messageIds?: readonly string[] },

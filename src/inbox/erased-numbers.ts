@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { threadOf } from '../shared/thread.ts';
@@ -7,10 +7,10 @@ import { withholdUnread } from '../warehouse/erasure/erased.ts';
 import { mayMention } from '../warehouse/erasure/mentions.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
-/** Milliseconds between two refreshes of the erased numbers: an erasure waits until every receiver knows it. */
+/** The interval at which receivers load new erasures; an erasure waits for it. */
 export const erasedRefreshMs = 2_000;
 
-/** Matches the kept body of an event about an inbound text. */
+/** Matches the stored body of an event about an inbound text. */
 export const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
 const maxCounted = 10_000;
 
@@ -22,12 +22,13 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   let newest = '0';
 
   async function refresh(): Promise<void> {
-    const rows = await query<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>(
-      db,
-      `select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
-       where erasure_id > $1 order by erasure_id`,
-      [newest],
-    );
+    const rows = await db
+      .selectFrom('ops.erasures')
+      .innerJoin('secrets.erasure_salt', (join) => join.onTrue())
+      .select(['erasure_id', 'number_hash', 'spelling_hashes', 'salt'])
+      .where('erasure_id', '>', newest)
+      .orderBy('erasure_id')
+      .execute();
     for (const row of rows) {
       for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
       newest = row.erasure_id;
@@ -42,15 +43,15 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
     const keys = deliveries.flatMap(({ targets }) => targets.filter(({ kind }) => kind !== 'thread'));
     if (keys.length === 0) return new Set();
-    const rows = await query<{ call_id: string }>(
+    const callIds = keys.map(({ key }) => key);
+    const rows = await query(
       db,
-      'select call_id from warehouse.calls where is_erased and call_id = any($1)',
-      [keys.map(({ key }) => key)],
+      sql<{ call_id: string }>`select call_id from warehouse.calls where is_erased and call_id = any(${callIds})`,
     );
     return new Set(rows.map(({ call_id }) => call_id));
   }
 
-  /** The service counts an inbound text as unread although it is never mirrored; a repeated delivery is counted once. */
+  /** An inbound text of an erased person is never mirrored, but the service counts it as unread. Counts repeated deliveries once. */
   function unreadOf({ targets, body, fingerprint }: Delivery): { line: string; unread: number }[] {
     const withheld = targets.filter(({ kind, key }) => kind === 'thread' && isMentioned(key));
     if (withheld.length === 0 || !inbound.test(body) || counted.has(fingerprint)) return [];
@@ -81,7 +82,7 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   };
 }
 
-/** Targets of calls stay: their ids name nobody, and the mirror keeps the calls without the person. */
+/** Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person. */
 function emptied(delivery: Delivery, isMentioned: (text: string) => boolean): Delivery {
   const targets = delivery.targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
   return { ...delivery, body: '', fingerprint: '', targets };

@@ -22,7 +22,7 @@ export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.
 
 /** Enqueues due targets. Best effort: the sweep enqueues what is lost here. */
 export interface Notifier {
-  /** Returns at once; targets are enqueued in the background, each once. */
+  /** Enqueues the targets in the background, each once. */
   notify(due: readonly DueTarget[]): void;
   /** Resolves when all due targets have been enqueued or given up. */
   idle(): Promise<void>;
@@ -33,7 +33,7 @@ type Waiting = Map<string, TargetJob>;
 
 const maxAtOnce = 500;
 
-/** Milliseconds that a close waits for a queue that hangs; another process sweeps the rest. */
+/** Milliseconds that `close` waits for a queue that does not answer; another process sweeps the rest. */
 const closeMs = 500;
 
 export function createNotifier(
@@ -58,7 +58,7 @@ export function createNotifier(
   }
 
   async function enqueueAll(queue: QueueName, targets: Waiting): Promise<void> {
-    // Targets notified in one turn of the event loop are enqueued together.
+    // Let targets of the same event-loop tick share one request.
     await Promise.resolve();
     while (targets.size > 0) {
       const some = [...targets.entries()].slice(0, maxAtOnce);
@@ -76,7 +76,7 @@ export function createNotifier(
         isFailing = true;
       }
     }
-    // No await since the last check, so that a target notified from here on starts a new run.
+    // No await since the last check of `targets`: a target added later starts a new run.
     enqueuing.delete(queue);
   }
 

@@ -15,12 +15,12 @@ import {
   unconfirmed,
 } from './targets.ts';
 
-/** A delivery as it was kept. */
+/** A row of ops.deliveries. */
 export interface StoredDelivery {
   readonly id: string;
   readonly receivedAt: Date;
   readonly type: string | null;
-  /** What the body says that it is. */
+  /** The event type that the body claims. */
   readonly claimedType: string | null;
   readonly contentType: string | null;
   readonly userAgent: string | null;
@@ -28,7 +28,7 @@ export interface StoredDelivery {
   readonly targets: readonly string[];
   readonly isRecognized: boolean;
   readonly isErased: boolean;
-  /** Secrets and URLs redacted; empty when it is erased. */
+  /** Without secrets and URLs; empty when it is erased. */
   readonly body: string;
 }
 
@@ -36,7 +36,7 @@ const columns =
   sql.raw(`delivery_id as id, received_at as "receivedAt", event_type as type, claimed_type as "claimedType",
   content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body`);
 
-/** Which deliveries are meant; no condition means all. */
+/** Selects deliveries; without conditions, all of them. */
 export interface Selection {
   readonly isUnrecognized?: boolean | undefined;
   readonly type?: string | undefined;
@@ -63,7 +63,7 @@ export async function findDelivery(db: Database, id: string): Promise<StoredDeli
   return found;
 }
 
-/** Limits of one transaction; a delivery larger than `maxBatchBytes` is worked on alone. */
+/** Limits of one transaction. A delivery larger than `maxBatchBytes` gets its own. */
 const maxBatch = 1_000;
 const maxBatchBytes = 8 * 1_048_576;
 
@@ -100,15 +100,15 @@ export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayR
 }
 
 export interface Reparsing {
-  /** Also deliveries that were recognized. */
+  /** Includes recognized deliveries. */
   readonly isAll?: boolean | undefined;
-  /** Takes all references, also beyond `maxReferences`. */
+  /** Takes all references, even more than `maxReferences`. */
   readonly isUnlimited?: boolean | undefined;
 }
 
 /**
- * Reads kept deliveries again with the present extraction, and marks the targets that it finds dirty. Returns how many
- * deliveries are now recognized, or point at something else than before.
+ * Extracts references from stored deliveries again with this release, and marks their targets dirty. Counts the deliveries
+ * whose targets changed.
  */
 export function reparseDeliveries(
   deps: InboxDeps,
@@ -121,8 +121,8 @@ export function reparseDeliveries(
 const maxReceiptBytes = 16_384;
 
 /**
- * The same for unrecognized deliveries of the last seconds: a receipt can arrive before the text that it names. Only the
- * newest thousand are read, and only small ones as receipts are, so that forged deliveries do not keep a worker busy.
+ * Reparses unrecognized deliveries of the last seconds: a receipt can arrive before the text that it names. Forged deliveries
+ * must not keep a worker busy, so it reads only the newest thousand, and only bodies small enough for receipts.
  */
 export function reparseRecentReceipts(deps: InboxDeps, seconds: number, signal?: AbortSignal): Promise<ReplayResult> {
   const isRecentReceipt = sql`not is_recognized and targets = '{}' and received_at > now() - ${seconds} * interval '1 second'
@@ -147,9 +147,9 @@ async function reparse(
     });
     const found = (await locateMessages(tx, read)).flatMap(({ delivery, ...each }) => {
       const names = each.targets.map(({ kind, key }) => `${kind} ${key}`);
-      // A delivery whose references were all taken on request is not cut again.
-      const isNews = names.join(';') !== delivery.targets.join(';') && !(each.isTruncated && delivery.isRecognized);
-      return names.length === 0 || !isNews ? [] : [{ ...each, names }];
+      // Must not truncate a delivery again that was reparsed without a limit.
+      const hasChanged = names.join(';') !== delivery.targets.join(';') && !(each.isTruncated && delivery.isRecognized);
+      return names.length === 0 || !hasChanged ? [] : [{ ...each, names }];
     });
     if (found.length === 0) return { deliveries: 0, targets: 0, due: [] };
     const columnsFound = relation('f', found, {
@@ -172,13 +172,13 @@ async function reparse(
   return inBatches(deps, condition, work, signal);
 }
 
-/** Removes one delivery; false when there is none. Its targets are not touched. */
+/** Deletes one delivery, but not its targets; false when there is none. */
 export async function discardDelivery(db: Database, id: string): Promise<boolean> {
   const rows = await query(db, sql`delete from ops.deliveries where delivery_id = ${id} returning 1`);
   return rows.length > 0;
 }
 
-/** How many deliveries {@link discardBefore} would remove. */
+/** How many deliveries {@link discardBefore} would delete. */
 export async function countBefore(db: Database, moment: Date, isUnrecognized = false): Promise<number> {
   const [row] = await query(
     db,
@@ -190,7 +190,7 @@ export async function countBefore(db: Database, moment: Date, isUnrecognized = f
 
 const maxDiscarded = 10_000;
 
-/** Removes all deliveries before a moment, or only the unrecognized ones, in batches that lock the inbox briefly. */
+/** Deletes deliveries before a moment, all or only unrecognized ones, in short transactions. Returns how many. */
 export async function discardBefore(
   db: Database,
   moment: Date,
@@ -198,7 +198,7 @@ export async function discardBefore(
   signal?: AbortSignal,
 ): Promise<number> {
   for (let discarded = 0; ; ) {
-    // Ids are in the order of arrival, so only the oldest rows are read, however many are kept.
+    // Ids are in order of arrival, so this reads only the oldest rows, however many there are.
     const rows = await query(
       db,
       sql`delete from ops.deliveries where delivery_id in (
@@ -213,13 +213,13 @@ export async function discardBefore(
   }
 }
 
-/** Removes deliveries older than so many days, by the clock of the database. Returns how many. */
+/** Deletes deliveries older than this, by the database's clock. Returns how many. */
 export async function deleteExpired(db: Database, days: number, signal?: AbortSignal): Promise<number> {
   const [row] = await query(db, sql<{ moment: Date }>`select now() - ${days} * interval '1 day' as moment`);
   return row ? discardBefore(db, row.moment, false, signal) : 0;
 }
 
-/** Works on the kept deliveries that a condition selects, oldest first, one transaction per batch. */
+/** Runs `work` for the stored deliveries that a condition selects, oldest first, one transaction per batch. */
 async function inBatches(
   { db, notify }: InboxDeps,
   condition: RawBuilder<unknown>,
@@ -250,7 +250,7 @@ async function inBatches(
   }
 }
 
-/** Marks the targets of deliveries dirty, each once: those of crowds rank as a crowd, all others as `priority`. */
+/** Marks the targets of deliveries dirty, each once: with rank `bulk` those of deliveries with many references, else `priority`. */
 async function markRanked(
   tx: Transaction,
   deliveries: readonly (readonly Target[])[],
@@ -268,7 +268,7 @@ async function markRanked(
   return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()], pauses) };
 }
 
-/** A target of a kept delivery; none if another version of this program wrote a kind that this one does not know. */
+/** Parses `kind key`; empty for a kind that only another release knows. */
 function parseTarget(name: string): Target[] {
   const [kind, key] = name.split(/ (.*)/s, 2);
   const known = targetKinds.find((each) => each === kind);

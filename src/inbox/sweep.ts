@@ -7,11 +7,11 @@ import { type Priority, priorities, type Target, type TargetKind } from './targe
 export interface SweepPace {
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
-  /** A job that was enqueued so many milliseconds ago, and has not been worked, counts as lost. */
+  /** Milliseconds after which a job that no worker took counts as lost. */
   readonly lostAfterMs: number;
-  /** Each queue is topped up to so many waiting jobs: a long backlog stays in Postgres. */
+  /** The sweep fills each queue up to this number of waiting jobs: a long backlog stays in Postgres. */
   readonly maxWaiting: number;
-  /** History is enqueued only while fewer jobs than these wait, and while live reads are put off, one at a time. */
+  /** The same for history. While live reads fail, history is enqueued one target at a time. */
   readonly maxHistoryWaiting: number;
 }
 
@@ -84,8 +84,8 @@ function overdueTargets(
 export const isRetrying = sql`last_error is not null and state = 'active' and attempts < 3 and misses = 0`;
 
 /**
- * Whether the service takes no more reads at present: live reads, which go first, are put off for more than the two seconds
- * that a late artefact or one mishap costs. Reads that are long overdue or far off say nothing about the present.
+ * Whether the service is overloaded: some live reads, which go first, are being retried after more than the two seconds that
+ * a single failure costs. Reads long overdue or far off say nothing about the present load.
  */
 async function isStrained(db: Database): Promise<boolean> {
   const [row] = await query(

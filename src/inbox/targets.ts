@@ -1,7 +1,7 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { maskKey } from '../shared/masking.ts';
 
-/** The kinds of sync target. Each is one stream, which is parked and resumed as a whole. */
+/** The kinds of sync target. The targets of a kind are a stream, which is parked and resumed as a whole. */
 export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', 'users', 'lines'] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
@@ -21,19 +21,19 @@ export const priorities = { live: 0, history: 1 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 /**
- * Ranks of targets that only deliveries name and no read has found: they may not exist. Such a target is first read like a
- * live one, unless it was one of a crowd of references. If that read does not find it, and for a crowd at once, it ranks
- * behind all others and is read slowly (`sync/unconfirmed.ts`).
+ * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed.ts`). A target that only deliveries
+ * name and no read has found may not exist. It is first read like a live one, and deferred if that read does not find it. A
+ * target of a delivery with many references is deferred at once (`bulk`).
  */
 export const unconfirmed = { single: 2, bulk: 3 } as const;
 
 /** The rank of a target: how soon it is read. */
 export type Rank = Priority | (typeof unconfirmed)[keyof typeof unconfirmed];
 
-/** An event names one call or the threads of one text. A delivery with more references is a batch, or forged. */
+/** An event names one call or the threads of one text. A delivery with more references is a batch or forged. */
 const maxPerEvent = 10;
 
-/** The rank that a delivery with so many references gives to an unconfirmed target. */
+/** The rank of an unconfirmed target in a delivery with this many references. */
 export function rankOf(references: number): Rank {
   return references > maxPerEvent ? unconfirmed.bulk : unconfirmed.single;
 }
@@ -45,7 +45,7 @@ export interface DueTarget extends Target {
   readonly priority?: Priority;
 }
 
-/** A target that has changed, to be read at once or some seconds from now. */
+/** A target to mark dirty, due now or some seconds from now. */
 export interface DirtyTarget extends Target {
   readonly afterSeconds?: number;
   /** Default: live. For a target that only a delivery names: `rankOf`. */
@@ -64,8 +64,8 @@ export const defaultReadPauses: ReadPauses = { activeMs: 200, refusedMs: 60_000 
 const nearMs = 2_000;
 
 /**
- * SQL for when a target due at `due` counts as enqueued. One that is far off, or history, does not, so that the sweep enqueues
- * it when it is due and the queue is short enough.
+ * SQL for `rung_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the sweep, which
+ * enqueues it when it is due and the queue is short enough.
  */
 export function enqueuedAt(due: string, priority: string): string {
   return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;
@@ -78,12 +78,11 @@ export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
 
 /**
  * SQL that marks the targets of a relation `referenced(kind, key, after_seconds, priority)` dirty and returns those to enqueue
- * (`DueTargetRow`). A dirty target is enqueued already, so only the step from clean to dirty counts, or a due time that
- * moves forward. A target that fails keeps its back-off.
+ * (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing target keeps its back-off.
  *
- * A target with a due read that has not begun is left alone, since that read will see the change: a burst on one target
- * neither writes its row again and again nor waits for the row's lock. Rows are locked in the order of their keys, so that
- * concurrent batches cannot deadlock.
+ * Targets with a due read that has not started are skipped, since that read will see the change: a burst of references neither
+ * rewrites the row each time nor waits for its lock. Rows are locked in the order of their keys, so that concurrent batches
+ * cannot deadlock.
  */
 export function markDirtyStatement(pauses: ReadPauses): string {
   const isClean = 't.dirty_version = t.clean_version';

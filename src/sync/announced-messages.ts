@@ -4,22 +4,22 @@ import { threadOf } from '../shared/thread.ts';
 import { nextRecheck, recheckDelaysAfterEvent, soonest } from './rechecks.ts';
 
 /*
- * An AccountSMS event carries the id of its message (section 6), and so does the answer to a send of ours. A read that
- * does not bring that message, or not the receipt of a message that is held, came too early, and is repeated. The event
- * may also concern an old message, whose receipt came late: the thread is then read down to it.
+ * An AccountSMS event contains the id of its message (section 6), and so does the answer to our own send. If a read does not
+ * list that message, or not the receipt of a held message, it was too early and is repeated. The event may also be about the
+ * late receipt of an old message: then the thread is read back to that message.
  */
 
 /** Seconds after an event at which a missing receipt is rechecked. */
 const receiptDelays = recheckDelaysAfterEvent.slice(1, -1);
 
-/** How many of the newest deliveries are searched: in a burst of events, a later one brings the message. */
+/** How many of the newest deliveries are searched. In a burst, the read of a later event finds the message. */
 const maxDeliveries = 500;
 
-/** How many messages are remembered whose thread was already read down to their place. */
+/** How many messages are remembered whose thread was already read back to them. */
 const maxReached = 10_000;
 
 export interface AnnouncedMessages {
-  /** The messages of a thread that events or sends announced and that no read has brought since. */
+  /** The messages of a thread that events or sends announced and that no read has found since. */
   of(db: Database, key: string): Promise<AnnouncedInThread>;
 }
 
@@ -72,7 +72,7 @@ interface Announced {
   readonly awaitsReceipt: boolean;
 }
 
-/** An event within so many seconds of the message announced its arrival: the read that brought it is recent enough. */
+/** An event this soon after a message was mirrored announced its arrival: the mirrored state is recent enough. */
 const arrivalSeconds = 10;
 
 async function recentlyAnnounced(db: Database, key: string): Promise<readonly Announced[]> {

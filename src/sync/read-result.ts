@@ -21,7 +21,7 @@ export type EntityRead =
   | { readonly kind: 'transcripts'; readonly read: TranscriptsRead }
   | { readonly kind: 'users'; readonly read: UsersRead }
   | { readonly kind: 'lines'; readonly read: LinesRead }
-  /** Not found by any of the spaced reads. */
+  /** None of the spaced reads found it. */
   | { readonly kind: 'call_gone'; readonly read: CallGone }
   | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
 

@@ -1,4 +1,4 @@
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import type { Claim } from '../inbox/claims.ts';
 import type { Target } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
@@ -6,20 +6,20 @@ import { threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/calls.ts';
 
 /*
- * When a target is worth another read although nothing new refers to it: recordings and transcripts appear after their
- * call, an event can outrun what it refers to, and a permission can be granted without an event.
+ * When a target is read again without a new reference: recordings and transcripts appear after their call, the API can lag
+ * behind its events, and a permission can be granted without an event.
  */
 
 /** Seconds after the end of a call at which its recordings and transcripts are rechecked. Some never appear. */
 export const defaultRecheckDelays: readonly number[] = [60, 120, 300, 900, 3_600, 21_600, 86_400];
 
-/** Seconds after an event at which what it referred to is rechecked while it is not there. */
+/** Seconds after an event at which its target is rechecked while it is missing. */
 export const recheckDelaysAfterEvent: readonly number[] = [1, 3, 10, 60, 300];
 
 /** Seconds after an event at which a thread that was not found is rechecked. */
 const missingThreadSeconds = 900;
 
-/** Seconds from now to the next of the delays after `since`; undefined after the last. Delays missed in a downtime count as one. */
+/** Seconds from now to the next of the delays after `since`; undefined after the last. */
 export function nextRecheck(delays: readonly number[], since: Date, now: Date): number | undefined {
   const elapsed = (now.getTime() - since.getTime()) / 1_000;
   const next = delays.find((delay) => delay > elapsed);
@@ -47,22 +47,21 @@ async function lastDelivery(
   { limit, maxAgeSeconds, except }: DeliveryFilter,
   now: Date,
 ): Promise<Date | undefined> {
-  const [found] = await query<{ seconds: number | null }>(
+  const isCounted = except ? sql`and ${except} is distinct from coalesce(claimed_type, event_type)` : sql``;
+  const [found] = await query(
     db,
-    `select extract(epoch from now() - max(received_at))::float8 as seconds
+    sql<{ seconds: number | null }>`select extract(epoch from now() - max(received_at))::float8 as seconds
      from (
-       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit $2
+       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit ${limit}
      ) newest
-     where received_at > now() - $3 * interval '1 second' and $1 = any(targets)
-       and ($4::text is null or $4 is distinct from coalesce(claimed_type, event_type))`,
-    [`${kind} ${key}`, limit, maxAgeSeconds, except],
+     where received_at > now() - ${maxAgeSeconds} * interval '1 second' and ${`${kind} ${key}`} = any(targets) ${isCounted}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }
 
 /**
- * Seconds until a call that shows no end is rechecked because an event announced its end: the event can outrun the call
- * history, and no other event follows. Undefined when no recent event announced it.
+ * Seconds until a call without an end time is rechecked because an event announced its end: the API can lag behind, and no
+ * other event follows. Undefined without such a recent event.
  */
 export async function untilEndRecheck(db: Database, callId: string, now: Date): Promise<number | undefined> {
   const delays = recheckDelaysAfterEvent;
@@ -74,8 +73,8 @@ export async function untilEndRecheck(db: Database, callId: string, now: Date): 
 const recentThreadEvents = { limit: 10_000, maxAgeSeconds: missingThreadSeconds };
 
 /**
- * Seconds until a thread that lists nothing is rechecked, once after each event that referred to it: the event may have
- * outrun the thread by more than the spaced reads. Undefined without a recent event.
+ * Seconds until an empty thread is rechecked, once after each event that referred to it: the API may lag behind the event for
+ * longer than the spaced reads last. Undefined without a recent event.
  */
 export async function untilMissingThreadRecheck(db: Database, key: string, now: Date): Promise<number | undefined> {
   const announcedAt = await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, now);
@@ -91,9 +90,9 @@ export async function isOnlyCandidate(db: Database, key: string): Promise<boolea
   if (participants.length > 0) return false;
   const candidates = await query(
     db,
-    `select from ops.thread_candidates where line = $1 and number = $2 and probed_at is not null and not exists (
-       select from ops.sends where line = $1 and number = $2 and dispatched_at > now() - $3 * interval '1 second')`,
-    [line, number, missingThreadSeconds],
+    sql`select from ops.thread_candidates where line = ${line} and number = ${number} and probed_at is not null and not exists (
+       select from ops.sends where line = ${line} and number = ${number}
+         and dispatched_at > now() - ${missingThreadSeconds} * interval '1 second')`,
   );
   if (candidates.length === 0) return false;
   return (await lastDelivery(db, { kind: 'thread', key }, recentThreadEvents, new Date())) === undefined;
@@ -107,9 +106,9 @@ const daySeconds = 86_400;
 export type RefusedState = 'forbidden' | 'refused';
 
 /**
- * Seconds until a refused target is read again: no event announces that a role was granted. After the first hour at least a
- * day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads; a malformed target,
- * which may be forged, waits as long as it has been refused.
+ * Seconds until a refused target is read again, since no event announces that a permission was granted. After the first hour,
+ * at least a day. A forbidden call waits as long as it is old, so that a long forbidden history costs few reads; a malformed
+ * target, which may be forged, waits as long as it has been refused.
  */
 export function untilRefusedRecheck(claim: Claim, state: RefusedState, now: Date): number {
   const { kind, key, refusedSeconds = 0 } = claim;

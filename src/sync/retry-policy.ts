@@ -15,14 +15,14 @@ const waits = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
 
 /** A longer `Retry-After` is ignored: the service's clock may be wrong, and new events wait behind it. */
 const maxAskedMs = 900_000;
-/** Up to here a wait grows from retry to retry, even where the service asks for a shorter one. */
+/** The longest wait of our own that replaces a shorter `Retry-After`. */
 const maxOwnMs = 30_000;
 
 /** Waits between the reads of a missing target. 404 also means "not yours" (section 7), so one is no proof of deletion. */
 const missWaits = [5_000, 60_000];
-/** An event can outrun what it refers to, mostly by less than a second: the first 404 of a new target is no miss. */
+/** The API can lag behind its events, mostly by less than a second: the first 404 of a new target is no miss. */
 const newTargetWaitMs = 1_000;
-/** Waits for a target known only from deliveries: it may be forged, or its event may have outrun it by seconds. */
+/** Waits for a target known only from deliveries: it may be forged, or not available yet. */
 const unconfirmedWaits = [newTargetWaitMs, 15_000];
 
 /** Whether one more miss settles the target. */
@@ -65,7 +65,7 @@ export function decideRetry(
   }
 }
 
-/** An unconfirmed target that waited behind all others is read so late that its event cannot have outrun it. */
+/** A deferred target is read so late that the API no longer lags behind its event. */
 function missWaitsOf({ isUnconfirmed, isDeferred, lateMs }: Parameters<typeof decideRetry>[1]): readonly number[] {
   if (!isUnconfirmed) return missWaits;
   const isLate = isDeferred && lateMs >= Math.max(...unconfirmedWaits);

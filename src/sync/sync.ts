@@ -31,15 +31,15 @@ import { decideRetry } from './retry-policy.ts';
 import { createAllowance } from './unconfirmed.ts';
 import { createWriter, type PartialResult, type WriterDeps } from './writer.ts';
 
-/** The decision after a miss of a held, unconfirmed target. It settles at the miss after the fourth. */
+/** The decision after a miss of a held, unconfirmed target, for the first four misses. */
 const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
 const maxMisses = 4;
 
-/** Milliseconds until a target is read again whose result could not be written. */
+/** Wait before a target is read again whose result could not be written. */
 const unwrittenPauseMs = 5_000;
 
-/** How a read ended. `nothing_owed`: the target was not pending. */
-export type ReadOutcome = 'mirrored' | 'nothing_owed' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
+/** How a read ended. `not_pending`: the target was not pending. */
+export type ReadOutcome = 'mirrored' | 'not_pending' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
 
 interface EndedRead {
   readonly outcome: ReadOutcome;
@@ -58,7 +58,7 @@ export interface Sync {
    * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
    */
   read(target: Target, signal: AbortSignal): Promise<ReadOutcome>;
-  /** Reads the target of a queue that has been due longest; `nothing_owed` when none is due. */
+  /** Reads the target of a queue that has been due longest; `not_pending` when none is due. */
   readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome>;
   /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
   readUnconfirmed(
@@ -117,7 +117,7 @@ export function createSync(deps: SyncDeps): Sync {
       return true;
     };
     const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
-    if (later.length > 0) await releaseClaims(db, later, 'behind');
+    if (later.length > 0) await releaseClaims(db, later, { defer: true });
     return lease(now);
   }
 
@@ -140,13 +140,13 @@ export function createSync(deps: SyncDeps): Sync {
       const claim = await claims.add(target);
       return claim && fetch(claim, signal);
     });
-    return fetched ? end(fetched) : { outcome: 'nothing_owed', isMissed: false };
+    return fetched ? end(fetched) : { outcome: 'not_pending', isMissed: false };
   }
 
   /** Claims before the limit, so that all handlers that continue at the same time share one statement. */
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
-    if (!claim) return 'nothing_owed';
+    if (!claim) return 'not_pending';
     return (await readClaimed(claim, queue, signal)).outcome;
   }
 

@@ -381,7 +381,7 @@ describe('an unconfirmed target', () => {
   test('of many is read newest first, those that came almost alone before those of crowds', async () => {
     const keyed = (at: number) => ({ kind: 'call', key: `1700000002.${at}` }) as const;
     for (const at of [1, 2, 3, 4]) await bump({ ...keyed(at), priority: bulk });
-    await releaseClaims(db, await claimTargets(db, [keyed(1), keyed(2)]), 'behind');
+    await releaseClaims(db, await claimTargets(db, [keyed(1), keyed(2)]), { defer: true });
     await database.query(`update ops.sync_targets set priority = ${single} where key = any($1)`, [
       keyed(1).key,
       keyed(2).key,

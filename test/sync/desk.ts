@@ -80,7 +80,7 @@ export async function openDesk(database: TestDatabase, options: DeskOptions = {}
       while (turns.length < most) {
         await pass({ kind, key });
         const ended = await turn(kind, key);
-        if (ended === 'nothing_owed') break;
+        if (ended === 'not_pending') break;
         turns.push(ended);
       }
       return turns;

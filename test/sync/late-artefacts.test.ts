@@ -85,7 +85,7 @@ describe('a call of more legs than recordings', () => {
         [61, 'mirrored'],
         [301, 'mirrored'],
         [3_601, 'mirrored'],
-        [90_000, 'nothing_owed'],
+        [90_000, 'not_pending'],
       ] as const) {
         later = at;
         await desk.pass({ kind: 'recordings', key: id });
@@ -112,12 +112,12 @@ describe('a call of more legs than recordings', () => {
       transcript_count: 2,
     });
     await desk.pass({ kind: 'recordings', key: id });
-    expect(await desk.turn('recordings', id)).toBe('nothing_owed');
+    expect(await desk.turn('recordings', id)).toBe('not_pending');
   });
 
   test.each([
     ['within a day', 80_000, 'mirrored'],
-    ['later', 90_000, 'nothing_owed'],
+    ['later', 90_000, 'not_pending'],
   ] as const)('has its recordings read again when it is hinted at again %s', async (_when, at, ended) => {
     later = 0;
     const { id, desk, readOnce, shows } = await withLegs({});
@@ -143,7 +143,7 @@ test('a usual call costs one read of it, of its recordings and of its transcript
     later = at;
     for (const kind of ['call', 'recordings', 'transcripts'] as const) {
       await desk.pass({ kind, key: id });
-      expect(await desk.turn(kind, id)).toBe('nothing_owed');
+      expect(await desk.turn(kind, id)).toBe('not_pending');
     }
   }
   expect(desk.service.asked).toHaveLength(3);

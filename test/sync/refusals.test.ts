@@ -44,7 +44,7 @@ describe('a call that is not found', () => {
     await desk.read('call', id);
     calls.delete(id);
     expect(await desk.read('call', id)).toBe('later');
-    expect(await desk.turn('call', id)).toBe('nothing_owed');
+    expect(await desk.turn('call', id)).toBe('not_pending');
     await desk.pass({ kind: 'call', key: id });
     expect(await desk.turn('call', id)).toBe('later');
     expect(await isDeleted(id)).toBe(false);
@@ -92,7 +92,7 @@ describe('a missing scope', () => {
     expect(await database.query('select kind, missing_scope from ops.streams')).toEqual([
       { kind: 'recordings', missing_scope: 'recordings:read' },
     ]);
-    expect(await desk.turn('recordings', id)).toBe('nothing_owed');
+    expect(await desk.turn('recordings', id)).toBe('not_pending');
     expect(await desk.read('call', id)).toBe('mirrored');
     expect(await targetOf('recordings', id)).toMatchObject({ attempts: 0, is_owed: true });
 

@@ -38,7 +38,7 @@ export interface AttributionDeps {
 
 /** With one round a minute: one request in three seconds. */
 const defaultRequests = 20;
-/** After so many refused names without an accepted one, the filter itself counts as refused. */
+/** After this many refused names and no accepted one, the filter itself counts as refused. */
 const maxRefused = 3;
 
 type Ending = 'finished' | 'budget_spent' | 'parked' | 'postponed';
@@ -56,7 +56,7 @@ export function createAttributionRounds(deps: AttributionDeps): AttributionRound
     return 'parked';
   }
 
-  /** The listing; the refusal of this name; or how the search of the whole window ends. */
+  /** The calls of a name; why the service refused the name; or how the search of the window ends. */
   async function searchName(
     window: Window,
     name: string,
@@ -77,14 +77,14 @@ export function createAttributionRounds(deps: AttributionDeps): AttributionRound
     }
   }
 
-  async function search(window: Window, budget: { left: number }, signal?: AbortSignal): Promise<Ending> {
+  async function searchWindow(window: Window, budget: { left: number }, signal?: AbortSignal): Promise<Ending> {
     const names = await namesOf(db, window);
     if (names.length > 0 && window.reached === null) {
       const listed = await searchName(window, unusedName, signal);
       if (typeof listed === 'string') return listed;
       budget.left -= 1;
       if ('callIds' in listed && listed.callIds.length > 0) {
-        return park(window, 'The service lists calls for a name that nobody has: it ignores this filter');
+        return park(window, 'The service lists calls for a name that does not exist: it ignores this filter');
       }
     }
     let isAccepted = window.reached !== null;
@@ -125,7 +125,7 @@ export function createAttributionRounds(deps: AttributionDeps): AttributionRound
       // The first request of a window only tests the filter, so a budget of one makes no progress.
       while (budget.left > 1 && !signal?.aborted) {
         const window = await claimWindow(db);
-        if (!window || (await search(window, budget, signal)) === 'postponed') return;
+        if (!window || (await searchWindow(window, budget, signal)) === 'postponed') return;
       }
     },
   };

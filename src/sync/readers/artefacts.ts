@@ -12,7 +12,7 @@ interface Progress {
   readonly recheckSeconds?: number | undefined;
 }
 
-/** Reads a call's recordings (section 4.6). `[]` is normal: the call is rechecked while it should have some. */
+/** Reads a call's recordings (section 4.6). `[]` is normal: they can appear later, so the call is rechecked. */
 export const readRecordings: TargetReader = async (claim, context, signal) => {
   const { data: recordings, isComplete } = await list(
     context.service.calls.recordings(claim.key, { signal }),
@@ -33,7 +33,7 @@ export const readRecordings: TargetReader = async (claim, context, signal) => {
   };
 };
 
-/** Reads a call's transcripts (section 4.6): one a recorded leg, once the analysis has finished. */
+/** Reads a call's transcripts (section 4.6). There is one per recorded leg, after the analysis has finished. */
 export const readTranscripts: TargetReader = async (claim, context, signal) => {
   const { data: transcripts, isComplete } = await list(
     context.service.calls.transcripts(claim.key, { signal }),
@@ -79,7 +79,7 @@ async function list<T>(asked: Promise<Answer<readonly T[]>>, claim: Claim, conte
   }
 }
 
-/** The result of a read of artefacts that was forbidden (section 5.2), or whose call was not found. */
+/** The result of a read of artefacts that was forbidden (section 5.2) or whose call was not found. */
 export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): ResultForCall {
   const read = { callId: claim.key, isComplete: false, state };
   const from = provenance(claim, `calls.${claim.kind}`);
@@ -98,7 +98,7 @@ export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): Res
 /** Seconds until the next recheck. */
 interface Rechecks {
   readonly forAny: number | undefined;
-  /** For recordings beyond those listed: every second of the early delays. */
+  /** When more recordings are expected than were listed: every other of the first five delays. */
   readonly forMore: number | undefined;
 }
 
@@ -157,8 +157,8 @@ function unknownCall(claim: Claim, call: HeldCall | undefined): DirtyTarget[] {
 }
 
 /**
- * The service makes transcripts from recordings. They are read once the recordings are found or given up, and again when
- * there are more recordings than held transcripts.
+ * Transcripts are made from recordings. They are read after the recordings were found or given up, and again when there are
+ * more recordings than held transcripts.
  */
 function transcriptsToRead(
   claim: Claim,
@@ -171,7 +171,7 @@ function transcriptsToRead(
   return state === 'pending' || (isSettled && !isShort) ? [] : [{ kind: 'transcripts', key: claim.key }];
 }
 
-/** Each transcript proves a recording: recordings are read again when fewer are held than are proven. */
+/** Each transcript has a recording, so recordings are read again when fewer are held than transcripts are listed. */
 function recordingsToRead(claim: Claim, call: HeldCall | undefined, listed: number): DirtyTarget[] {
   const isHeld =
     call?.recordingsState === 'forbidden' ||

@@ -22,13 +22,12 @@ export const readCall: TargetReader = async (claim, { service, db, recheckDelays
   });
 };
 
-/** Milliseconds after its end in which a call that is read again may have a recording that no recheck found. */
+/** Milliseconds after the end of a call in which another read of it also reads missing recordings. */
 const recordingsCanComeMs = 86_400_000;
 
 /**
- * Recordings are read before transcripts: they decide whether to expect any. A call that was not recorded gets neither,
- * until a later read reports `recorded`. Recordings that were never found, or are fewer than expected, are read again with
- * their call.
+ * Recordings are read before transcripts, since they decide whether to expect any. A call that was not recorded has neither,
+ * until a later read reports `recorded`. Missing recordings are read again whenever their call is.
  */
 function artefactsOf(call: Call, held: HeldCall | undefined, callId: string, now: Date): DirtyTarget[] {
   const state = held?.recordingsState ?? null;

@@ -28,7 +28,7 @@ export const readLines: TargetReader = async (claim, context, signal) => {
   };
 };
 
-/** A failing backend can answer an empty list. Like a 404, it deletes held rows only after the spaced reads. */
+/** A failing backend can answer an empty list. Like a 404, it must repeat in all spaced reads before held rows are deleted. */
 async function refuseEmpty(
   claim: Claim,
   { db }: Pick<ReadContext, 'db'>,

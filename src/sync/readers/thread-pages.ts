@@ -1,9 +1,9 @@
 import { type Message, ServiceError } from '../../api-client/client.ts';
 
 /*
- * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from the
- * answers. Pages overlap by one message. If the overlap is missing, the list has shifted, and the read starts again. If it is
- * larger, either messages arrived in front, which is checked, or the order is unstable and a message may have been skipped.
+ * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from answers.
+ * Pages overlap by one message. Without an overlap, the list has shifted, and the read starts again. A larger overlap means
+ * that new messages arrived in front, which is checked, or that the order is unstable and a message may have been skipped.
  */
 
 /** What the reads of a process have learnt about the service's pages. */
@@ -30,14 +30,14 @@ export interface PageSource {
   holdsAll(ids: readonly Message['id'][]): Promise<boolean>;
   /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
   holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
-  /** Whether the mirror holds another message that belongs among these. */
+  /** Whether the mirror holds another message that should be listed among these. */
   holdsAnotherAmong(ids: readonly Message['id'][]): Promise<boolean>;
   /** Count and newest id of the held messages; undefined unless the mirror holds the whole thread. */
   heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
 }
 
 /**
- * `complete`: everything was listed, as a page beyond the end proved. `partial`: listed down to what the mirror holds.
+ * `complete`: everything was listed, as a page beyond the end proved. `partial`: listed back to what the mirror holds.
  * `unsettled`: the list kept shifting, so messages may be missing.
  */
 export interface PagesRead {
@@ -45,13 +45,13 @@ export interface PagesRead {
   readonly end: 'complete' | 'partial' | 'unsettled';
 }
 
-/** How often a read starts again because the list shifted. */
+/** How often a read may start again because the list shifted. */
 const maxRestarts = 3;
 
-/** Far beyond any thread: bounds a list that never ends. */
+/** More than any thread has: stops at a list that never ends. */
 const maxPages = 2_000;
 
-/** Lists a thread page by page, down to what the mirror holds. Rejects with what `source.read` rejects with. */
+/** Lists a thread page by page, back to what the mirror holds. Rejects with what `source.read` rejects with. */
 export async function readPages(pages: ThreadPages, source: PageSource): Promise<PagesRead> {
   const tail = pages.order === 'oldest first' ? await readTail(pages, source) : undefined;
   if (tail) return tail;
@@ -66,8 +66,8 @@ export async function readPages(pages: ThreadPages, source: PageSource): Promise
 }
 
 /**
- * Reads the end of a list that begins with the oldest message: the last held page, and everything after it. Undefined when
- * the pages do not match the held messages.
+ * Reads the end of a list that starts with the oldest message: the last held page and everything after it. Undefined when the
+ * pages do not match the held messages.
  */
 async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRead | undefined> {
   const held = await source.heldWhole();
@@ -141,7 +141,7 @@ async function readOnce(
       pages.order = orderBetween(before, messages) ?? pages.order;
       if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
       if (repeated === 0) return 'complete';
-      // Messages that arrived in front only moved the rest.
+      // New messages in front only moved the others.
       if (isInOrder && (await source.holdsOnly([...listed.keys()]))) return 'partial';
       return (await arrivedInFront(pages, source, listed, { count: repeated, isInOrder })) ? 'complete' : 'shifted';
     }
@@ -151,7 +151,7 @@ async function readOnce(
       pages.order = goesBack ? 'newest first' : continues(fresh, before) ? 'oldest first' : undefined;
     }
     if (!lacksWanted(source, listed)) {
-      // A short page is the end; a page beyond it proves that only where a deletion depends on it.
+      // A short page is the end of the list. Only a deletion needs the proof of another page.
       const isShort = pages.limit !== undefined && messages.length < pages.limit;
       if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
       const isHeld = goesBack && (await source.holdsAll(fresh.map(({ id }) => id)));
@@ -171,7 +171,7 @@ function orderBetween(page: readonly Message[], last: readonly Message[]): Threa
   return continues(first, last) ? 'newest first' : continues(last, first) ? 'oldest first' : undefined;
 }
 
-/** A page beyond the end lists only the overlap. If the same page comes again, the service ignores the offset. */
+/** A page beyond the end lists only the overlap. If it equals the page before, the service ignores the offset. */
 function isBeyondEnd(messages: readonly Message[], before: readonly Message[]): boolean {
   return messages.length === 0 || (before.length > 1 && messages.length < before.length);
 }
@@ -193,7 +193,7 @@ async function arrivedInFront(
   return true;
 }
 
-/** The order within a page is not specified: any message in common counts. */
+/** The order within a page is not specified, so any common message counts. */
 function overlap(messages: readonly Message[], before: readonly Message[]): boolean {
   const ids = new Set(before.map(({ id }) => id));
   return messages.some(({ id }) => ids.has(id));

@@ -29,8 +29,8 @@ type ThreadReader = (
 ) => Promise<ReadResult>;
 
 /**
- * Reads the messages of a thread (section 4.2): all of them, or the newest down to what the mirror holds. Rejects when the
- * thread is not found, unless `isProbe` says that the read only asks whether it exists.
+ * Reads the messages of a thread (section 4.2): all of them, or the newest back to what the mirror holds. Rejects when the
+ * thread is not found, unless `isProbe` tells that the read only checks whether it exists.
  */
 export function createThreadReader(isProbe = isProbed): ThreadReader {
   const pages = createThreadPages();
@@ -52,7 +52,7 @@ export function createThreadReader(isProbe = isProbed): ThreadReader {
       if (!isNotFound(error) || !(await isProbe(db, claim)) || (await held.isHeld())) throw error;
       return { messages: [], end: 'partial' } as const;
     });
-    // A failing backend can answer an empty list. Like a 404, it proves a deletion only after the spaced reads.
+    // A failing backend can answer an empty list. Like a 404, it must repeat in all spaced reads to prove a deletion.
     if (messages.length === 0 && end === 'complete' && (await held.holdsAny())) {
       const what = { operation: 'conversations.read', effect: 'none' } as const;
       throw new ServiceError('not_found', 'the thread lists none of the messages that are held', what);
@@ -128,7 +128,7 @@ function groupReads(ofGroups: readonly GroupMessage[], read: Provenance): Thread
   });
 }
 
-/** The groups of which the mirror lacks a listed message: their event may have referred to the thread of two parties. */
+/** The groups with a listed message that the mirror lacks: their event may have referred to the thread of two parties. */
 async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[]): Promise<DirtyTarget[]> {
   if (ofGroups.length === 0) return [];
   const groups = await query<Thread>(
@@ -149,18 +149,17 @@ async function incompleteGroups(db: Database, ofGroups: readonly GroupMessage[])
 }
 
 /**
- * The held groups of a line that the other party of a thread belongs to; none for a group thread. An event of a group can
- * contain just sender and line (section 6), so these groups are read when the thread does not list the message.
+ * The held groups of a line that the other party of a thread belongs to; none for a group thread. The event of a group text
+ * can name only sender and line (section 6), so these groups are read when the thread does not list the message.
  */
 export async function groupsOfParty(db: Database, key: string): Promise<DirtyTarget[]> {
   const { line, number, participants } = threadOf(key);
   if (participants.length > 0) return [];
-  const groups = await query<Thread>(
+  const groups = await query(
     db,
-    `select line, number, participants from warehouse.sms_conversations
-     where line = $1 and participants_key <> '' and $2 = any(participants) and deleted_at is null
-     order by last_message_at desc nulls last limit $3`,
-    [line, number, maxGroups],
+    sql<Thread>`select line, number, participants from warehouse.sms_conversations
+     where line = ${line} and participants_key <> '' and ${number} = any(participants) and deleted_at is null
+     order by last_message_at desc nulls last limit ${maxGroups}`,
   );
   return groups.map((group) => ({ kind: 'thread', key: threadKey(group) }));
 }
