@@ -60,7 +60,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   }
   const reporting = reportProcess(context, 'worker');
   const drift = createDriftLog(db);
-  const onAnswer: OnAnswer = (operation, answer) => drift.note(operation, answer.drift);
+  const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const readThread = createThreadRefresh({ db, service, onAnswer, pauses, notify: notifier.notify, sealLink });
   let sends: SendWork | undefined;
   const rules = await startRules({

@@ -86,7 +86,7 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
       service: context.service as Service,
       db,
       pauses: context.pauses,
-      onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+      onAnswer: (operation, answer) => drift.add(operation, answer.drift),
       onWait: (error, ms) => console.error(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },

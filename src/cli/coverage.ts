@@ -57,7 +57,7 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
     db,
     log,
     pauses: context.pauses,
-    onAnswer: (operation, answer) => drift.note(operation, answer.drift),
+    onAnswer: (operation, answer) => drift.add(operation, answer.drift),
     notify: context.notifier.notify,
   });
   const range = { from: secondsOf(from), to: secondsOf(to) };

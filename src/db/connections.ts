@@ -12,8 +12,8 @@ const longestPauseMs = 500;
 const warnAgainMs = 60_000;
 
 /**
- * Opens a pool, each connection of which is prepared as ours are. A connection that a limit refuses is asked for again for a
- * few seconds: the pool may get one of its own back, or another process may close one. Which limit that is, is logged.
+ * Opens a pool whose connections are prepared by {@link prepareSession}. When a limit refuses a connection, the pool logs which
+ * one, and retries for a few seconds: another connection may be closed meanwhile.
  */
 export function openPool(url: string, log: Log, config: PoolConfig): Pool {
   return new RetryingPool(
@@ -78,8 +78,8 @@ type ConnectCallback = (
 ) => void;
 
 /**
- * Prepares each new connection of a pool. Compiling (`jit`, on by default) takes 0.5 to 3 s where the planner overestimates
- * a statement, and our statements are short. As a statement, because poolers refuse it as a start-up parameter.
+ * Prepares each new connection of a pool: watches it, and turns off `jit`, which is on by default and costs 0.5 to 3 s when the
+ * planner overestimates a short statement. `jit` is set by a statement because poolers refuse it as a start-up parameter.
  */
 export function prepareSession(url: string): (client: ClientBase) => Promise<void> {
   const watch = watchForDeadConnections(url);
@@ -90,8 +90,8 @@ export function prepareSession(url: string): (client: ClientBase) => Promise<voi
 }
 
 /**
- * Identifies the deployment whose database this is, the same for all of its processes: by server and database, so that a
- * copy of a database (a dump restored elsewhere, a clone) counts as another deployment.
+ * Identifies the deployment that uses a database, by server and database: the same for all its processes, and another one for a
+ * copy of the database.
  */
 export async function readDeploymentId(databaseUrl: string): Promise<string> {
   const client = new Client({
@@ -99,7 +99,7 @@ export async function readDeploymentId(databaseUrl: string): Promise<string> {
     connectionTimeoutMillis: connectMs,
     query_timeout: connectMs,
   });
-  // A connection that is cut while it ends has nobody else to tell.
+  // Without a listener, an error while the connection ends would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -114,33 +114,33 @@ export async function readDeploymentId(databaseUrl: string): Promise<string> {
 }
 
 const checkMs = 1_000;
-/** After this long without a byte of a pending answer, Postgres is asked through another connection. */
+/** After this long without a byte of a pending answer, another connection asks Postgres about the session. */
 const stalledMs = 5_000;
-/** An idle connection runs an empty statement this often: a dead one is found, and no firewall drops a live one. */
+/** Interval of empty statements on an idle connection: they reveal a dead one and keep firewalls from dropping it. */
 const idleMs = 15_000;
-/** Wait before ending a connection: the answer may still be in flight. */
+/** Wait before a connection is ended: the answer may still be in flight. */
 const graceMs = 500;
 const askTimeoutMs = 5_000;
 
 interface WatchedConnection {
   readonly client: ClientBase;
   readonly stream: Socket;
-  /** Who serves it, by an id that no later session has. */
+  /** Identifies the session of the server; never reused. */
   readonly session: string;
   /** Bytes written when the last answer was complete. */
   bytesWritten: number;
-  /** Bytes received at the last check, and when that number last grew. */
+  /** Bytes received by the last check, and when the last of them arrived. */
   bytesRead: number;
   lastByteAt: number;
-  /** Since when an answer has been pending without a byte received. */
+  /** Since when an answer has been pending without a received byte. */
   pendingSince: number;
 }
 
 /**
- * Returns a function that watches a new connection and ends it when it is dead. A firewall that dropped its state, or a host
- * that is gone, sends no reset, and the system would wait 15 minutes or more. The duration of a statement proves nothing, so
- * Postgres is asked through a new connection: when it waits for us, or does not know the session, no answer will come.
- * Connections through a pooler are not watched.
+ * Returns the dead-connection watchdog of a pool, which is given each new connection. A firewall that dropped its state, or a
+ * host that is gone, sends no reset, and the system waits 15 minutes or more. A long statement proves nothing, so the watchdog
+ * asks Postgres through a new connection. It ends connections whose session waits for us or does not exist: no answer will
+ * come. Connections through a pooler are not watched.
  */
 function watchForDeadConnections(url: string): (client: ClientBase) => Promise<void> {
   const wires = new Set<WatchedConnection>();
@@ -159,15 +159,17 @@ function watchForDeadConnections(url: string): (client: ClientBase) => Promise<v
     const stalled = [...wires].filter(({ pendingSince }) => now - pendingSince >= stalledMs);
     if (stalled.length === 0 || isAsking) return;
     isAsking = true;
-    // When Postgres cannot be reached at all, the next check tries again.
+    // If Postgres cannot be reached, the next check tries again.
     await endDead(url, stalled).catch(() => undefined);
     isAsking = false;
   }
 
   return async (client) => {
-    const { rows } = await client.query<Served>(`select pid, ${session} as session ${ours}`);
+    const { rows } = await client.query<{ pid: number; session: string }>(
+      `select pid, ${session} as session from pg_stat_activity where pid = pg_backend_pid()`,
+    );
     const { connection, processID } = client as Client & { readonly processID: number | null };
-    // A pooler gives its own number: the session behind it may serve somebody else a moment later.
+    // A pooler gives its own process id. The session behind it may serve another client a moment later.
     if (rows[0]?.pid !== processID) return;
     const stream = connection.stream as Socket;
     const now = performance.now();
@@ -194,14 +196,8 @@ function watchForDeadConnections(url: string): (client: ClientBase) => Promise<v
   };
 }
 
-interface Served {
-  readonly pid: number;
-  readonly session: string;
-}
-
-/** Process ids are reused; together with the start time they identify a session. */
+/** Process ids are reused, so a session is identified by its start time too. */
 const session = `pid || ' ' || extract(epoch from backend_start)`;
-const ours = 'from pg_stat_activity where pid = pg_backend_pid()';
 
 /** Whether an answer is pending and no byte was received since the last check. */
 function isStalled({ stream, bytesWritten, bytesRead }: WatchedConnection): boolean {
@@ -225,13 +221,13 @@ async function endDead(url: string, stalled: readonly WatchedConnection[]): Prom
     await sleep(graceMs, undefined, { ref: false });
     const working = new Set(busy.rows.map((row) => row.session));
     const dead = stalled.filter((wire) => !working.has(wire.session) && isStalled(wire));
-    for (const { stream } of dead) stream.destroy(new Error('Nothing comes over the connection any more'));
-    // Roll back at once: otherwise its locks are held until Postgres notices.
+    for (const { stream } of dead) stream.destroy(new Error('The connection is dead: no answer arrives'));
+    // Roll back now: otherwise the session keeps its locks until Postgres notices.
     await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${session} = any($1)`, [
       dead.map((wire) => wire.session),
     ]);
   } finally {
-    // end() would wait for an answer that may not come either.
+    // end() would wait for an answer, which may not arrive on this connection either.
     client.connection.stream.destroy();
   }
 }

@@ -26,7 +26,7 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly pool: Pool;
 }
 
-/** Opens a pool of connections; whoever opens it disposes of it. A restart of Postgres costs queries, not the process. */
+/** Opens a pool of connections; the caller disposes of it. A restart of Postgres fails queries, but not the process. */
 export function createDatabase(options: {
   url: string;
   log: Log;
@@ -43,11 +43,11 @@ export function createDatabase(options: {
   });
   // Without a listener, a connection that Postgres closes would end the process.
   const onLost = (error: Error) => {
-    // The end of a pool does not wait until Postgres has seen it: one that stops then may still say so.
+    // A Postgres that stops while the pool ends is not worth a warning.
     if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
   };
   pool.on('error', onLost);
-  // The pool takes its listener off a connection in use, and one that waits between two statements has no other.
+  // The pool removes its own listener from a connection while it is in use.
   pool.on('connect', (client) => {
     client.on('error', onLost);
   });
@@ -57,13 +57,13 @@ export function createDatabase(options: {
     pool,
     async [Symbol.asyncDispose]() {
       await db.destroy();
-      // Kysely leaves a pool alone that it never asked for a connection.
+      // Kysely does not end a pool that it never used.
       if (!pool.ending) await pool.end();
     },
   };
 }
 
-/** The pool as Kysely takes it: parameters are made storable, and hot statements are prepared by name. */
+/** The pool for Kysely: makes parameters storable, and prepares hot statements by name. */
 function storingPool(pool: Pool): PostgresPool {
   const clients = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
@@ -86,13 +86,13 @@ function storingClient(client: PoolClient): PostgresPoolClient {
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }
 
-/** One NUL or lone surrogate in an answer must not keep the answer out of the database. */
+/** One NUL or lone surrogate in an answer must not keep the whole answer out of the database. */
 function storable(parameter: unknown): unknown {
   if (typeof parameter === 'string') return storableText(parameter);
   return Array.isArray(parameter) ? parameter.map(storable) : parameter;
 }
 
-/** A statement of the `sql` tag, or (in old code) its text with `$1…` and the parameters. */
+/** A statement of the `sql` tag, or its text with `$1…` and the parameters. */
 type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: readonly unknown[]];
 
 /** Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``. */
@@ -101,8 +101,8 @@ export async function query<Row>(db: Database | Transaction, ...statement: State
 }
 
 /**
- * The same, prepared once per connection, for statements that every read or every event runs: planning them again costs as
- * much as running them. Only for look-ups by key, whose plan is the same for all values; the text must not vary.
+ * Like {@link query}, but prepared once per connection, for statements that every read or event runs: planning them costs as
+ * much as running them. Only for lookups by key, whose plan does not depend on the values; the text must not vary.
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);
@@ -110,7 +110,7 @@ export async function hotQuery<Row>(db: Database | Transaction, ...statement: St
   return (await db.executeQuery(query)).rows;
 }
 
-/** The names of prepared statements, by text: Kysely passes a driver the text and the values only. */
+/** The names of prepared statements, by text: Kysely gives the driver only text and values. */
 const preparedNames = new Map<string, string>();
 
 function compiled<Row>(db: Database | Transaction, statement: Statement<Row>): CompiledQuery<Row> {
@@ -165,7 +165,7 @@ export function relation<Row, Column extends string>(
 const deadlock = '40P01';
 const serializationFailure = '40001';
 
-/** Runs a transaction again that Postgres ended because it and another one waited for each other. */
+/** Repeats a transaction that Postgres ended because of a deadlock or a serialization failure. */
 export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -179,20 +179,20 @@ export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
 
 const lockNotAvailable = '55P03';
 
-/** Whether a statement gave up waiting for a lock: `lock_timeout`. */
+/** Whether a statement failed because of `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === lockNotAvailable;
 }
 
 /**
- * Lets the statements of this transaction wait a second at most for what others hold. Whoever waits for all of a table or a
- * view keeps everybody else off it who comes later, behind one long query of an analyst for as long as that takes.
+ * Makes the statements of a transaction fail after waiting a second for a lock. While one waits for an exclusive lock, all later
+ * queries on the table queue up behind it, and the holder may be an analyst's long query.
  */
 export async function limitLockWait(tx: Database | Transaction): Promise<void> {
-  await query(tx, `set local lock_timeout = '1s'`, []);
+  await query(tx, sql`set local lock_timeout = '1s'`);
 }
 
-/** Runs work in a transaction, from its beginning again when Postgres ends it over a deadlock: it may change nothing else. */
+/** Runs `work` in a transaction, and repeats it after a deadlock, so `work` must not have other side effects. */
 export function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return retryDeadlock(() => db.transaction().execute(work));
 }

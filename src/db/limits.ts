@@ -1,21 +1,21 @@
-/** The most connections to Postgres that the parts of one process open; together DATABASE_POOL_SIZE. */
+/** The maximum of connections to Postgres for each part of a process; together DATABASE_POOL_SIZE. */
 export interface ConnectionShares {
-  /** All of them together. */
+  /** Of the whole process. */
   readonly total: number;
   /** Reads and writes of the mirror, pages, rules. */
   readonly main: number;
-  /** With queues in Postgres: for adding jobs; for taking and finishing them; for hearing of them. */
+  /** With queues in Postgres: for adding jobs, and for taking and finishing them. */
   readonly producers: number;
   readonly jobs: number;
 }
 
-/** The receiver stores deliveries through connections of its own: pages and scrapes never stand before a delivery. */
+/** The receiver stores deliveries through its own connections: a delivery never waits for a page or a scrape. */
 export const inboxConnections = 3;
 /** One holds the lock of a token refresh, the other reads and writes. */
 export const credentialConnections = 2;
 const listeners = 1;
 
-/** Divides the connections of one process among its parts, at least 8: less than 2 for one part might block another. */
+/** Divides the connections of one process, at least 8, among its parts. */
 export function shareConnections(
   total: number,
   process: {
@@ -36,7 +36,7 @@ export function shareConnections(
 
 const tooManyConnections = '53300';
 
-/** Which limit a refused connection ran into, and what helps; undefined for any other error. */
+/** The limit that refused a connection, and the remedy; undefined for any other error. */
 export function limitReached(error: unknown): { readonly sentence: string; readonly remedy: string } | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!('code' in error) || error.code !== tooManyConnections) return limitReached(error.cause);
@@ -50,15 +50,15 @@ export function limitReached(error: unknown): { readonly sentence: string; reado
   };
 }
 
-/** One limit on connections: how many it allows, and how many of them are open that are none of ours. */
+/** A limit on connections: how many it allows, and how many other programs hold. */
 export interface ConnectionLimit {
-  /** As a part of a sentence: `the role "app"`. */
+  /** For a sentence, such as `the role "app"`. */
   readonly whose: string;
   readonly max: number;
   readonly others: number;
 }
 
-/** The limits that the sessions of this role are under, the tightest first; to be asked in one of them. */
+/** Selects the limits on the sessions of the current role, the tightest first. `$1`: other names of our connections. */
 export const connectionLimits = `
   with session as (
     select a.usesysid, a.datid, a.application_name like 'trunkline%' or a.application_name = any($1) as is_ours
@@ -68,7 +68,7 @@ export const connectionLimits = `
     select 'the server' as whose,
       current_setting('max_connections')::integer - case when r.rolsuper then 0 else
         current_setting('superuser_reserved_connections')::integer
-        + coalesce(current_setting('reserved_connections', true)::integer, 0) end as most,
+        + coalesce(current_setting('reserved_connections', true)::integer, 0) end as max,
       (select count(*) from session where not is_ours)::integer as others
     from pg_roles r where r.rolname = current_user
     union all
@@ -81,9 +81,9 @@ export const connectionLimits = `
     from pg_database d cross join pg_roles r
     where d.datname = current_database() and d.datconnlimit >= 0 and r.rolname = session_user and not r.rolsuper
   )
-  select whose, most, others from limits order by most - others`;
+  select whose, max, others from limits order by max - others`;
 
-/** What the processes may open, against the tightest limit; `remedy` is undefined while it suffices. */
+/** Compares the connections that the processes may open with the tightest limit; `remedy` is undefined if it suffices. */
 export function judgeConnections(
   processes: readonly { readonly role: string; readonly connections: number }[],
   limit: ConnectionLimit,

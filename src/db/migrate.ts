@@ -15,19 +15,19 @@ import {
 } from './database.ts';
 import { applyRoutines, applyViews, namesIn } from './repeatable.ts';
 
-/** Migrations, and beside them `routines/` and `views/`, whose files are applied again when their text changes. */
+/** Holds the migrations, and in `routines/` and `views/` the files that are applied again when their text changes. */
 const releaseFolder = new URL('../../migrations/', import.meta.url);
 
 export interface MigrationOutcome {
   readonly applied: readonly string[];
-  /** Migrations that the database has and this release does not know: it was rolled back. */
+  /** Applied migrations that this release does not know, because it was rolled back. */
   readonly ahead: readonly string[];
 }
 
 /**
- * Brings the warehouse's schema up to this release: migrations, then functions and triggers, then the views of `reporting`.
- * Safe to run from many processes at once; each migration is applied whole or not at all, and a failed one throws. A
- * database that a newer release has migrated is left as it is; one from before the baseline is refused with `OldDatabase`.
+ * Migrates the warehouse's schema: migrations, then functions and triggers, then the views of `reporting`. Safe to run from many
+ * processes at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database;
+ * throws `OldDatabase` if its schema is older than the baseline.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
@@ -49,7 +49,7 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   return { applied, ahead };
 }
 
-/** Whether a database was migrated before the baseline: `is_old`. The baseline creates both tables in one transaction. */
+/** Selects `is_old`: whether the schema is older than the baseline, which creates both tables in one transaction. */
 export const selectIsOld = `
   select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old`;
 
@@ -61,7 +61,7 @@ export class OldDatabase extends UserError {
   }
 }
 
-/** Whether the database has every migration of this release: the readiness of the schema. */
+/** Whether all migrations of this release are applied. */
 export async function isMigrated(db: Database): Promise<boolean> {
   const [known, applied] = await Promise.all([migrationsIn(releaseFolder), appliedMigrations(db)]);
   return known.every((name) => applied.includes(name));
@@ -79,14 +79,14 @@ async function appliedMigrations(db: Database | Transaction): Promise<string[]> 
   return rows.map((row) => row.name);
 }
 
-/** Beside the numbered migrations, the folder holds `schema.sql`, a dump for reading. */
+/** Skips `schema.sql`, a dump for readers. */
 async function migrationsIn(folder: URL): Promise<string[]> {
   return (await namesIn(folder)).filter((name) => /^\d/.test(name));
 }
 
 const lockRetryMs = 3_000;
 
-/** Runs work that gives up on a lock after a second until it gets the lock; logs the longest open transactions meanwhile. */
+/** Repeats `work` while it fails to get a lock, and logs the longest open transactions meanwhile. */
 async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -99,7 +99,7 @@ async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T
   }
 }
 
-/** The three longest transactions above one second: their start, by role, application and process of Postgres. */
+/** The starts of the three longest transactions above one second, by role, application and process id. */
 async function longestTransactions(db: Database): Promise<Record<string, Date>> {
   const rows = await query(
     db,
@@ -111,7 +111,7 @@ async function longestTransactions(db: Database): Promise<Record<string, Date>> 
   return Object.fromEntries(rows.map(({ who, since }) => [who, since]));
 }
 
-/** What one transaction applies: workers that wait for the migrations must find the triggers too. */
+/** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
   try {
@@ -146,13 +146,12 @@ interface Numbered {
   readonly column: string;
 }
 
-/** Rows of a table that stand first: those from before a sequence began anew have higher numbers than it gives out. */
-const looked = 1_000;
+/** Rows at the start of a table, the oldest ones. After a restart of the sequence they have higher numbers than it returns. */
+const sampledRows = 1_000;
 
 /**
- * Sets the sequences that lag behind the numbers that rows have, and answers with their names. Who copies rows into
- * another server, or replicates them, leaves sequences behind: reads would count as older than what is held, and be
- * dropped, and rows would be refused.
+ * Advances the sequences that are behind the numbers in their tables, and returns their names. Restores and logical replication
+ * can leave sequences behind: new reads would then count as older than the held rows and be dropped, and inserts would fail.
  */
 async function catchUpSequences(db: Database): Promise<string[]> {
   const lagging = new Set<string>();
@@ -161,7 +160,7 @@ async function catchUpSequences(db: Database): Promise<string[]> {
     const highest = (rows: (each: Numbered) => string) =>
       `greatest(${columns.map((each) => `(select max(${each.column}) from ${rows(each)} t)`).join(', ')})`;
     const last = `coalesce(pg_sequence_last_value($1::regclass), 0)`;
-    const first = highest(({ table, column }) => `(select ${column} from ${table} limit ${looked})`);
+    const first = highest(({ table, column }) => `(select ${column} from ${table} limit ${sampledRows})`);
     const [found] = await query<{ is_behind: boolean }>(db, `select ${first} > ${last} as is_behind`, [sequence]);
     if (!found?.is_behind) continue;
     await query(db, `select setval($1::regclass, greatest(${highest(({ table }) => table)}, ${last}))`, [sequence]);
@@ -170,7 +169,7 @@ async function catchUpSequences(db: Database): Promise<string[]> {
   return [...lagging];
 }
 
-/** Columns that a sequence numbers; reads are numbered before it is known which rows they bring. */
+/** The columns that a sequence numbers. `fetch_seq` has no default: a read takes its number before it has rows. */
 function numberedColumns(db: Database): Promise<Numbered[]> {
   return query<Numbered>(
     db,

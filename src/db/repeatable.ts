@@ -13,13 +13,13 @@ interface Repeatable {
   readonly textHash: string;
 }
 
-/** A view of the schema `reporting`: a file of its name holds its statement, its comments and nothing else. */
+/** A view of the schema `reporting`. The file of its name holds only its statement and its comments. */
 export interface View extends Repeatable {
   /** Views that its text names. */
   readonly needs: readonly string[];
 }
 
-/** The names of the SQL files of a folder, without `.sql`, in order. */
+/** The names of the SQL files of a folder, without `.sql`, sorted. */
 export async function namesIn(folder: URL): Promise<string[]> {
   const files = await readdir(folder);
   return files.flatMap((file) => (file.endsWith('.sql') ? [file.slice(0, -'.sql'.length)] : [])).sort();
@@ -35,8 +35,8 @@ async function readRepeatables(folder: URL): Promise<Repeatable[]> {
 }
 
 /**
- * Applies the files of functions and triggers whose text changed and returns their names. A function that a release no
- * longer has is dropped by a migration.
+ * Applies the files of functions and triggers whose text changed, and returns their names. To remove a function, drop it in a
+ * migration.
  */
 export async function applyRoutines(tx: Transaction): Promise<string[]> {
   const rows = await query(
@@ -60,14 +60,14 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 }
 
 /**
- * Makes the views of this release that are missing or whose text differs from the one they were made from, with those that
- * stand on them, and drops those that it no longer has: all in one transaction. Returns what was made. Safe to run from
- * many processes at once. What was granted on them stays; what of somebody else's stands on one of them fails it, and is named.
+ * Creates the views that are missing or whose text changed, with the views that depend on them, and drops views that this
+ * release does not have, all in one transaction. Returns the created ones. Safe to run from many processes at once. Keeps
+ * grants. Throws when another object depends on one of these views.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());
   return inTransaction(db, async (tx) => {
-    await query(tx, `select pg_advisory_xact_lock(hashtext('ops.views'))`, []);
+    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.views'))`);
     // A newer release may have migrated while this one waited.
     if (await isAhead()) return [];
     const held = await heldViews(tx);
@@ -78,19 +78,21 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
     await refuseForeignDependents(tx, dropped);
     const grants = await grantsOn(tx, namesOf(stale));
     await limitLockWait(tx);
-    // One statement, so that the order among them does not matter.
-    await query(tx, `drop view if exists ${dropped.map((name) => `reporting.${name}`).join(', ')}`, []);
-    await query(tx, 'delete from ops.views where view_name = any($1)', [dropped]);
+    // One statement, so that their order does not matter.
+    await query(tx, sql`drop view if exists ${sql.join(dropped.map((name) => sql.table(`reporting.${name}`)))}`);
+    await query(tx, sql`delete from ops.views where view_name = any(${dropped})`);
     for (const view of stale) await createView(tx, view);
-    for (const grant of grants) await query(tx, grant, []);
+    for (const grant of grants) await query(tx, sql.raw(grant));
     return namesOf(stale);
   });
 }
 
 async function refuseForeignDependents(tx: Transaction, names: readonly string[]): Promise<void> {
-  const rows = await query<{ theirs: string }>(
+  const rows = await query(
     tx,
-    `select distinct coalesce(n.nspname || '.' || v.relname, pg_describe_object(d.classid, d.objid, d.objsubid))
+    sql<{
+      theirs: string;
+    }>`select distinct coalesce(n.nspname || '.' || v.relname, pg_describe_object(d.classid, d.objid, d.objsubid))
        || ', ' || ours.oid::regclass as theirs
      from pg_class ours
        join pg_depend d on d.deptype <> 'i' and (
@@ -98,26 +100,24 @@ async function refuseForeignDependents(tx: Transaction, names: readonly string[]
        left join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
        left join pg_class v on v.oid = r.ev_class
        left join pg_namespace n on n.oid = v.relnamespace
-     where ours.oid in (select to_regclass('reporting.' || name) from unnest($1::text[]) name)
-       and (n.nspname = 'reporting' and v.relname = any($1)) is not true`,
-    [names],
+     where ours.oid in (select to_regclass('reporting.' || name) from unnest(${names}::text[]) name)
+       and (n.nspname = 'reporting' and v.relname = any(${names})) is not true`,
   );
   if (rows.length === 0) return;
   throw new Error(
-    `What is no part of this release stands on views that it changes (theirs, ours): ${rows.map(({ theirs }) => theirs).join('; ')}. Drop it, migrate, and make it again.`,
+    `Other objects depend on views that this release changes (object, view): ${rows.map(({ theirs }) => theirs).join('; ')}. Drop them, migrate, and create them again.`,
   );
 }
 
-/** What was granted on views to others than their owner, as the statements that grant it again. */
+/** The statements that repeat the grants on views to roles other than their owner. */
 async function grantsOn(tx: Transaction, views: readonly string[]): Promise<string[]> {
-  const rows = await query<{ statement: string }>(
+  const rows = await query(
     tx,
-    `select format('grant %s on %s to %s%s', g.privilege_type, c.oid::regclass,
+    sql<{ statement: string }>`select format('grant %s on %s to %s%s', g.privilege_type, c.oid::regclass,
        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end,
        case when g.is_grantable then ' with grant option' else '' end) as statement
      from pg_class c cross join lateral aclexplode(c.relacl) g
-     where c.oid in (select to_regclass('reporting.' || name) from unnest($1::text[]) name) and g.grantee <> c.relowner`,
-    [views],
+     where c.oid in (select to_regclass('reporting.' || name) from unnest(${views}::text[]) name) and g.grantee <> c.relowner`,
   );
   return rows.map(({ statement }) => statement);
 }
@@ -126,29 +126,29 @@ async function createView(tx: Transaction, { name, text, textHash }: View): Prom
   try {
     await tx.executeQuery(CompiledQuery.raw(text));
   } catch (error) {
-    throw new Error(`The view reporting.${name} could not be made: ${(error as Error).message}`, { cause: error });
+    throw new Error(`The view reporting.${name} could not be created: ${(error as Error).message}`, { cause: error });
   }
-  await query(tx, 'insert into ops.views (view_name, text_hash) values ($1, $2)', [name, textHash]);
+  await tx.insertInto('ops.views').values({ view_name: name, text_hash: textHash }).execute();
 }
 
 function namesOf(views: readonly Repeatable[]): string[] {
   return views.map(({ name }) => name);
 }
 
-/** Every view after those that it stands on. Throws when two stand on each other. */
+/** Sorts views so that each comes after those that it depends on. Throws when two depend on each other. */
 export function sortByDependencies(views: readonly View[]): View[] {
   const ordered: View[] = [];
   const left = [...views].sort((a, b) => (a.name < b.name ? -1 : 1));
   while (left.length > 0) {
     const at = left.findIndex(({ needs }) => needs.every((name) => !left.some((other) => other.name === name)));
     const [next] = at < 0 ? [] : left.splice(at, 1);
-    if (!next) throw new Error(`These views stand on each other: ${left.map(({ name }) => name).join(', ')}`);
+    if (!next) throw new Error(`These views depend on each other: ${left.map(({ name }) => name).join(', ')}`);
     ordered.push(next);
   }
   return ordered;
 }
 
-/** Which of the ordered views are to be made: those that differ from what is held, and what stands on them. */
+/** The ordered views to create: those whose text differs from the held one, and those that depend on them. */
 export function staleViews(ordered: readonly View[], held: ReadonlyMap<string, string>): View[] {
   const stale = new Set<string>();
   for (const { name, textHash, needs } of ordered) {
@@ -157,13 +157,15 @@ export function staleViews(ordered: readonly View[], held: ReadonlyMap<string, s
   return ordered.filter(({ name }) => stale.has(name));
 }
 
-/** The hashes of the views that stand; one that somebody dropped by hand does not. */
+/** The text hashes of the existing views; empty for one that somebody dropped by hand. */
 async function heldViews(tx: Transaction): Promise<Map<string, string>> {
-  const rows = await query<{ view_name: string; text_hash: string }>(
+  const rows = await query(
     tx,
-    `select view_name, case when to_regclass('reporting.' || view_name) is null then '' else text_hash end as text_hash
+    sql<{
+      view_name: string;
+      text_hash: string;
+    }>`select view_name, case when to_regclass('reporting.' || view_name) is null then '' else text_hash end as text_hash
      from ops.views`,
-    [],
   );
   return new Map(rows.map((row) => [row.view_name, row.text_hash]));
 }

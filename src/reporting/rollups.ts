@@ -2,11 +2,11 @@ import {
   type Database,
   inTransaction,
   isLockTimeout,
+  limitLockWait,
   query,
   relation,
   sql,
   type Transaction,
-  limitLockWait,
 } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';

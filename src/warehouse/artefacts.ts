@@ -14,19 +14,20 @@ export interface ArtefactRead {
 }
 
 /**
- * Locks the calls, and drops reads that began before the newest one applied to their call's artefacts. The lock
- * serializes the writes of one call's reads.
+ * Locks the calls, and drops reads that started before the newest one applied to their call's artefacts. The lock serializes
+ * the writes of one call's reads.
  */
 export async function currentArtefactReads<R extends ArtefactRead>(
   tx: Transaction,
   kind: 'recordings' | 'transcripts',
   reads: readonly R[],
 ): Promise<R[]> {
-  const rows = await hotQuery<{ call_id: string; fetched_at: Date | null }>(
+  const callIds = reads.map(({ callId }) => callId);
+  const rows = await hotQuery(
     tx,
-    `select call_id, ${kind}_fetched_at as fetched_at from warehouse.calls
-     where call_id = any($1) order by call_id for update`,
-    [reads.map(({ callId }) => callId)],
+    sql<{ call_id: string; fetched_at: Date | null }>`
+     select call_id, ${sql.ref(`${kind}_fetched_at`)} as fetched_at from warehouse.calls
+     where call_id = any(${callIds}) order by call_id for update`,
   );
   const newest = new Map(rows.map((row) => [row.call_id, row.fetched_at]));
   return reads.filter(({ callId, read }) => {
@@ -76,7 +77,7 @@ export async function recordArtefactReads(
 
 type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
 
-/** How a transcript belongs to a leg, and to which. */
+/** The leg of a transcript, and how it was found. */
 interface Paired {
   readonly pairing: Pairing;
   readonly uniqueId: string | null;
@@ -122,22 +123,18 @@ function isDigit(character: string | undefined): boolean {
   return character !== undefined && character >= '0' && character <= '9';
 }
 
-/** Pairs all transcripts of these calls with the recordings held now. Runs again whenever a recording arrives. */
+/** Pairs all transcripts of these calls with the held recordings. Call it after each change of either. */
 export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return;
-  const rows = await hotQuery<{
-    transcript_id: string;
-    recording_file: string | null;
-    unique_ids: string[];
-    siblings: number;
-  }>(
+  const ids = [...new Set(callIds)];
+  const rows = await hotQuery(
     tx,
-    `select t.transcript_id, t.recording_file,
+    sql<{ transcript_id: string; recording_file: string | null; unique_ids: string[]; siblings: number }>`
+     select t.transcript_id, t.recording_file,
        array(select r.unique_id from warehouse.recordings r where r.call_id = t.call_id order by 1) as unique_ids,
        (select count(*) from warehouse.transcripts s where s.call_id = t.call_id and s.deleted_at is null)::integer as siblings
-     from warehouse.transcripts t where t.call_id = any($1)
+     from warehouse.transcripts t where t.call_id = any(${ids})
      order by t.transcript_id for update of t`,
-    [[...new Set(callIds)]],
   );
   if (rows.length === 0) return;
   const paired = rows.map(({ transcript_id, recording_file, unique_ids, siblings }) => ({

@@ -46,30 +46,22 @@ export const calls = mirrorTable(
   {
     firstValueWins: ['recordings_state', 'transcripts_state'],
     untracked: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
-    // Search rows may lack fields that the call itself has. Parties are not kept: an erasure has to be able to remove them.
+    // Search rows may lack fields that the call itself has. Not the parties: an erasure has to be able to remove them.
     keptWhenMissing: [
-      ...([
-        'started_at',
-        'ended_at',
-        'direction',
-        'status',
-        'status_code',
-        'duration_seconds',
-        'talk_seconds',
-      ] as const),
-      ...(['transferred_count', 'is_abandoned', 'is_recorded', 'called_back_call_id', 'repeated_count'] as const),
-      'reached_person',
+      ...(['started_at', 'ended_at', 'direction', 'status', 'status_code', 'reached_person'] as const),
+      ...(['duration_seconds', 'talk_seconds', 'transferred_count', 'repeated_count'] as const),
+      ...(['is_abandoned', 'is_recorded', 'called_back_call_id'] as const),
     ],
   },
 );
 
-/** One call as read: a row of a search, or the whole call with its legs. */
+/** A call as read: a row of a search, or the whole call with its legs. */
 export interface CallRead {
   readonly call: CallSummary | Call;
   readonly read: Provenance;
 }
 
-/** Mirrors calls, and the legs of those that were read whole. Erased parties are left out. */
+/** Mirrors calls without erased parties, and the legs of those that were read whole. */
 export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
   const { reads, erased } = await withoutErasedParties(tx, all);
   await upsert(
@@ -83,7 +75,8 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
       'legs' in call && call.legs ? [{ callId: call.id, legs: call.legs, read }] : [],
     ),
   );
-  await hotQuery(tx, 'select warehouse.measure_waits($1::text[])', [[...new Set(reads.map(({ call }) => call.id))]]);
+  const callIds = [...new Set(reads.map(({ call }) => call.id))];
+  await hotQuery(tx, sql`select warehouse.measure_waits(${callIds}::text[])`);
   await storeRawAnswers(
     tx,
     reads.flatMap(({ call, read }) =>
@@ -146,7 +139,7 @@ export function callRow(call: CallSummary | Call): Row<typeof calls.columns> {
   };
 }
 
-/** The columns about the read of the legs; searches list no legs. */
+/** The columns about the read of the legs. Searches list no legs. */
 function legsRead(call: CallSummary | Call, read: Provenance): Row<typeof calls.columns> | undefined {
   if (!('legs' in call) || !call.legs) return undefined;
   return { leg_count: call.legs.length, legs_fetched_at: read.fetchedAt, legs_fetch_seq: read.fetchSeq };
@@ -195,7 +188,7 @@ function reachedPerson(call: CallSummary): boolean | undefined {
   return call.status === 'missed' || call.status === 'voicemail' ? false : undefined;
 }
 
-/** The columns of a held call that decide what else to read of it. */
+/** The columns of a held call that decide what else is read of it. */
 export interface HeldCall {
   readonly isRecorded: boolean | null;
   readonly isDeleted: boolean;
@@ -213,8 +206,8 @@ export interface HeldCall {
 }
 
 /**
- * The most recordings that a call may get: one for each leg, or for each party if transfers make these more. Assumes two
- * legs when neither legs nor transfers are known, or a read listed no legs.
+ * The maximum number of recordings of a call: one for each leg, or for each party if transfers make these more. Assumes two
+ * legs if neither legs nor transfers are known, or a read listed no legs.
  */
 export function recordingsToExpect({
   legCount,
@@ -226,17 +219,16 @@ export function recordingsToExpect({
 
 /** The held calls among these ids. */
 export async function heldCalls(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, HeldCall>> {
-  const rows = await hotQuery<HeldCall & { callId: string }>(
+  const rows = await hotQuery(
     db,
-    `select call_id as "callId", is_recorded as "isRecorded",
+    sql<HeldCall & { callId: string }>`select call_id as "callId", is_recorded as "isRecorded",
        deleted_at is not null as "isDeleted",
        coalesce(ended_at, coalesce(started_at, to_timestamp(call_epoch)) + coalesce(duration_seconds, 0) * interval '1 second') as "endedAt",
        coalesce(started_at, to_timestamp(call_epoch)) as "startedAt",
        transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
        coalesce(transcript_count, 0) as "transcriptCount"
-     from warehouse.calls where call_id = any($1)`,
-    [callIds],
+     from warehouse.calls where call_id = any(${callIds})`,
   );
   return new Map(rows.map((row) => [row.callId, row]));
 }

@@ -5,13 +5,13 @@ import { type ThreadRead, writeMessages } from './messages.ts';
 import type { Provenance } from './upsert.ts';
 
 /**
- * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row, so
- * that a forged reference cannot write data. A thread with an erased member is left out, with the texts of the others.
+ * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row: a
+ * forged reference must not write data. Threads with an erased member are left out, with the texts of all members.
  */
 export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<void> {
   const reads = await withoutErased(tx, all);
   const conversations = await conversationsOf(tx, reads);
-  // A read that began before the newest one applied is out of date.
+  // A read that started before the newest one applied is out of date.
   const held = reads.flatMap((read) => {
     const conversation = conversations.get(threadKey(read.thread));
     const isLate = conversation !== undefined && BigInt(conversation.fetchSeq) > BigInt(read.read.fetchSeq);
@@ -38,8 +38,8 @@ export interface ThreadGone {
 }
 
 /**
- * Marks threads deleted, with their messages, that three spaced reads did not find. If a thread reappears, its next read is
- * complete: without held messages, a read could not tell where to stop.
+ * Marks threads and their messages deleted that three spaced reads did not find. If a thread reappears, its next read is
+ * complete: without held messages, a read does not know where to stop.
  */
 export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<void> {
   const conversations = await lockConversations(
@@ -162,7 +162,7 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
   );
 }
 
-/** Queries on what the mirror holds of a thread. The answers decide how far back the thread is read. */
+/** What the mirror holds of a thread, which decides how far back the thread is read. */
 export interface HeldThread {
   /** Whether the mirror has a row for it, deleted or not. */
   isHeld(): Promise<boolean>;
@@ -177,8 +177,8 @@ export interface HeldThread {
   /** Whether it holds the whole thread, and no message besides these that is not deleted. */
   holdsOnly(ids: readonly (number | string)[]): Promise<boolean>;
   /**
-   * Whether it holds another message that an ordered list would place among these, or after them. The order may be by time
-   * or by id (a scheduled text has a late time and an early id), so the message has to be later by both.
+   * Whether it holds another message that would be listed among these, or after them, in order of time or of id. A scheduled
+   * text has a late time and an early id, so the message must be later by both.
    */
   holdsAnotherAmong(ids: readonly (number | string)[]): Promise<boolean>;
 }

@@ -4,17 +4,17 @@ import { type Database, query, relation, sql } from '../db/database.ts';
 /** Called with every answer, to count its drift. */
 export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
 
-/** Counts where answers differ from the specification. Written in batches: drift usually repeats in every row. */
+/** Counts differences between answers and the specification. Writes in batches, since drift usually repeats in every row. */
 export interface DriftLog {
-  note(operation: string, drift: readonly Drift[]): void;
-  /** Writes the counts since the last flush. After a failure they are counted again, and it rejects. */
+  add(operation: string, drift: readonly Drift[]): void;
+  /** Writes the counts since the last flush. If that fails, it rejects, and the next flush writes them. */
   flush(): Promise<void>;
 }
 
 export function createDriftLog(db: Database): DriftLog {
   let counted = new Map<string, Drift & { operation: string }>();
 
-  function note(operation: string, drift: readonly Drift[]): void {
+  function add(operation: string, drift: readonly Drift[]): void {
     for (const each of drift) {
       const key = [operation, each.path, each.what, each.sample].join(' ');
       const known = counted.get(key);
@@ -24,7 +24,7 @@ export function createDriftLog(db: Database): DriftLog {
   }
 
   return {
-    note,
+    add,
     async flush() {
       if (counted.size === 0) return;
       const writing = counted;
@@ -47,7 +47,7 @@ export function createDriftLog(db: Database): DriftLog {
               set seen_count = d.seen_count + excluded.seen_count, last_seen_at = now()`,
         );
       } catch (error) {
-        for (const row of rows) note(row.operation, [row]);
+        for (const row of rows) add(row.operation, [row]);
         throw error;
       }
     },

@@ -32,8 +32,8 @@ interface LegsRead {
 }
 
 /**
- * Mirrors the legs of calls and the attributions that follow from them, and marks unlisted legs deleted. Newer wins among the
- * reads of legs; `fetch_seq` of the call cannot decide that, since searches, which list no legs, write it too.
+ * Mirrors the legs of calls and their attributions, and marks unlisted legs deleted. Newer wins by `legs_fetch_seq`, since
+ * searches, which list no legs, write the call's `fetch_seq` too.
  */
 export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Promise<void> {
   if (reads.length === 0) return;
@@ -59,12 +59,13 @@ export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Pr
       return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
     }),
   );
-  // If a search that began later wrote the call's row, the upsert of the call did not record this read.
+  // The upsert of the call did not record this read if a search that started later wrote the row.
   await recordReads(
     tx,
     current.filter(({ read, before }) => before.fetchSeq !== BigInt(read.fetchSeq)),
   );
-  await hotQuery(tx, 'select warehouse.attribute_calls($1::text[])', [current.map(({ callId }) => callId)]);
+  const callIds = current.map(({ callId }) => callId);
+  await hotQuery(tx, sql`select warehouse.attribute_calls(${callIds}::text[])`);
 }
 
 /** The held legs of a call, and the number of the read that listed them; 0 before the first. */
@@ -75,12 +76,11 @@ interface HeldLegs {
 
 /** The rows of these calls are locked: this transaction has just written them. */
 async function heldLegs(tx: Transaction, callIds: readonly string[]): Promise<Map<string, HeldLegs>> {
-  const rows = await hotQuery<{ call_id: string; legs_fetch_seq: string | null; leg_keys: string[] }>(
+  const rows = await hotQuery(
     tx,
-    `select call_id, legs_fetch_seq,
+    sql<{ call_id: string; legs_fetch_seq: string | null; leg_keys: string[] }>`select call_id, legs_fetch_seq,
        array(select leg_key from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null) as leg_keys
-     from warehouse.calls c where call_id = any($1)`,
-    [callIds],
+     from warehouse.calls c where call_id = any(${callIds})`,
   );
   return new Map(rows.map((row) => [row.call_id, { fetchSeq: BigInt(row.legs_fetch_seq ?? 0), keys: row.leg_keys }]));
 }

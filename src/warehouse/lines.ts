@@ -1,7 +1,7 @@
 import type { Line } from '../api-client/client.ts';
-import { type Database, query, type Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
+import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
@@ -50,15 +50,7 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
       line.unknownKeys.length > 0 ? [{ entity: 'line' as const, key: line.number, raw: line.raw, read }] : [],
     ),
   );
-  if (isComplete) {
-    await query(
-      tx,
-      `update warehouse.sms_lines set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now(),
-         fetch_seq = $1
-       where fetch_seq < $1 and deleted_at is null`,
-      [read.fetchSeq],
-    );
-  }
+  if (isComplete) await deleteUnlisted(tx, 'warehouse.sms_lines', read.fetchSeq);
   const known = listed.filter((line) => line.userIds !== undefined);
   await recordPeriods(tx, {
     table: 'warehouse.sms_line_users',
@@ -70,18 +62,18 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
   });
 }
 
-/** A line as the service lists it, which it requires for the sender of a text (section 2.1); else the normalised number. */
+/** The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised. */
 export async function senderForm(db: Database | Transaction, line: string): Promise<string> {
-  const rows = await query<{ form: string | null }>(
-    db,
-    'select listed_as as form from warehouse.sms_lines where line = $1',
-    [line],
-  );
-  return rows[0]?.form ?? line;
+  const row = await db
+    .selectFrom('warehouse.sms_lines')
+    .select('listed_as')
+    .where('line', '=', line)
+    .executeTakeFirst();
+  return row?.listed_as ?? line;
 }
 
 /** The account's lines that are not deleted. */
 export async function ourLines(db: Database): Promise<string[]> {
-  const rows = await query<{ line: string }>(db, 'select line from warehouse.sms_lines where deleted_at is null', []);
+  const rows = await db.selectFrom('warehouse.sms_lines').select('line').where('deleted_at', 'is', null).execute();
   return rows.map((row) => row.line);
 }

@@ -32,14 +32,14 @@ export const smsMessages = mirrorTable(
     opt_out_verdict: 'text',
   },
   {
-    // `is_scheduled` is not kept: once the text is sent, the service may leave the field out.
+    // Not `is_scheduled`: once the text is sent, the service may leave the field out.
     keptWhenMissing: [
       ...(['direction', 'from_number', 'to_number', 'body', 'media_count', 'sent_at', 'is_read', 'sent_by'] as const),
       ['delivery_status', 'delivery_error', 'delivery_at'],
       'group_participants',
       ['is_blocked', 'block_reason'],
     ],
-    // A release that judges otherwise changes no text.
+    // A release that judges otherwise is no change of the text.
     untracked: ['opt_out_verdict'],
   },
 );
@@ -48,9 +48,9 @@ export const smsMessages = mirrorTable(
 export interface ThreadRead {
   readonly thread: Thread;
   readonly messages: readonly Message[];
-  /** The read listed the whole thread: what it lacks is deleted. */
+  /** The read listed the whole thread: a message that it lacks is deleted. */
   readonly isComplete: boolean;
-  /** The read may have skipped messages: the thread no longer counts as held whole. */
+  /** The read may have skipped messages, so the thread no longer counts as held whole. */
   readonly hasGap?: boolean;
   readonly read: Provenance;
   /** Undefined: links of attached files are not stored. */
@@ -110,7 +110,7 @@ function messageRow(conversationId: string, thread: Thread, message: Message): R
   };
 }
 
-// The upsert gave every listed message the number of the read, so a lower number means "not listed".
+// The upsert gave every listed message the number of the read: a message with a lower number was not listed.
 async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[]): Promise<void> {
   if (complete.length === 0) return;
   await hotQuery(

@@ -1,113 +1,133 @@
-import { type Database, query, type Transaction } from '../db/database.ts';
+import type { RawBuilder } from 'kysely';
+import { type Database, query, relation, sql, type Transaction } from '../db/database.ts';
 
-/** A read of facts with a validity period, such as "this extension belongs to that user". `valid_to` is infinity while valid. */
+type Column = 'user_id' | 'line' | 'kind' | 'endpoint';
+
+/**
+ * One read of facts that hold for a period, from `valid_from` to `valid_to`, such as "this extension belongs to that user".
+ * `valid_to` is infinity while a fact holds. Rows are lists of texts, one for each column.
+ */
 interface PeriodsRead {
   readonly table: 'warehouse.user_endpoints' | 'warehouse.sms_line_users';
   /** The columns that identify a fact; the first is its owner. */
-  readonly columns: readonly ('user_id' | 'line' | 'kind' | 'endpoint')[];
+  readonly columns: readonly Column[];
+  /** All facts that the read listed. */
   readonly listed: readonly (readonly string[])[];
-  /**
-   * The lists that the read reported, by the first columns: facts of these lists that are not listed end. Facts of lists
-   * that were not reported stay valid.
-   */
+  /** The lists that the read contained, by their first columns. Their facts end if they are not listed; other facts do not. */
   readonly scopes: readonly (readonly string[])[];
-  /**
-   * Owners of an earlier read: their new facts begin now. New facts of other owners begin at -infinity, or at the end of
-   * the previous holder's period.
-   */
+  /** The owners of earlier reads. Their new facts start now, those of other owners at the end of a previous user's, or -infinity. */
   readonly knownOwners: readonly string[];
-  /** All owners, when the read is complete: the facts of all others end. Undefined when it may be partial. */
+  /** All owners, if the read is complete: the facts of other owners end. */
   readonly owners: readonly string[] | undefined;
 }
 
 /**
- * Ends facts that are no longer listed, and begins new ones. A fact that returns to its user is resumed without a break if
- * nobody else held it in between: a read may have left it out by mistake.
+ * Ends facts that are no longer listed, and adds new ones. A fact that is listed again resumes its old period, since a read may
+ * have left it out by mistake, unless another user had it in between.
  */
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<void> {
-  const { table, columns, listed, scopes } = read;
+  const { columns, scopes } = read;
   const [owner = 'line'] = columns;
-  const scoped = columns.slice(0, scopes[0]?.length ?? 1);
-  const relation = (names: readonly string[], from: number) =>
-    `unnest(${names.map((name, at) => `$${from + at}::${typeOf(name)}[]`).join(', ')}) as l (${names.join(', ')})`;
-  const same = (names: readonly string[]) => names.map((name) => `l.${name} = p.${name}`).join(' and ');
-  const transposed = (rows: readonly (readonly string[])[], names: readonly string[]) =>
-    names.map((_, at) => rows.map((row) => row[at] ?? null));
+  const table = sql.table(read.table);
+  const listed = rowsOf(columns, read.listed);
+  const scopeColumns = columns.slice(0, scopes[0]?.length ?? 1);
 
   await query(
     tx,
-    `update ${table} p set valid_to = now()
+    sql`update ${table} p set valid_to = now()
      where p.valid_to = 'infinity'
-       and not exists (select from ${relation(columns, 1)} where ${same(columns)})
-       and (exists (select from ${relation(scoped, 1 + columns.length)} where ${same(scoped)})
-         or p.${owner} <> all($${1 + columns.length + scoped.length}::${typeOf(owner)}[]))`,
-    [...transposed(listed, columns), ...transposed(scopes, scoped), read.owners ?? null],
+       and not exists (select from ${listed} where ${areEqual(columns, 'l', 'p')})
+       and (exists (select from ${rowsOf(scopeColumns, scopes)} where ${areEqual(scopeColumns, 'l', 'p')})
+         or p.${sql.ref(owner)} <> all(${read.owners ?? null}::${typeOf(owner)}[]))`,
   );
+  const names = sql.raw(columns.join(', '));
   const shared = columns.filter((name) => name !== 'user_id');
-  // An extension can move from one kind of list of a user to another kind of the next user.
-  const credited = shared.filter((name) => name !== 'kind');
-  const ofOthers = (row: string, names: readonly string[]) =>
-    [...names.map((name) => `o.${name} = ${row}.${name}`), `o.user_id <> ${row}.user_id`].join(' and ');
-  const own = columns.map((name) => `o.${name} = p.${name}`);
   // Deleted and inserted, so that the triggers attribute the calls of the interruption.
   await query(
     tx,
-    `with returned as (
-       delete from ${table} p using ${relation(columns, 1)}
-       where ${same(columns)}
-         and p.valid_to < 'infinity' and p.valid_to = (select max(o.valid_to) from ${table} o where ${own.join(' and ')})
+    sql`with returned as (
+       delete from ${table} p using ${listed}
+       where ${areEqual(columns, 'l', 'p')} and p.valid_to < 'infinity'
+         and p.valid_to = (select max(o.valid_to) from ${table} o where ${areEqual(columns, 'o', 'p')})
          and not exists (
            select from ${table} o
-           where ${ofOthers('p', shared)} and o.valid_to > p.valid_to and o.valid_from >= p.valid_to)
+           where ${areEqual(shared, 'o', 'p')} and o.user_id <> p.user_id
+             and o.valid_to > p.valid_to and o.valid_from >= p.valid_to)
        returning p.*
      )
-     insert into ${table} (${columns.join(', ')}, valid_from) select ${columns.join(', ')}, valid_from from returned`,
-    transposed(listed, columns),
+     insert into ${table} (${names}, valid_from) select ${names}, valid_from from returned`,
   );
+  // An extension can move from one kind of list of a user to another kind of the next user.
+  const transferable = shared.filter((name) => name !== 'kind');
   await query(
     tx,
-    `insert into ${table} (${columns.join(', ')}, valid_from)
-     select distinct ${columns.map((name) => `l.${name}`).join(', ')},
-       case when l.${owner} = any($${1 + columns.length}::${typeOf(owner)}[]) then now()
-         else coalesce((select max(least(o.valid_to, now())) from ${table} o where ${ofOthers('l', credited)}), '-infinity') end
-     from ${relation(columns, 1)}
-     where not exists (select from ${table} p where p.valid_to = 'infinity' and ${same(columns)})`,
-    [...transposed(listed, columns), read.knownOwners],
+    sql`insert into ${table} (${names}, valid_from)
+     select distinct ${sql.raw(columns.map((name) => `l.${name}`).join(', '))},
+       case when l.${sql.ref(owner)} = any(${read.knownOwners}::${typeOf(owner)}[]) then now()
+         else coalesce((
+           select max(least(o.valid_to, now())) from ${table} o
+           where ${areEqual(transferable, 'o', 'l')} and o.user_id <> l.user_id), '-infinity') end
+     from ${listed}
+     where not exists (select from ${table} p where p.valid_to = 'infinity' and ${areEqual(columns, 'l', 'p')})`,
   );
 }
 
-function typeOf(column: string): string {
+function rowsOf(columns: readonly Column[], rows: readonly (readonly string[])[]): RawBuilder<unknown> {
+  const values = columns.map((name, at) => [name, [scalarOf(name), (row: readonly string[]) => row[at]]] as const);
+  return relation('l', rows, Object.fromEntries(values));
+}
+
+function areEqual(columns: readonly Column[], left: string, right: string): RawBuilder<unknown> {
+  return sql.raw(columns.map((name) => `${left}.${name} = ${right}.${name}`).join(' and '));
+}
+
+function scalarOf(column: Column): 'bigint' | 'text' {
   return column === 'user_id' ? 'bigint' : 'text';
 }
 
+function typeOf(column: Column): RawBuilder<unknown> {
+  return sql.raw(scalarOf(column));
+}
+
+type DirectoryTable = 'warehouse.users' | 'warehouse.sms_lines';
+
 /** The owners held in a directory table. Call it before the read is written. */
-export async function heldOwners(tx: Transaction, table: 'warehouse.users' | 'warehouse.sms_lines'): Promise<string[]> {
-  const key = table === 'warehouse.users' ? 'user_id' : 'line';
-  const rows = await query<{ owner: string }>(tx, `select ${key}::text as owner from ${table}`, []);
+export async function heldOwners(tx: Transaction, table: DirectoryTable): Promise<string[]> {
+  const key = sql.ref(table === 'warehouse.users' ? 'user_id' : 'line');
+  const rows = await query(tx, sql<{ owner: string }>`select ${key}::text as owner from ${sql.table(table)}`);
   return rows.map((row) => row.owner);
 }
 
 /** Whether any user or line is held and not deleted. */
-export async function holdsAny(db: Database, table: 'warehouse.users' | 'warehouse.sms_lines'): Promise<boolean> {
-  const [row] = await query<{ any: boolean }>(
-    db,
-    `select exists (select from ${table} where deleted_at is null) as any`,
-    [],
-  );
-  return row?.any === true;
+export async function holdsAny(db: Database, table: DirectoryTable): Promise<boolean> {
+  return (await query(db, sql`select from ${sql.table(table)} where deleted_at is null limit 1`)).length > 0;
 }
 
-/** Whether this read of a directory is newer than what is held. Its lock serializes the writes of one directory. */
+/** Whether this read of a directory is newer than what is held. Takes a lock that serializes the writes of one directory. */
 export async function isCurrent(
   tx: Transaction,
-  table: 'warehouse.users' | 'warehouse.sms_lines' | 'warehouse.webhook_subscriptions',
+  table: DirectoryTable | 'warehouse.webhook_subscriptions',
   fetchSeq: string,
 ): Promise<boolean> {
-  await query(tx, 'select pg_advisory_xact_lock(hashtext($1))', [table]);
-  const [row] = await query<{ is_current: boolean }>(
+  await query(tx, sql`select pg_advisory_xact_lock(hashtext(${table}))`);
+  const [row] = await query(
     tx,
-    `select coalesce(max(fetch_seq) <= $1, true) as is_current from ${table}`,
-    [fetchSeq],
+    sql<{ is_current: boolean }>`
+     select coalesce(max(fetch_seq) <= ${fetchSeq}, true) as is_current from ${sql.table(table)}`,
   );
   return row?.is_current === true;
+}
+
+/** Marks the rows of a directory deleted that a complete read did not list: a listed row has the number of the read. */
+export async function deleteUnlisted(
+  tx: Transaction,
+  table: DirectoryTable | 'warehouse.webhook_subscriptions',
+  fetchSeq: string,
+): Promise<void> {
+  await query(
+    tx,
+    sql`update ${sql.table(table)} set deleted_at = now(), deleted_reason = 'a complete read does not list it',
+       changed_at = now(), fetch_seq = ${fetchSeq}
+     where fetch_seq < ${fetchSeq} and deleted_at is null`,
+  );
 }

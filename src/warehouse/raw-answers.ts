@@ -1,4 +1,4 @@
-import { hotQuery, type Transaction } from '../db/database.ts';
+import { hotQuery, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import { newestOfEach, type Provenance } from './upsert.ts';
@@ -11,33 +11,29 @@ interface RawAnswer {
   readonly read: Provenance;
 }
 
-/** Joins bodies: JSON escapes this character. An array parameter would escape every quote in the bodies. */
+/** Separates bodies: JSON escapes this character. An array parameter would escape every quote in the bodies. */
 const betweenBodies = '\u001d';
 
-/** Stores raw answers, with URLs and erased numbers redacted; newer wins. */
+/** Stores raw answers in warehouse.documents, with URLs and erased numbers redacted; newer wins. */
 export async function storeRawAnswers(tx: Transaction, documents: readonly RawAnswer[]): Promise<void> {
-  const kept = newestOfEach(documents, ({ entity, key }) => `${entity} ${key}`);
-  if (kept.length === 0) return;
+  const newest = newestOfEach(documents, ({ entity, key }) => `${entity} ${key}`);
+  if (newest.length === 0) return;
   const bodies = await withoutMentions(
     tx,
-    kept.map((each) => each.raw),
+    newest.map((each) => each.raw),
   );
   await hotQuery(
     tx,
-    `insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
+    sql`insert into warehouse.documents as t (entity, entity_key, body, fetch_seq, fetched_at)
      select entity, entity_key, body::jsonb, fetch_seq, fetched_at
-     from unnest($1::text[], $2::text[], string_to_array($3, '${betweenBodies}'), $4::bigint[], $5::timestamptz[])
-       as i (entity, entity_key, body, fetch_seq, fetched_at)
+     from unnest(
+       ${newest.map((each) => each.entity)}::text[], ${newest.map((each) => each.key)}::text[],
+       string_to_array(${bodies.map((body) => storableJson(redactUrls(body))).join(betweenBodies)}, ${betweenBodies}),
+       ${newest.map((each) => each.read.fetchSeq)}::bigint[], ${newest.map((each) => each.read.fetchedAt)}::timestamptz[]
+     ) as i (entity, entity_key, body, fetch_seq, fetched_at)
      on conflict (entity, entity_key) do update
        set body = excluded.body, fetch_seq = excluded.fetch_seq, fetched_at = excluded.fetched_at
      where t.fetch_seq <= excluded.fetch_seq`,
-    [
-      kept.map((each) => each.entity),
-      kept.map((each) => each.key),
-      bodies.map((body) => storableJson(redactUrls(body))).join(betweenBodies),
-      kept.map((each) => each.read.fetchSeq),
-      kept.map((each) => each.read.fetchedAt),
-    ],
   );
 }
 

@@ -26,8 +26,8 @@ export interface RecordingsRead extends ArtefactRead {
 }
 
 /**
- * Mirrors recordings, stores their sealed links separately, and pairs the calls' transcripts again. For an erased call it
- * keeps neither links nor endpoints.
+ * Mirrors recordings, stores their links, sealed, in the schema `secrets`, and pairs the calls' transcripts again. Of an erased
+ * call it stores neither links nor endpoints.
  */
 export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
   const reads = await withoutErasedEnds(tx, await currentArtefactReads(tx, 'recordings', all));

@@ -1,6 +1,6 @@
 import type { Subscription } from '../api-client/client.ts';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
-import { isCurrent } from './periods.ts';
+import { deleteUnlisted, isCurrent } from './periods.ts';
 import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
 export const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
@@ -25,7 +25,7 @@ interface SubscriptionsRead {
   readonly sealLink?: SealLink | undefined;
 }
 
-/** Mirrors the account's subscriptions, and stores their sealed addresses separately. */
+/** Mirrors the account's subscriptions, and stores their addresses, sealed, in the schema `secrets`. */
 export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRead): Promise<void> {
   const { subscriptions, isOurs, isComplete, read, sealLink } = found;
   if (!(await isCurrent(tx, 'warehouse.webhook_subscriptions', read.fetchSeq))) return;
@@ -59,14 +59,7 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
       order by subscription_id
       on conflict (subscription_id) do update set url = excluded.url`,
   );
-  if (!isComplete) return;
-  await query(
-    tx,
-    `update warehouse.webhook_subscriptions set deleted_at = now(), deleted_reason = 'a complete read does not list it',
-       changed_at = now(), fetch_seq = $1
-     where fetch_seq < $1 and deleted_at is null`,
-    [read.fetchSeq],
-  );
+  if (isComplete) await deleteUnlisted(tx, 'warehouse.webhook_subscriptions', read.fetchSeq);
 }
 
 /** Identifies the row of a subscription; its sealed address is bound to it. */

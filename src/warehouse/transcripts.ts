@@ -102,7 +102,7 @@ function transcriptRow(callId: string, transcript: Transcript): Row<typeof trans
   };
 }
 
-/** Seconds segmentJson by agent and customer; empty when the agent's speaker number is unknown. */
+/** The seconds in which agent and customer speak; empty if it is not known which speaker is the agent. */
 function talkSeconds({
   agentSpeaker,
   segments,

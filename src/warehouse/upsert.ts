@@ -21,18 +21,18 @@ type Columns = Readonly<Record<string, PgType>>;
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
-/** A table of the mirror, written only by {@link upsert}. `columns` leaves out the columns that the database fills in. */
+/** A mirrored table, written only by {@link upsert}. `columns` lacks those that the database fills in. */
 export interface MirrorTable<C extends Columns = Columns> {
   readonly name: `${string}.${string}`;
   readonly key: readonly (keyof C & string)[];
   readonly columns: C;
-  /** Columns that keep their first value, whatever a later read reports. They never move `changed_at`. */
+  /** Columns whose first value wins over later ones. They are no content: they never move `changed_at`. */
   readonly firstValueWins: readonly (keyof C & string)[];
-  /** Columns that keep their value when a read reports none. They never move `changed_at`. */
+  /** Columns that keep their value when a read reports none. They are no content: they never move `changed_at`. */
   readonly untracked: readonly (keyof C & string)[];
   /**
-   * Content columns that keep their value when a read reports none. The columns of a list belong together: all keep their
-   * values, or none.
+   * Content columns that keep their value when a read reports none. The columns of a list belong together: either all of them
+   * keep their values, or none.
    */
   readonly keptWhenMissing: readonly ((keyof C & string) | readonly (keyof C & string)[])[];
 }
@@ -48,7 +48,7 @@ export function mirrorTable<const C extends Columns>(
   return { name, key, columns, firstValueWins, untracked, keptWhenMissing };
 }
 
-/** Where a row comes from: the read's number, when it began, and the operation. */
+/** The read that a row comes from: its number, its start, and the operation. */
 export interface Provenance {
   readonly fetchSeq: string;
   readonly fetchedAt: string;
@@ -56,7 +56,7 @@ export interface Provenance {
 }
 
 /**
- * For each key the element whose read began last, sorted by key, so that all transactions lock rows in the same order.
+ * Picks for each key the element whose read started last. Sorted by key, so that all transactions lock rows in the same order.
  */
 export function newestOfEach<T extends { readonly read: Provenance }>(
   all: readonly T[],
@@ -70,7 +70,7 @@ export function newestOfEach<T extends { readonly read: Provenance }>(
   return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 
-/** Whether a read began later than another. */
+/** Whether a read started later than another. */
 function isNewer(read: Provenance | undefined, other: Provenance): boolean {
   return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
 }
@@ -78,7 +78,7 @@ function isNewer(read: Provenance | undefined, other: Provenance): boolean {
 /** Encrypts a URL and binds it to its row, which table and key identify. */
 export type SealLink = (url: string, row: string) => string;
 
-/** Numbers a read before it begins, so that it never replaces the results of a later one. */
+/** Numbers a read before it starts, so that its result never replaces that of a later one. */
 export async function beginRead(db: Database, source: string): Promise<Provenance> {
   const [read] = await hotQuery<{ fetch_seq: string; fetched_at: Date }>(
     db,
@@ -90,8 +90,8 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
 }
 
 /**
- * Marks the rest of the transaction as history, on which rules do not act. Events of the last minutes are still news: their
- * webhook may come later than this read, or never.
+ * Marks the rest of the transaction as history, on which rules do not act. They still act on events of the last minutes, whose
+ * webhook may be late or lost.
  */
 export async function beginHistory(tx: Transaction): Promise<void> {
   await query(tx, `select set_config('trunkline.is_history', 'on', true)`, []);
@@ -104,8 +104,8 @@ interface Mirrored<C extends Columns> {
 }
 
 /**
- * Writes rows in one statement; of two rows with one key, the newer. A read never replaces a row that a later read wrote;
- * `changed_at` moves only when the content differs; a deleted row that is listed again is restored.
+ * Writes rows in one statement; of rows with the same key, only the newest. Never replaces a row that a later read wrote. Moves
+ * `changed_at` only if the content differs. Restores deleted rows that are listed again.
  */
 export async function upsert<C extends Columns>(
   tx: Transaction,
@@ -122,8 +122,8 @@ export async function upsert<C extends Columns>(
     read.fetchSeq,
     read.fetchedAt,
   ]);
-  const marks = lines.some((line) => line.some(hasSeparator)) ? randomSeparators : shortSeparators;
-  await hotQuery(tx, statement, [marks.row, marks.value, marks.absent, joined(lines, marks)]);
+  const separators = lines.some((line) => line.some(hasSeparator)) ? randomSeparators : shortSeparators;
+  await hotQuery(tx, statement, [separators.row, separators.value, separators.absent, joined(lines, separators)]);
 }
 
 function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
@@ -155,15 +155,15 @@ function integerWithin(value: NonNullable<unknown>, limit: number): string | nul
   return /^-?\d+$/.test(text) && Math.abs(Number(text)) < limit ? text : null;
 }
 
-/** The separators of rows and of values, and the mark of an absent value. */
+/** The separators of rows and of values, and the text for an absent value. */
 interface Separators {
   readonly row: string;
   readonly value: string;
   readonly absent: string;
 }
 
-// All rows are sent as one text that Postgres splits: quoting the elements of an array costs more CPU here than everything
-// else done for a row. If a value contains a mark, random marks are used, so that no sender can forge a separator.
+// All rows are sent as one text that Postgres splits: quoting array elements would cost more CPU than all other work for a row.
+// If a value contains a separator, random ones are used, so that no value can forge a separator.
 const shortSeparators: Separators = { row: '\u001d', value: '\u001e', absent: '\u001f' };
 const randomSeparators: Separators = {
   row: `${shortSeparators.row}${randomUUID()}`,
@@ -189,7 +189,7 @@ function contentHash(names: readonly string[], row: Row<Columns>): string {
 }
 
 /** A {@link MirrorTable} without its type parameter. */
-interface Described {
+interface AnyMirrorTable {
   readonly name: string;
   readonly key: readonly string[];
   readonly columns: Columns;
@@ -206,17 +206,17 @@ interface CompiledUpsert {
 
 const compiledUpserts = new WeakMap<Columns, CompiledUpsert>();
 
-function compiledUpsert(table: Described): CompiledUpsert {
+function compiledUpsert(table: AnyMirrorTable): CompiledUpsert {
   const { columns, firstValueWins, untracked } = table;
   const known = compiledUpserts.get(columns);
   if (known) return known;
   const content = Object.keys(columns).filter((name) => !firstValueWins.includes(name) && !untracked.includes(name));
-  const writing = { statement: compile(table, content), content };
-  compiledUpserts.set(columns, writing);
-  return writing;
+  const compiled = { statement: compile(table, content), content };
+  compiledUpserts.set(columns, compiled);
+  return compiled;
 }
 
-function compile(table: Described, content: readonly string[]): string {
+function compile(table: AnyMirrorTable, content: readonly string[]): string {
   const { name, key, columns, keptWhenMissing } = table;
   const all = [
     ...Object.entries(columns),
@@ -226,14 +226,14 @@ function compile(table: Described, content: readonly string[]): string {
     ['fetched_at', 'timestamptz'],
   ] as const;
   const names = all.map(([column]) => column).join(', ');
-  // Postgres scans a flat array from its start for each subscript; array_append makes an expanded one with direct access.
+  // Postgres scans a flat array from its start for each subscript. array_append returns an expanded array with direct access.
   const values = all
     .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
     .join(', ');
   const valueAfter = valuesAfter(table);
   const sameHash = 't.content_hash = excluded.content_hash';
   const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
-  // A missing keptWhenMissing column changes the hash but not the row, so then the values are compared.
+  // A missing value that is kept changes the hash but not the row, so the values are compared too.
   const isSame =
     keptWhenMissing.length === 0 ? sameHash : `(${sameHash} or (${before}) is not distinct from (${after}))`;
   const sets = all
@@ -253,7 +253,7 @@ function compile(table: Described, content: readonly string[]): string {
 }
 
 /** The SQL of a column's value after another read of a held row. */
-function valuesAfter({ firstValueWins, untracked, keptWhenMissing }: Described): (column: string) => string {
+function valuesAfter({ firstValueWins, untracked, keptWhenMissing }: AnyMirrorTable): (column: string) => string {
   const together = new Map(
     keptWhenMissing.map((each) => [each].flat()).flatMap((group) => group.map((column) => [column, group])),
   );

@@ -1,8 +1,8 @@
 import type { User } from '../api-client/client.ts';
-import { query, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { heldOwners, isCurrent, recordPeriods } from './periods.ts';
+import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
@@ -56,15 +56,7 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
       user.unknownKeys.length > 0 ? [{ entity: 'user' as const, key: String(user.id), raw: user.raw, read }] : [],
     ),
   );
-  if (isComplete) {
-    await query(
-      tx,
-      `update warehouse.users set deleted_at = now(), deleted_reason = 'a complete read does not list it', changed_at = now(),
-         fetch_seq = $1
-       where fetch_seq < $1 and deleted_at is null`,
-      [read.fetchSeq],
-    );
-  }
+  if (isComplete) await deleteUnlisted(tx, 'warehouse.users', read.fetchSeq);
   const reported = listed.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
   await recordPeriods(tx, {
     table: 'warehouse.user_endpoints',
@@ -76,7 +68,7 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
   });
 }
 
-/** Bounds the index entries; real endpoints have about a dozen characters. */
+/** Limits index entries. Real endpoints have about a dozen characters. */
 const longestEndpoint = 200;
 
 /** The lists of endpoints that a user reported (section 2.8); numbers are normalised, so that they join with calls. */

@@ -18,12 +18,12 @@ const view = (name: string, ...needs: string[]): View => ({ name, text: name, te
 const namesOf = (views: readonly View[]) => views.map(({ name }) => name);
 const held = (...names: string[]) => new Map(names.map((name) => [name, `hash of ${name}`]));
 
-test('a view comes after those that it stands on', () => {
+test('a view comes after those that it depends on', () => {
   expect(namesOf(sortByDependencies([view('a', 'b'), view('b', 'c'), view('c')]))).toEqual(['c', 'b', 'a']);
   expect(() => sortByDependencies([view('a', 'b'), view('b', 'a')])).toThrow('a, b');
 });
 
-test('a view is made anew with those that stand on it, and no other', () => {
+test('a changed view is created again with those that depend on it, and no other', () => {
   const views = sortByDependencies([
     view('daily', 'interval'),
     view('interval'),
@@ -43,7 +43,7 @@ test('every file is one view, named as the file, with its comments', async () =>
   expect(rows.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
 });
 
-test('a view whose text changed is made anew, one that is gone is dropped, and the others are left alone', async () => {
+test('a changed view is created again, one that the release lacks is dropped, and the others are kept', async () => {
   await using database = openDatabase(url);
   const identity = (name: string) => database.value('select $1::regclass::oid::integer', `reporting.${name}`);
   const before = { agents: await identity('agent_daily'), dates: await identity('dim_date') };
@@ -57,7 +57,7 @@ test('a view whose text changed is made anew, one that is gone is dropped, and t
   expect(await database.value(`select count(*)::integer from ops.views where text_hash in ('another', 'x')`)).toBe(0);
 });
 
-test('a view that somebody dropped is made again', async () => {
+test('a view that somebody dropped is created again', async () => {
   await using database = openDatabase(url);
   await database.query('drop view reporting.call_daily');
   await migrate(url, log);
@@ -74,7 +74,7 @@ test('a view of somebody else’s that is in the way fails the migration, is nam
   await migrate(url, log);
 });
 
-test('a function that stands on a view is named as well', async () => {
+test('a function that depends on a view is named as well', async () => {
   await using database = openDatabase(url);
   await database.query(
     `create function public.missed() returns setof reporting.missed_calls language sql as 'select * from reporting.missed_calls'`,
@@ -85,7 +85,7 @@ test('a function that stands on a view is named as well', async () => {
   await migrate(url, log);
 });
 
-test('whoever was let read a view reads it after it was made anew', async () => {
+test('a grant on a view outlives its creation', async () => {
   await using database = openDatabase(url);
   const role = `analyst_${randomBytes(6).toString('hex')}`;
   const granted = () =>

@@ -10,7 +10,7 @@ const seen = () => database.query('select operation, path, what, sample, seen_co
 
 test('what answers show beyond the specification is counted across processes', async () => {
   const logs = [createDriftLog(database.db), createDriftLog(database.db)];
-  for (const log of logs) for (let turn = 0; turn < 3; turn += 1) log.note('calls.search', drift(2));
+  for (const log of logs) for (let turn = 0; turn < 3; turn += 1) log.add('calls.search', drift(2));
   await Promise.all(logs.map((log) => log.flush()));
   await logs[0]?.flush();
   expect(await seen()).toEqual([
@@ -20,10 +20,10 @@ test('what answers show beyond the specification is counted across processes', a
 
 test('what could not be written is counted the next time', async () => {
   const log = createDriftLog(database.db);
-  log.note('calls.get', drift(1));
+  log.add('calls.get', drift(1));
   await database.query('alter table ops.drift rename to drift_elsewhere');
   await expect(log.flush()).rejects.toThrow();
-  log.note('calls.get', drift(4));
+  log.add('calls.get', drift(4));
   await database.query('alter table ops.drift_elsewhere rename to drift');
   await log.flush();
   expect(await database.value(`select seen_count from ops.drift where operation = 'calls.get'`)).toBe('5');

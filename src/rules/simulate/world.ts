@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
-import type { TimeRange } from '../../shared/time-range.ts';
 import type { Pair } from '../../shared/thread.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import type { Action } from '../evaluate.ts';
 import type { Case } from '../facts/read.ts';
 import { pairKey } from '../history.ts';

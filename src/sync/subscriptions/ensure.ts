@@ -28,9 +28,9 @@ export interface SubscriptionDeps {
   readonly log: Log;
   readonly publicUrl: string;
   readonly secret: string;
-  /** Subscriptions with this secret in their address are ours too, and are moved to the present secret. */
+  /** Subscriptions with this secret in their address are ours too, and get an address with the current secret. */
   readonly previousSecret?: string | undefined;
-  /** The operator asked for it: subscriptions are taken over from another running receiver. */
+  /** Takes over the subscriptions of another running receiver, because the operator requested it. */
   readonly takesOver?: boolean;
   /** Undefined: addresses are not stored. */
   readonly sealLink?: SealLink | undefined;
@@ -39,13 +39,13 @@ export interface SubscriptionDeps {
 }
 
 /**
- * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that address,
- * repairs its state and type, or creates one; repairs the address of one that was created here; moves one from the previous
- * secret; disables duplicates. Other people's subscriptions are never changed. What the service refuses results in
- * `to_create_by_hand`, and the other types continue. Records what may have been lost since the last check as a gap.
+ * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that address, or
+ * creates one; repairs its state and type, and its address if the daemon created it or it has the previous secret; disables
+ * duplicates. Never changes other people's subscriptions. If the service refuses, the outcome is `to_create_by_hand`, and the
+ * other types continue. Records a gap if deliveries may have been lost since the last check.
  *
  * Rejects, after trying each type, when the service is unavailable, and with `ReceiversDiffer` when another receiver owns the
- * subscriptions, unless `isAsked`.
+ * subscriptions, unless `takesOver`.
  */
 export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> {
   // Two receivers that check at the same time must not both create a subscription.
@@ -86,13 +86,13 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
       failures.push(error);
     }
   }
-  // Stored before this rejects: each repair leaves a gap to record.
+  // Stored even if this rejects: each repair has a gap to record.
   for (const each of changedOf(ensured)) logResult(deps, each);
   await storeSubscriptions(db, ensured);
-  // After a failed check a newcomer stays a newcomer: it has not taken over all types yet.
+  // After a failed check, a newcomer stays one: it has not taken over all types yet.
   if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, deps.processId);
   if (failures.length > 0) throw failures[0];
-  // A check runs every minute and rarely finds a change: the mirror is written only after one.
+  // A check runs every minute and rarely finds a change, so the mirror is written only after one.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
     const isOurs = ({ id, url }: Subscription) => ids.has(id) || isOurAddress(deps, url);
@@ -115,15 +115,16 @@ async function ensureOne(
   const { type, url } = wish;
   const atUrl = listed.filter((each) => deliversTo(each, url));
   const [adopted, ...spare] = atUrl.sort((a, b) => rank(a, type) - rank(b, type));
-  const isStrayed = ({ id, name }: Subscription) =>
+  const isRedirected = ({ id, name }: Subscription) =>
     stored?.isCreatedHere && stored.subscriptionId === id && name === nameOf(type);
-  const strayed = adopted ? undefined : listed.find(isStrayed);
-  const strayedTo = strayed?.url === undefined ? undefined : receiverOf(strayed.url);
-  // The receiver also accepts deliveries under the previous secret: no fault, no gap.
-  const isRotated = previousSecret !== undefined && strayedTo === receiverOf(hookUrl(publicUrl, previousSecret, type));
-  if (!isRotated && isOwner(strayedTo)) throw new ReceiversDiffer();
+  const redirected = adopted ? undefined : listed.find(isRedirected);
+  const otherReceiver = redirected?.url === undefined ? undefined : receiverOf(redirected.url);
+  // The receiver also accepts deliveries with the previous secret, so this is neither a fault nor a gap.
+  const isRotated =
+    previousSecret !== undefined && otherReceiver === receiverOf(hookUrl(publicUrl, previousSecret, type));
+  if (!isRotated && isOwner(otherReceiver)) throw new ReceiversDiffer();
   const faults: Fault[] = [];
-  const ours = adopted ?? strayed;
+  const ours = adopted ?? redirected;
   let created: Subscription | undefined;
   let toDo = toCreate;
   const refused = (reason: string): Ensured => {
@@ -146,12 +147,12 @@ async function ensureOne(
       if (created.enabled === false) await change(service, subscriptionId, { enabled: true });
       return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
     }
-    if (strayed && !isRotated) faults.push('redirected');
+    if (redirected && !isRotated) faults.push('redirected');
     if (ours.enabled === false) faults.push('disabled');
     if (!isOfType(ours, type)) faults.push('retyped');
     if (faults.length === 0 && !isRotated) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
     const changes = {
-      ...(strayed && { url }),
+      ...(redirected && { url }),
       ...(ours.enabled === false && { enabled: true }),
       ...(!isOfType(ours, type) && { type }),
     };
@@ -221,8 +222,8 @@ function logResult({ log, publicUrl }: SubscriptionDeps, ensured: Ensured): void
   const { type, outcome, faults, subscriptionId, reason, toDo = toCreate } = ensured;
   if (outcome === 'to_create_by_hand') {
     const url = hookUrl(publicUrl, '{WEBHOOK_SECRET}', type);
-    const verb = subscriptionId === undefined ? 'create' : 'mend';
-    log.error({ type, url, reason }, `The service lets nobody ${verb} this webhook but you: ${toDo.instruction}`);
+    const verb = subscriptionId === undefined ? 'create' : 'repair';
+    log.error({ type, url, reason }, `The service refused to ${verb} this webhook. You have to ${toDo.instruction}`);
   } else if (faults.length > 0) {
     log.warn(
       { type, subscriptionId, faults },
@@ -242,9 +243,9 @@ interface WantedSubscription {
 }
 
 /**
- * Creates a subscription. Section 4.7 shows neither the body nor the answer: a body that is refused is sent once more in
- * another form, and after an unreadable answer the subscription is looked up by its address or its name. It may have been
- * created disabled. Rejects with `ServiceError`.
+ * Creates a subscription, possibly disabled. Section 4.7 shows neither the body nor the answer: a refused body is sent once more
+ * in another form, and after an unreadable answer the subscription is looked up by its address or name. Rejects with
+ * `ServiceError`.
  */
 async function create(service: Service, { type, url }: WantedSubscription): Promise<Subscription> {
   const { webhooks } = service;
@@ -253,7 +254,7 @@ async function create(service: Service, { type, url }: WantedSubscription): Prom
     const created = webhooks.create({ ...wanted, enabled: true }).catch((error: unknown) => {
       // A 400 has created nothing. The service may not accept `enabled` here, or may require a description.
       if (!(error instanceof ServiceError) || error.status !== 400) throw error;
-      return webhooks.create({ ...wanted, description: `Tells Trunkline of ${type}` });
+      return webhooks.create({ ...wanted, description: `Notifies Trunkline of ${type}` });
     });
     return (await created).data;
   } catch (error) {
@@ -278,12 +279,14 @@ async function change(service: Service, id: number, changes: Changes): Promise<v
 const toCreate: ToDo = { instruction: 'create it with this type and url', needsAddress: true };
 
 function toChange(id: number, type: EventType, changes: Changes): ToDo {
-  const given = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(' and ');
-  const says = [
-    ...(given === '' ? [] : [`give subscription ${id} ${given}`]),
-    ...(changes.enabled ? [given === '' ? `enable subscription ${id}` : 'enable it'] : []),
+  const properties = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(
+    ' and ',
+  );
+  const steps = [
+    ...(properties === '' ? [] : [`give subscription ${id} ${properties}`]),
+    ...(changes.enabled ? [properties === '' ? `enable subscription ${id}` : 'enable it'] : []),
   ];
-  return { instruction: `${says.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
+  return { instruction: `${steps.join(' and ')} in its portal`, needsAddress: changes.url !== undefined };
 }
 
 function nameOf(type: EventType): string {

@@ -33,17 +33,16 @@ export interface Ensured {
 
 export interface StoredSubscription {
   readonly subscriptionId: number | undefined;
-  /** The daemon created it, so its address is the daemon's to repair. */
+  /** The daemon created it, so it may also repair its address. */
   readonly isCreatedHere: boolean;
 }
 
 /** The stored subscriptions by event type. */
 export async function storedSubscriptions(db: Database): Promise<Map<string, StoredSubscription>> {
-  const rows = await query<{ event_type: string; subscription_id: string | null; is_created_here: boolean }>(
-    db,
-    'select event_type, subscription_id, is_created_here from ops.subscription_watch',
-    [],
-  );
+  const rows = await db
+    .selectFrom('ops.subscription_watch')
+    .select(['event_type', 'subscription_id', 'is_created_here'])
+    .execute();
   return new Map(
     rows.map((row) => [
       row.event_type,
@@ -56,8 +55,8 @@ export async function storedSubscriptions(db: Database): Promise<Map<string, Sto
 }
 
 /**
- * What a broken subscription of each type may lose: it gets a row in ops.gaps, and that time is searched again. Null: the
- * deliveries announce nothing that another type does not announce too.
+ * The stream whose events a broken subscription of a type may lose: its row in ops.gaps has that time searched. Null: another
+ * type announces the same events.
  */
 const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
   AccountSMS: 'texts',
@@ -68,8 +67,8 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
 };
 
 /**
- * How far a gap reaches back: clocks differ, and deliveries are under way when a subscription changes. A call is announced
- * at its end and listed by its beginning, so a gap in calls also covers a long call.
+ * How much earlier a gap starts: clocks differ, and deliveries are in flight when a subscription changes. A call is announced at
+ * its end and listed by its start, so a gap of calls also covers a long call.
  */
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
@@ -78,12 +77,12 @@ export const uncheckedSeconds = 150;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
-  await query(db, `update ops.subscription_watch set state = 'broken' where event_type = $1`, [type]);
+  await db.updateTable('ops.subscription_watch').set({ state: 'broken' }).where('event_type', '=', type).execute();
 }
 
 /**
- * Stores the result of a check, and records a gap for each subscription that is in place again after it lost deliveries or
- * was not checked: from a little before it was last in place until now.
+ * Stores the result of a check. Records a gap for each subscription that is in place again after it lost deliveries or was not
+ * checked, from a little before it was last in place until now.
  */
 export async function storeSubscriptions(db: Database, ensured: readonly Ensured[]): Promise<void> {
   const inPlace = ensured.flatMap(({ type, faults, outcome }) => {
@@ -98,7 +97,7 @@ export async function storeSubscriptions(db: Database, ensured: readonly Ensured
       sql`
         insert into ops.gaps (stream, from_at, to_at, reason)
         select e.stream, w.in_place_at - e.overlap * interval '1 second', now(),
-          case when e.faults = '' and w.state = 'in_place' then 'no receiver looked after the webhook subscriptions'
+          case when e.faults = '' and w.state = 'in_place' then 'no receiver checked the webhook subscriptions'
             else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
         from ${relation('e', inPlace, { event_type: 'text', stream: 'text', faults: 'text', overlap: 'integer' })}
         join ops.subscription_watch w using (event_type)
@@ -129,8 +128,8 @@ export async function storeSubscriptions(db: Database, ensured: readonly Ensured
 }
 
 /*
- * If two receivers with different PUBLIC_URLs or secrets serve one database, while a secret is rotated for example, the one
- * started last owns the subscriptions for as long as it checks them. The other logs one warning.
+ * If two receivers with different PUBLIC_URLs or secrets use one database, for example while a secret is rotated, the one started
+ * last owns the subscriptions while it checks them. The other logs one warning.
  *
  * newcomer ─ takes over ─▶ owner ─ another takes over ─▶ left out ─ the owner is gone ─▶ owner
  *     ▲                      │                              │
@@ -152,11 +151,10 @@ export class ReceiversDiffer extends UserError {
 
 /** Resolves to a predicate: whether a receiver is another running one that owns the subscriptions instead of `ownUrl`'s. */
 export async function readOwners(db: Database, ownUrl: string): Promise<(receiver: string | undefined) => boolean> {
-  const rows = await query<{ address_hash: string }>(
+  const rows = await query(
     db,
-    `select distinct address_hash from ops.processes
-     where address_hash is not null and looked_at > now() - $1::integer * interval '1 second'`,
-    [uncheckedSeconds],
+    sql<{ address_hash: string }>`select distinct address_hash from ops.processes
+     where address_hash is not null and looked_at > now() - ${uncheckedSeconds}::integer * interval '1 second'`,
   );
   const running = new Set(rows.map((row) => row.address_hash));
   const isNewcomer = !running.delete(receiverOf(ownUrl));
@@ -167,16 +165,16 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
 export async function recordCheck(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
   await query(
     db,
-    `insert into ops.processes (process_id, address_hash, looked_at) values ($1, $2, now())
+    sql`insert into ops.processes (process_id, address_hash, looked_at) values (${processId}, ${receiverOf(ownUrl)}, now())
      on conflict (process_id) do update set address_hash = excluded.address_hash, looked_at = excluded.looked_at`,
-    [processId, receiverOf(ownUrl)],
   );
-  await query(db, `delete from ops.processes where greatest(looked_at, seen_at) < now() - interval '1 day'`, []);
+  await query(db, sql`delete from ops.processes where greatest(looked_at, seen_at) < now() - interval '1 day'`);
 }
 
 /** Records that the receiver of `ownUrl` stopped checking, so that it no longer owns the subscriptions. */
 export async function forgetChecks(db: Database, ownUrl: string): Promise<void> {
-  await query(db, 'update ops.processes set address_hash = null, looked_at = null where address_hash = $1', [
-    receiverOf(ownUrl),
-  ]);
+  await query(
+    db,
+    sql`update ops.processes set address_hash = null, looked_at = null where address_hash = ${receiverOf(ownUrl)}`,
+  );
 }

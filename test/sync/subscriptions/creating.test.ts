@@ -80,7 +80,10 @@ describe('a service that answers 400 to a create', () => {
       }),
     });
     for (const each of await look()) {
-      expect(each).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: 'create it with this type and url' } });
+      expect(each).toMatchObject({
+        outcome: 'to_create_by_hand',
+        toDo: { instruction: 'create it with this type and url' },
+      });
     }
     expect(creates).toBe(6);
   });
@@ -106,25 +109,28 @@ describe('a disabled subscription of ours, where the service', () => {
     expect(await enabled()).toEqual([true, true, true]);
   });
 
-  const says = (id: number) => `enable subscription ${id} in its portal`;
+  const instruction = (id: number) => `enable subscription ${id} in its portal`;
 
-  test('has no operation that enables, is left to a person by its id', async () => {
+  test('has no operation that enables, is left to the operator by its id', async () => {
     const id = await disableFirst();
     const look = await behind({ refuses: ({ method }) => (method === 'GET' ? undefined : 405) });
     const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === id);
-    expect(ensured).toMatchObject({ outcome: 'to_create_by_hand', toDo: { says: says(id), needsAddress: false } });
-    expect(logged()).toContain(`nobody mend this webhook but you: ${says(id)}`);
+    expect(ensured).toMatchObject({
+      outcome: 'to_create_by_hand',
+      toDo: { instruction: instruction(id), needsAddress: false },
+    });
+    expect(logged()).toContain(`refused to repair this webhook. You have to ${instruction(id)}`);
   });
 });
 
-test('a subscription at another address is left to a person with its address', async () => {
+test('a subscription at another address that cannot be changed is left to the operator', async () => {
   await (await behind({}))();
   const [first] = await stored();
   await service.webhooks.update(first?.id ?? 0, { url: 'http://127.0.0.1:9/elsewhere', type: 'UserEndedCalls' });
   const look = await behind({ refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
   const ensured = (await look()).find(({ subscriptionId }) => subscriptionId === first?.id);
   expect(ensured?.toDo).toEqual({
-    says: `give subscription ${first?.id} the type AccountSMS and this url in its portal`,
+    instruction: `give subscription ${first?.id} the type AccountSMS and this url in its portal`,
     needsAddress: true,
   });
 });

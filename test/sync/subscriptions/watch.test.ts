@@ -54,12 +54,12 @@ describe.each(backends)('on %s', async (backend) => {
     expect(world.logged()).toContain('somebody had changed it');
   });
 
-  test('a time in which nobody looked is a gap: no receiver may have been there', async () => {
+  test('a time without checks is a gap: no receiver may have run', async () => {
     const before = (await gaps()) as number;
     await world.query(`update ops.subscription_watch set in_place_at = now() - interval '1 hour'`);
     await until(async () => (await gaps()) === before + 1);
     const [gap] = await world.query('select reason from ops.gaps order by gap_id desc limit 1');
-    expect(gap?.reason).toContain('no receiver looked');
+    expect(gap?.reason).toContain('no receiver checked');
   });
 
   test('one that stands twice is reduced, and nothing is missing', async () => {
