@@ -10,7 +10,7 @@ export const campaigns: Readonly<Record<string, readonly string[]>> = {
   stores: ['test/faults/long/campaigns/stores.test.ts'],
   permutations: ['test/faults/long/campaigns/permutations.test.ts'],
   fuzz: ['test/faults/long/campaigns/fuzz.test.ts'],
-  paging: ['test/audit/coverage/listing.test.ts'],
+  paging: ['test/completeness/coverage/listing.test.ts'],
   refresh: ['test/credentials/processes.test.ts'],
   ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
   week: ['test/faults/long/week.test.ts'],
