@@ -186,6 +186,14 @@ const variables = z.object({
       doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules.',
       otherwise: 'UTC',
     }),
+  SEARCH_LANGUAGE: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]*$/, { error: 'must be a text search configuration of Postgres, such as english' })
+    .optional()
+    .register(documentation, {
+      doc: 'Language of `reporting.search`: a text search configuration of Postgres such as `english`, which finds “refunds” for “refund”. Workers change it in the background; where it is removed, the language stays.',
+      otherwise: '`simple`: words as they were written, in any language',
+    }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
       error: 'must be one of trace, debug, info, warn, error, fatal',
@@ -223,6 +231,8 @@ export interface Settings {
   readonly timeZone: string;
   /** Whether somebody chose the time zone. */
   readonly isTimeZoneSet: boolean;
+  /** A text search configuration; undefined keeps the one in use. */
+  readonly searchLanguage: string | undefined;
   readonly logLevel: string;
   readonly eventRetentionDays: number;
 }
@@ -316,6 +326,7 @@ function grouped(read: z.output<typeof variables>): Settings {
     rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE ?? 'UTC',
     isTimeZoneSet: read.TIME_ZONE !== undefined,
+    searchLanguage: read.SEARCH_LANGUAGE,
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
   };

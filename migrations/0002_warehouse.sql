@@ -585,11 +585,33 @@ comment on column warehouse.transcripts.agent_speaker is 'Which speaker is the a
 comment on column warehouse.transcripts.agent_talk_seconds is 'Time the agent spoke; NULL when the agent is undetermined.';
 comment on column warehouse.transcripts.customer_talk_seconds is 'Time others spoke; NULL when the agent is undetermined.';
 
+create table ops.search_state (
+  is_only boolean default true primary key check (is_only),
+  language text not null default 'pg_catalog.simple',
+  previous text
+);
+comment on table ops.search_state is 'The language that texts and transcripts are searched in; one row. Workers change it as SEARCH_LANGUAGE says.';
+comment on column ops.search_state.is_only is 'There is one row.';
+comment on column ops.search_state.language is 'Text search configuration of the index of texts and of new transcripts.';
+comment on column ops.search_state.previous is 'The one before, while transcripts are held in it; NULL when none is.';
+insert into ops.search_state default values;
+
+create function ops.search_language() returns text
+language sql stable as $$ select language from ops.search_state $$;
+comment on function ops.search_language is 'ops.search_state.language, for new rows.';
+
+-- A configuration that is named with its schema is the same in every session: a generated column may use it. A column of type
+-- regconfig would keep pg_upgrade from the database.
+create function ops.words_of(language text, body text) returns tsvector
+language plpgsql immutable parallel safe as $$ begin return to_tsvector(language::regconfig, left(body, 200000)); end $$;
+comment on function ops.words_of is 'The words of a transcript for full-text search.';
+
 create table warehouse.transcript_bodies (
   transcript_id bigint primary key,
   segments jsonb not null,
   full_text text not null,
-  words tsvector generated always as (to_tsvector('simple', left(full_text, 200000))) stored,
+  words_language text not null default ops.search_language(),
+  words tsvector generated always as (ops.words_of(words_language, full_text)) stored,
   fetch_seq bigint not null
 );
 create index transcript_bodies_words on warehouse.transcript_bodies using gin (words);
@@ -597,7 +619,8 @@ comment on table warehouse.transcript_bodies is 'What was said, apart from the r
 comment on column warehouse.transcript_bodies.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_bodies.segments is 'Utterances in time order: start, end, speaker, text.';
 comment on column warehouse.transcript_bodies.full_text is 'All utterances, one a line.';
-comment on column warehouse.transcript_bodies.words is 'For full-text search: words @@ plainto_tsquery(''simple'', ''refund'').';
+comment on column warehouse.transcript_bodies.words_language is 'Text search configuration of words.';
+comment on column warehouse.transcript_bodies.words is 'For full-text search: words @@ plainto_tsquery(words_language::regconfig, ''refund''); reporting.search uses its index.';
 comment on column warehouse.transcript_bodies.fetch_seq is 'Number of the read that wrote it.';
 
 create table warehouse.transcript_kpis (

@@ -317,6 +317,15 @@ create table ops.rules_loaded (
   constraint rules_loaded_is_only_check CHECK (is_only)
 );
 
+-- The language that texts and transcripts are searched in; one row. Workers change it as SEARCH_LANGUAGE says.
+create table ops.search_state (
+  is_only boolean not null default true, -- There is one row.
+  language text not null default 'pg_catalog.simple'::text, -- Text search configuration of the index of texts and of new transcripts.
+  previous text, -- The one before, while transcripts are held in it; NULL when none is.
+  constraint search_state_pkey PRIMARY KEY (is_only),
+  constraint search_state_is_only_check CHECK (is_only)
+);
+
 -- What automatic sends have used up of their budgets, per day (UTC).
 create table ops.send_budgets (
   scope text not null, -- account, line/… or thread/line/number.
@@ -1403,7 +1412,8 @@ create table warehouse.transcript_bodies (
   transcript_id bigint not null, -- The transcript.
   segments jsonb not null, -- Utterances in time order: start, end, speaker, text.
   full_text text not null, -- All utterances, one a line.
-  words tsvector generated always as (to_tsvector('simple'::regconfig, "left"(full_text, 200000))) stored, -- For full-text search: words @@ plainto_tsquery('simple', 'refund').
+  words_language text not null default ops.search_language(), -- Text search configuration of words.
+  words tsvector generated always as (ops.words_of(words_language, full_text)) stored, -- For full-text search: words @@ plainto_tsquery(words_language::regconfig, 'refund'); reporting.search uses its index.
   fetch_seq bigint not null, -- Number of the read that wrote it.
   constraint transcript_bodies_pkey PRIMARY KEY (transcript_id)
 );

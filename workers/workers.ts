@@ -12,6 +12,7 @@ import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
+import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
@@ -42,6 +43,8 @@ export interface WorkerOptions {
 
 /** Users and lines change rarely, and a reference to an unknown line does not wait for them. */
 const directoryEverySeconds = 600;
+/** A change that another worker began, or that failed. */
+const searchLanguageEveryMs = 60_000;
 /** Milliseconds beyond the deadline for sends to record what came of a request. */
 const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
@@ -58,6 +61,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run \`trunkline reporting rebuild\``,
     );
   }
+  const language =
+    settings.searchLanguage === undefined ? undefined : await searchLanguage(db, settings.searchLanguage);
   const reporting = reportProcess(context, 'worker');
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
@@ -126,6 +131,17 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     pace: options.completenessPace ?? completenessPace,
     retentionDays: settings.eventRetentionDays,
   });
+  const searching = startLoop({
+    name: 'Following SEARCH_LANGUAGE',
+    everyMs: searchLanguageEveryMs,
+    log,
+    async job(signal) {
+      const followed = await followSearchLanguage(db, language, signal);
+      if (followed === 'changed' && !signal.aborted)
+        log.info({ language }, 'All texts and transcripts are searched in a new language');
+    },
+  });
+  void searching.kick();
   notifier.notify(
     await markDirty(
       db,
@@ -149,6 +165,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await Promise.all([
           resealing,
           sweep.stop(),
+          searching.stop(),
           unconfirmed.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),
         ]);

@@ -1,8 +1,10 @@
 -- A common word is met soon among the newest, which are looked at one by one; a rarer one has few matches, which its index
 -- knows. Only those are ranked and shown that are asked for.
+-- The language stands in the statement, or the planner would not know the index again.
 create or replace function ops.newest_texts(query tsquery, most integer) returns table (conversation_id bigint, message_id bigint, sent_at timestamptz)
-language plpgsql stable set plan_cache_mode = force_custom_plan set random_page_cost = 1.1 as $$
+language plpgsql stable set random_page_cost = 1.1 as $$
 declare
+  has_words text := format('to_tsvector(%L::regconfig, left(coalesce(m.body, ''''), 10000)) @@ $1 and m.deleted_at is null', ops.search_language());
   upper_at timestamptz := 'infinity';
   lower_at timestamptz := coalesce(
     (select m.sent_at from warehouse.sms_messages m where m.sent_at is not null order by m.sent_at desc offset 2000 limit 1), '-infinity');
@@ -11,10 +13,10 @@ declare
   met_count integer;
 begin
   if numnode(query) = 0 then return; end if;
-  return query
+  return query execute format('
     select m.conversation_id, m.message_id, m.sent_at from warehouse.sms_messages m
-    where m.sent_at > lower_at and to_tsvector('simple', left(coalesce(m.body, ''), 10000)) @@ query and m.deleted_at is null
-    order by m.sent_at desc limit most;
+    where m.sent_at > $2 and %s
+    order by m.sent_at desc limit $3', has_words) using query, lower_at, most;
   get diagnostics found_count = row_count;
   while found_count < most or most is null loop
     exit when lower_at = '-infinity';
@@ -22,13 +24,13 @@ begin
     lower_at := case when span > interval '10 years' then '-infinity' else upper_at - span end;
     span := span * 8;
     -- Materialized: a limit would have the planner hope to meet enough on the way back through time.
-    return query
+    return query execute format('
       with matches as materialized (
         select m.conversation_id, m.message_id, m.sent_at from warehouse.sms_messages m
-        where to_tsvector('simple', left(coalesce(m.body, ''), 10000)) @@ query and m.deleted_at is null
-          and m.sent_at > lower_at and m.sent_at <= upper_at
+        where %s and m.sent_at > $2 and m.sent_at <= $3
       )
-      select * from matches x order by x.sent_at desc limit most - found_count;
+      select * from matches x order by x.sent_at desc limit $4', has_words)
+      using query, lower_at, upper_at, most - found_count;
     get diagnostics met_count = row_count;
     found_count := found_count + met_count;
   end loop;
@@ -72,28 +74,38 @@ comment on function ops.newest_transcripts is 'The transcripts of the newest cal
 -- a word of it.
 create or replace function reporting.search(words text, most integer default 100) returns table (kind text, happened_at timestamptz, number text, line text, call_id text, transcript_id bigint, conversation_id bigint, message_id bigint, rank real, excerpt text)
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
-  with wanted as materialized (select websearch_to_tsquery('simple', words) as query from reporting.params where is_text_shown),
+  with wanted as materialized (
+    select s.language::regconfig as language, q.query,
+      -- Until all transcripts are in a new language, either finds them.
+      case when s.previous is null then q.query else q.query || websearch_to_tsquery(s.previous::regconfig, words) end as transcript_query
+    from reporting.params
+      cross join ops.search_state s
+      cross join lateral (select websearch_to_tsquery(s.language::regconfig, words) as query) q
+    where is_text_shown
+  ),
   hits as materialized (
     select * from (
       select 'call' as kind, t.call_started_at as happened_at, t.call_id, t.transcript_id, null::bigint as conversation_id, null::bigint as message_id
-      from wanted w cross join lateral ops.newest_transcripts(w.query, most) t
+      from wanted w cross join lateral ops.newest_transcripts(w.transcript_query, most) t
       union all
       select 'text', t.sent_at, null, null, t.conversation_id, t.message_id
       from wanted w cross join lateral ops.newest_texts(w.query, most) t
     ) either order by happened_at desc limit most
   ),
   shown as (
-    select h.*, c.external_number as number, c.account_number as line, b.words, b.full_text
+    select h.*, c.external_number as number, c.account_number as line, b.words, b.full_text, b.words_language::regconfig as language
     from hits h
       join warehouse.calls c on c.call_id = h.call_id
       join warehouse.transcript_bodies b on b.transcript_id = h.transcript_id
     union all
-    select h.*, m.number, m.line, to_tsvector('simple', left(coalesce(m.body, ''), 10000)), m.body
-    from hits h join warehouse.sms_messages m on m.conversation_id = h.conversation_id and m.message_id = h.message_id
+    select h.*, m.number, m.line, to_tsvector(w.language, left(coalesce(m.body, ''), 10000)), m.body, w.language
+    from wanted w
+      cross join hits h
+      join warehouse.sms_messages m on m.conversation_id = h.conversation_id and m.message_id = h.message_id
   )
-  select s.kind, s.happened_at, s.number, s.line, s.call_id, s.transcript_id, s.conversation_id, s.message_id, ts_rank(s.words, w.query),
-    ts_headline('simple', s.full_text, w.query, 'MaxWords=30, MinWords=10, StartSel=**, StopSel=**')
+  select s.kind, s.happened_at, s.number, s.line, s.call_id, s.transcript_id, s.conversation_id, s.message_id, ts_rank(s.words, w.transcript_query),
+    ts_headline(s.language, s.full_text, w.transcript_query, 'MaxWords=30, MinWords=10, StartSel=**, StopSel=**')
   from shown s cross join wanted w
   order by s.happened_at desc
 $$;
-comment on function reporting.search is 'Calls and texts in which words were said or written, newest first: select * from reporting.search(''refund -card "next week"''). Finds nothing unless reporting.params.is_text_shown.';
+comment on function reporting.search is 'Calls and texts in which words were said or written, newest first: select * from reporting.search(''refund -card "next week"''). In the language of SEARCH_LANGUAGE, other forms of the words are found too. Finds nothing unless reporting.params.is_text_shown.';

@@ -225,6 +225,11 @@ export interface Schema {
     limits: Defaulted<Json>;
     since: Defaulted<Json>;
   };
+  'ops.search_state': {
+    is_only: Defaulted<boolean>;
+    language: Defaulted<string>;
+    previous: string | null;
+  };
   'ops.send_budgets': {
     scope: string;
     budget_date: Timestamp;
@@ -1020,6 +1025,7 @@ export interface Schema {
     transcript_id: Numeric;
     segments: Json;
     full_text: string;
+    words_language: Defaulted<string>;
     words: Computed<string | null>;
     fetch_seq: Numeric;
   };
