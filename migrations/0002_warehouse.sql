@@ -403,6 +403,12 @@ create table warehouse.calls (
   talk_seconds integer,
   wait_seconds integer generated always as (greatest(duration_seconds - talk_seconds, 0)) stored,
   legs_wait_seconds integer,
+  legs_ring_seconds integer,
+  menu_seconds integer,
+  answered_user_id bigint,
+  placed_user_id bigint,
+  queue text,
+  huntgroup text,
   transferred_count smallint,
   is_abandoned boolean,
   is_recorded boolean,
@@ -449,6 +455,12 @@ comment on column warehouse.calls.duration_seconds is 'Length including ringing.
 comment on column warehouse.calls.talk_seconds is 'Connected time; 0 on a missed call.';
 comment on column warehouse.calls.wait_seconds is 'duration_seconds less talk_seconds: ringing, menus and queue together, ringing after a transfer included; 0 also where one of the two is NULL, which reporting.fct_call takes for unknown, as it takes calls of which legs are held. Hold time is not reported by the API.';
 comment on column warehouse.calls.legs_wait_seconds is 'How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.';
+comment on column warehouse.calls.legs_ring_seconds is 'By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party''s for an outbound one. NULL = no legs held, or they do not say.';
+comment on column warehouse.calls.menu_seconds is 'By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.';
+comment on column warehouse.calls.answered_user_id is 'User who answered first, by the legs, else by the call''s own ends. NULL = none, or not known who had the extension.';
+comment on column warehouse.calls.placed_user_id is 'User who placed the call. NULL = none, or not known who had the extension.';
+comment on column warehouse.calls.queue is 'The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.';
+comment on column warehouse.calls.huntgroup is 'The same of huntgroups.';
 comment on column warehouse.calls.transferred_count is 'How often it was transferred.';
 comment on column warehouse.calls.is_abandoned is 'The caller hung up before anyone answered.';
 comment on column warehouse.calls.is_recorded is 'Audio was captured; stays true after the recording is deleted.';

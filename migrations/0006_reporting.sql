@@ -45,9 +45,10 @@ create table reporting.params (
   callback_window interval not null default '7 days' check (callback_window > '00:00:00'),
   session_gap interval not null default '24:00:00' check (session_gap > '00:00:00'),
   schedule_id integer not null default 1 references reporting.schedules,
-  is_text_shown boolean not null default false
+  is_text_shown boolean not null default false,
+  fiscal_year_start_month integer not null default 1 check (fiscal_year_start_month between 1 and 12)
 );
-comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds and is_text_shown: `trunkline reporting rebuild`.';
+comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `trunkline reporting rebuild`.';
 comment on column reporting.params.is_only is 'There is one row.';
 comment on column reporting.params.time_zone is 'IANA time zone of local days and hours in the reports.';
 comment on column reporting.params.service_level_seconds is 'Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
@@ -55,6 +56,7 @@ comment on column reporting.params.short_abandon_seconds is 'An abandoned call t
 comment on column reporting.params.callback_window is 'A missed call counts as returned when a person got in touch within this time; a text without a known sender does not count.';
 comment on column reporting.params.session_gap is 'A text of the customer after a longer pause begins a new session.';
 comment on column reporting.params.schedule_id is 'The schedule that business time is counted in.';
+comment on column reporting.params.fiscal_year_start_month is 'The month that a fiscal year begins with, 1 to 12. Takes effect at once.';
 comment on column reporting.params.is_text_shown is 'Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.';
 insert into reporting.params default values;
 
@@ -252,6 +254,25 @@ comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
 comment on column rollups.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
 comment on column rollups.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
 comment on column rollups.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+
+create table rollups.endpoints (
+  kind text not null check (kind in ('number', 'queue', 'huntgroup')),
+  endpoint text not null,
+  endpoint_name text,
+  last_date date not null,
+  primary key (kind, endpoint)
+);
+comment on table rollups.endpoints is 'Numbers of the account, queues and huntgroups that calls touched; read it through dim_number and dim_queue. None is taken away again.';
+comment on column rollups.endpoints.kind is 'number, queue or huntgroup.';
+comment on column rollups.endpoints.endpoint is 'As in rollups.call_endpoint_rollup.';
+comment on column rollups.endpoints.endpoint_name is 'Name of a queue or huntgroup, as the newest call shows it.';
+comment on column rollups.endpoints.last_date is 'Local day of the newest call.';
+
+create table rollups.contacts (
+  number text primary key
+);
+comment on table rollups.contacts is 'Numbers of other parties of calls and texts; read it through dim_contact. An erasure deletes the row.';
+comment on column rollups.contacts.number is 'The number, normalised.';
 
 create table rollups.call_agent_rollup (
   local_date date not null,

@@ -531,7 +531,7 @@ create table reporting.holidays (
   constraint holidays_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
--- What the reports mean by their words; one row. After a change of anything but service_level_seconds and is_text_shown: `trunkline reporting rebuild`.
+-- What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `trunkline reporting rebuild`.
 create table reporting.params (
   is_only boolean not null default true, -- There is one row.
   time_zone text not null default 'UTC'::text, -- IANA time zone of local days and hours in the reports.
@@ -541,8 +541,10 @@ create table reporting.params (
   session_gap interval not null default '24:00:00'::interval, -- A text of the customer after a longer pause begins a new session.
   schedule_id integer not null default 1, -- The schedule that business time is counted in.
   is_text_shown boolean not null default false, -- Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.
+  fiscal_year_start_month integer not null default 1, -- The month that a fiscal year begins with, 1 to 12. Takes effect at once.
   constraint params_pkey PRIMARY KEY (is_only),
   constraint params_callback_window_check CHECK ((callback_window > '00:00:00'::interval)),
+  constraint params_fiscal_year_start_month_check CHECK (((fiscal_year_start_month >= 1) AND (fiscal_year_start_month <= 12))),
   constraint params_is_only_check CHECK (is_only),
   constraint params_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id),
   constraint params_service_level_seconds_check CHECK ((service_level_seconds = ANY (ARRAY[5, 10, 15, 20, 30, 45, 60, 120]))),
@@ -736,6 +738,22 @@ create table rollups.callback_rollup (
   minutes_to_return_p50 numeric -- Half of these were returned within so many minutes.
 );
 CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
+
+-- Numbers of other parties of calls and texts; read it through dim_contact. An erasure deletes the row.
+create table rollups.contacts (
+  number text not null, -- The number, normalised.
+  constraint contacts_pkey PRIMARY KEY (number)
+);
+
+-- Numbers of the account, queues and huntgroups that calls touched; read it through dim_number and dim_queue. None is taken away again.
+create table rollups.endpoints (
+  kind text not null, -- number, queue or huntgroup.
+  endpoint text not null, -- As in rollups.call_endpoint_rollup.
+  endpoint_name text, -- Name of a queue or huntgroup, as the newest call shows it.
+  last_date date not null, -- Local day of the newest call.
+  constraint endpoints_pkey PRIMARY KEY (kind, endpoint),
+  constraint endpoints_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
+);
 
 -- The account's own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.
 create table rollups.kpi_names (
@@ -1142,6 +1160,12 @@ create table warehouse.calls (
   talk_seconds integer, -- Connected time; 0 on a missed call.
   wait_seconds integer generated always as (GREATEST((duration_seconds - talk_seconds), 0)) stored, -- duration_seconds less talk_seconds: ringing, menus and queue together, ringing after a transfer included; 0 also where one of the two is NULL, which reporting.fct_call takes for unknown, as it takes calls of which legs are held. Hold time is not reported by the API.
   legs_wait_seconds integer, -- How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.
+  legs_ring_seconds integer, -- By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party's for an outbound one. NULL = no legs held, or they do not say.
+  menu_seconds integer, -- By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.
+  answered_user_id bigint, -- User who answered first, by the legs, else by the call's own ends. NULL = none, or not known who had the extension.
+  placed_user_id bigint, -- User who placed the call. NULL = none, or not known who had the extension.
+  queue text, -- The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.
+  huntgroup text, -- The same of huntgroups.
   transferred_count smallint, -- How often it was transferred.
   is_abandoned boolean, -- The caller hung up before anyone answered.
   is_recorded boolean, -- Audio was captured; stays true after the recording is deleted.

@@ -93,19 +93,37 @@ comment on function warehouse.attribute_some_calls is 'One lot of warehouse.attr
 -- Calls can be mirrored before the users are: their extensions are credited when these arrive.
 create or replace function warehouse.credit_endpoints() returns trigger
 language plpgsql as $$
+declare
+  since timestamptz := (select min(valid_from) from new_rows where kind in ('extension', 'dial_extension', 'sip_line'));
+  call_ids text[];
 begin
-  update warehouse.call_attributions a set user_id = owner.user_id
-  from (
-    select x.call_id, x.endpoint, x.role, min(e.user_id) as user_id
-    from warehouse.call_attributions x
-      join warehouse.user_endpoints e on e.endpoint = x.endpoint and e.kind in ('extension', 'dial_extension', 'sip_line')
-        and e.valid_from <= x.started_at and x.started_at < e.valid_to
-    where x.user_id is null and x.kind = 'extension' and x.endpoint in (select endpoint from new_rows)
-    group by x.call_id, x.endpoint, x.role having count(distinct e.user_id) = 1
-  ) owner
-  where a.kind = 'extension' and (a.call_id, a.endpoint, a.role) = (owner.call_id, owner.endpoint, owner.role);
+  with credited as (
+    update warehouse.call_attributions a set user_id = owner.user_id
+    from (
+      select x.call_id, x.endpoint, x.role, min(e.user_id) as user_id
+      from warehouse.call_attributions x
+        join warehouse.user_endpoints e on e.endpoint = x.endpoint and e.kind in ('extension', 'dial_extension', 'sip_line')
+          and e.valid_from <= x.started_at and x.started_at < e.valid_to
+      where x.user_id is null and x.kind = 'extension' and x.endpoint in (select endpoint from new_rows)
+      group by x.call_id, x.endpoint, x.role having count(distinct e.user_id) = 1
+    ) owner
+    where a.kind = 'extension' and (a.call_id, a.endpoint, a.role) = (owner.call_id, owner.endpoint, owner.role)
+    returning a.call_id
+  )
+  select array_agg(distinct call_id) into call_ids from credited;
+  -- What begins now was on no call yet, so that only a user who is new has history read.
+  if since is not null then
+    call_ids := call_ids || array(
+      select c.call_id from warehouse.calls c
+      where c.started_at >= since and c.legs_fetched_at is null
+        and (c.caller_type = 'user' and c.caller_number in (select endpoint from new_rows)
+          or c.called_type = 'user' and c.called_number in (select endpoint from new_rows)));
+  end if;
+  for start in 1 .. coalesce(cardinality(call_ids), 0) by 500 loop
+    perform warehouse.measure_waits(call_ids[start : start + 499]);
+  end loop;
   return null;
 end $$;
-comment on function warehouse.credit_endpoints is 'Credits attributions that had no user to the users whose extensions were just learned.';
+comment on function warehouse.credit_endpoints is 'Credits attributions and calls that had no user to the users whose extensions were just learned.';
 create or replace trigger credit_endpoints after insert on warehouse.user_endpoints referencing new table as new_rows
   for each statement execute function warehouse.credit_endpoints();

@@ -3,6 +3,7 @@ select
   a.local_date,
   reporting.date_key(a.local_date) as date_key,
   a.user_id,
+  a.user_id as user_key,
   u.user_name,
   a.direction,
   a.handled_count,
@@ -24,6 +25,7 @@ comment on view reporting.agent_daily is 'One row is a local day, user and direc
 comment on column reporting.agent_daily.local_date is 'Local day.';
 comment on column reporting.agent_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.agent_daily.user_id is 'Who had the extension when the call started; see dim_user.';
+comment on column reporting.agent_daily.user_key is 'As user_id; see dim_user.';
 comment on column reporting.agent_daily.user_name is 'The user''s name. Two users can have one name: group by user_id too.';
 comment on column reporting.agent_daily.direction is 'internal: both ends are the account''s own, whoever called; of external calls inbound, outbound, or unknown where none is reported.';
 comment on column reporting.agent_daily.handled_count is 'Calls that the user answered or placed.';

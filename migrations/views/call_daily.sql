@@ -1,6 +1,7 @@
 create view reporting.call_daily as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   direction,
   sum(call_count)::bigint as call_count,
   sum(answered_count)::bigint as answered_count,
@@ -41,8 +42,9 @@ from (
 ) counted
 group by local_date, direction;
 
-comment on view reporting.call_daily is 'External calls by local day and direction, with rates. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';
+comment on view reporting.call_daily is 'One row is a local day and direction of external calls, with rates. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';
 comment on column reporting.call_daily.local_date is 'Local day; a call over midnight belongs to the day on which it began.';
+comment on column reporting.call_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.call_daily.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column reporting.call_daily.call_count is 'Calls.';
 comment on column reporting.call_daily.answered_count is 'Somebody answered.';

@@ -1,6 +1,7 @@
 create view reporting.call_heatmap as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   extract(isodow from local_date)::integer as isodow,
   local_hour,
   direction,
@@ -23,8 +24,9 @@ from (
 ) counted
 group by local_date, local_hour, direction;
 
-comment on view reporting.call_heatmap is 'External calls by local day, hour and direction: sum over days for a heatmap of the week. An hour without calls has no row.';
+comment on view reporting.call_heatmap is 'One row is an hour of a local day and a direction of external calls: sum over days for a heatmap of the week. An hour without calls has no row.';
 comment on column reporting.call_heatmap.local_date is 'Local day.';
+comment on column reporting.call_heatmap.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.call_heatmap.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
 comment on column reporting.call_heatmap.local_hour is 'Local hour. On the autumn day of the time change the repeated hour holds two, on the spring day one hour is missing.';
 comment on column reporting.call_heatmap.direction is 'inbound, outbound, or unknown where none is reported.';

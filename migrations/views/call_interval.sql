@@ -3,6 +3,7 @@ select
   r.bucket_at,
   r.bucket_at at time zone p.time_zone as bucket_local,
   r.local_date,
+  reporting.date_key(r.local_date) as date_key,
   r.local_hour,
   r.direction,
   r.call_count, r.answered_count, r.voicemail_count, r.abandoned_count, r.short_abandoned_count, r.missed_count, r.unknown_count,
@@ -16,10 +17,11 @@ from rollups.call_interval_rollup r
   cross join reporting.params p
 where not r.is_internal;
 
-comment on view reporting.call_interval is 'External calls by quarter of an hour and direction. A quarter without calls has no row.';
+comment on view reporting.call_interval is 'One row is a quarter of an hour and a direction of external calls. A quarter without calls has no row.';
 comment on column reporting.call_interval.bucket_at is 'Begin of the quarter of an hour.';
 comment on column reporting.call_interval.bucket_local is 'The same by the clock on the wall.';
 comment on column reporting.call_interval.local_date is 'Its local day.';
+comment on column reporting.call_interval.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.call_interval.local_hour is 'Its local hour.';
 comment on column reporting.call_interval.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column reporting.call_interval.call_count is 'Calls.';

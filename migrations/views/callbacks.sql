@@ -1,7 +1,9 @@
 create view reporting.callbacks as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   account_number,
+  coalesce(account_number, 'unknown') as number_key,
   missed_count,
   voicemail_count,
   short_abandoned_count,
@@ -18,9 +20,11 @@ select
   minutes_to_return_p50
 from rollups.callback_rollup;
 
-comment on view reporting.callbacks is 'How missed calls were returned, by the local day on which they were missed and the number that was called. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
+comment on view reporting.callbacks is 'One row is a local day and number on which calls were missed, and how they were returned. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
 comment on column reporting.callbacks.local_date is 'Local day of the missed calls.';
-comment on column reporting.callbacks.account_number is 'The account''s number that was called; NULL = not reported.';
+comment on column reporting.callbacks.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.callbacks.account_number is 'The account''s number that was called; NULL = not reported: join with number_key.';
+comment on column reporting.callbacks.number_key is 'The same, unknown where none is reported; see dim_number.';
 comment on column reporting.callbacks.missed_count is 'Inbound external calls that nobody answered, mailbox and short-abandoned included.';
 comment on column reporting.callbacks.voicemail_count is 'Of these, ended in a mailbox.';
 comment on column reporting.callbacks.short_abandoned_count is 'Of these, given up within the short-abandon threshold.';

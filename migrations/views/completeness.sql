@@ -16,7 +16,7 @@ from ops.coverage
 where to_at <= now()
 group by stream, (from_at at time zone 'UTC')::date;
 
-comment on view reporting.completeness is 'Per UTC day: what the service reports against what is held. A day without a row was never compared.';
+comment on view reporting.completeness is 'One row is a UTC day: what the service reports against what is held. A day without a row was never compared.';
 comment on column reporting.completeness.stream is 'calls.';
 comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
 comment on column reporting.completeness.hour_count is 'Hours of the day that are over: 24 for a whole day.';

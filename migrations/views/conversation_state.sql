@@ -29,7 +29,7 @@ from warehouse.sms_conversations c
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known
 where c.deleted_at is null;
 
-comment on view reporting.conversation_state is 'One row per text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed.';
+comment on view reporting.conversation_state is 'One row is a text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed.';
 comment on column reporting.conversation_state.conversation_id is 'Key within this warehouse; the service has none.';
 comment on column reporting.conversation_state.line is 'The account''s line.';
 comment on column reporting.conversation_state.number is 'The other party; of a group, the first participant.';

@@ -25,7 +25,7 @@ select number, assigned_observed_at, 'state', null, conversation_id::text,
 from reporting.conversation_state
 where assigned_observed_at is not null;
 
-comment on view reporting.customer_timeline is 'Everything on one number: its calls, texts, and the last observed state of its conversations. Filter on number. Of group threads, the first participant''s number alone.';
+comment on view reporting.customer_timeline is 'One row is a call, a text or the last observed state of a conversation: everything on one number. Filter on number. Of group threads, the first participant''s number alone.';
 comment on column reporting.customer_timeline.number is 'The customer.';
 comment on column reporting.customer_timeline.happened_at is 'When; of a state, when it was observed.';
 comment on column reporting.customer_timeline.channel is 'call, text or state.';

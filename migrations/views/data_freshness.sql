@@ -12,7 +12,7 @@ select 'rollups', s.drained_at, s.drained_at, (select count(*) from (select 1 fr
   (select marked_at from ops.rollup_markers order by marker_id limit 1)
 from ops.rollup_state s;
 
-comment on view reporting.data_freshness is 'How fresh the reports are. Whether they are whole is another question: completeness answers it.';
+comment on view reporting.data_freshness is 'One row is a kind of data, and how fresh it is. Whether they are whole is another question: completeness answers it.';
 comment on column reporting.data_freshness.entity is 'calls, texts, transcripts or rollups.';
 comment on column reporting.data_freshness.newest_at is 'Start of the newest call, the newest text, the start of the newest call with a transcript; of rollups, when they were last even with the facts.';
 comment on column reporting.data_freshness.last_read_at is 'When the service was last read, among the newest 500.';

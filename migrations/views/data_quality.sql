@@ -52,7 +52,7 @@ select check_name, found_count, counted_at, case check_name
   end
 from rollups.audits;
 
-comment on view reporting.data_quality is 'What is odd in the data. Zero everywhere is good; nothing here is repaired by guessing.';
+comment on view reporting.data_quality is 'One row is a check, and how much of something odd it found in the data. Zero everywhere is good; nothing here is repaired by guessing.';
 comment on column reporting.data_quality.check_name is 'What was looked for.';
 comment on column reporting.data_quality.found_count is 'How much of it was found.';
 comment on column reporting.data_quality.counted_at is 'When it was counted; NULL = just now.';

@@ -14,6 +14,9 @@ select
   ) end as note,
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
   w.agent_user_id,
+  w.agent_user_id as user_key,
+  coalesce(c.account_number, 'unknown') as number_key,
+  coalesce(c.external_number, 'unknown') as contact_key,
   u.user_name as agent_name,
   nullif(t.agent_name, '') as heard_agent_name,
   c.external_number,
@@ -67,6 +70,9 @@ comment on column reporting.fct_action.short_summary is 'What the leg of the fir
 comment on column reporting.fct_action.agent_user_id is 'User who had the extension of that leg; NULL = not known. See dim_user.';
 comment on column reporting.fct_action.agent_name is 'That user''s name; NULL where the user is not known.';
 comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account.';
+comment on column reporting.fct_action.user_key is 'As agent_user_id; see dim_user.';
+comment on column reporting.fct_action.number_key is 'The account''s number; see dim_number.';
+comment on column reporting.fct_action.contact_key is 'The customer; see dim_contact.';
 comment on column reporting.fct_action.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';
 comment on column reporting.fct_action.account_number is 'The account''s number.';
 comment on column reporting.fct_action.followed_up_at is 'First call, or text that a user sent, to the number after the call ended; NULL = none yet.';

@@ -27,6 +27,21 @@ select
   c.called_type,
   c.called_name,
   c.called_number,
+  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key,
+  coalesce(c.account_number, 'unknown') as number_key,
+  coalesce(c.external_number, 'unknown') as contact_key,
+  'queue:' || c.queue as queue_key,
+  'huntgroup:' || c.huntgroup as huntgroup_key,
+  c.answered_user_id as answered_user_key,
+  c.placed_user_id as placed_user_key,
+  exists (
+    select from reporting.schedules s
+      join reporting.business_hours h on h.schedule_id = s.schedule_id
+        and h.isodow = extract(isodow from c.started_at at time zone s.time_zone)
+        and h.opens <= (c.started_at at time zone s.time_zone)::time and (c.started_at at time zone s.time_zone)::time < h.closes
+    where s.schedule_id = p.schedule_id
+      and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = (c.started_at at time zone s.time_zone)::date)
+  ) as is_business_hours,
   c.duration_seconds,
   c.talk_seconds,
   w.wait_seconds,
@@ -36,6 +51,15 @@ select
     else 'duration_minus_talk'
   end as wait_basis,
   case when c.status = 'answered' and c.direction = 'inbound' then w.wait_seconds end as answer_wait_seconds,
+  r.ring_seconds,
+  case
+    when r.ring_seconds is null then 'unknown'
+    when c.legs_ring_seconds is not null then 'legs'
+    else 'duration_minus_talk'
+  end as ring_basis,
+  c.menu_seconds,
+  case when c.menu_seconds is null then 'unknown' else 'legs' end as menu_basis,
+  c.leg_count,
   c.transferred_count,
   c.is_abandoned,
   c.is_recorded,
@@ -56,9 +80,16 @@ from warehouse.calls c
         when c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
       end as wait_seconds
   ) w
+  cross join lateral (
+    select case
+        when c.legs_ring_seconds is not null then c.legs_ring_seconds
+        when c.direction = 'outbound' and coalesce(c.leg_count, 0) <= 1 and coalesce(c.transferred_count, 0) = 0
+          and c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
+      end as ring_seconds
+  ) r
 where c.deleted_at is null;
 
-comment on view reporting.fct_call is 'One row per call. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';
+comment on view reporting.fct_call is 'One row is a call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';
 comment on column reporting.fct_call.call_id is 'The service''s id of the call.';
 comment on column reporting.fct_call.started_at is 'Start.';
 comment on column reporting.fct_call.ended_at is 'End; NULL for a call with no recorded end.';
@@ -80,11 +111,24 @@ comment on column reporting.fct_call.caller_number is 'Caller''s number or exten
 comment on column reporting.fct_call.called_type is 'external, user, queue or huntgroup.';
 comment on column reporting.fct_call.called_name is 'Called party''s name.';
 comment on column reporting.fct_call.called_number is 'Called party''s number or extension.';
+comment on column reporting.fct_call.date_key is 'local_date as yyyymmdd; see dim_date.';
+comment on column reporting.fct_call.number_key is 'The account''s number, unknown where none is reported and for internal calls; see dim_number.';
+comment on column reporting.fct_call.contact_key is 'The other party, unknown where no number is shown and for internal calls; see dim_contact.';
+comment on column reporting.fct_call.queue_key is 'The queue that the call was answered from; where nobody answered, the last that it entered. NULL = it is not known to have entered one. See dim_queue.';
+comment on column reporting.fct_call.huntgroup_key is 'The same of huntgroups; see dim_queue, which has both kinds.';
+comment on column reporting.fct_call.answered_user_key is 'User who answered first, by the legs, else by the called end. NULL = no user did, or nobody known had the extension. See dim_user; who else took part is in fct_call_attribution.';
+comment on column reporting.fct_call.placed_user_key is 'User who placed the call; NULL = no user did, or nobody known had the extension. See dim_user.';
+comment on column reporting.fct_call.is_business_hours is 'Whether the schedule of params was open when the call started.';
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
 comment on column reporting.fct_call.talk_seconds is 'Connected time. Time on hold is inside it: the service reports neither hold nor after-call work.';
 comment on column reporting.fct_call.wait_seconds is 'How long the caller waited, as wait_basis says.';
 comment on column reporting.fct_call.wait_basis is 'legs: from the entry of the first queue or huntgroup, else from the start of the call, until the first answered leg was connected, the mailbox answered or the caller gave up. duration_minus_talk, where no legs are held or a single one that reports no times, and for outbound calls: length less connected time; where no legs are held, menus, and ringing after a transfer, count as waiting. unknown: neither says; wait_seconds is NULL. The service reports no wait itself.';
 comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
+comment on column reporting.fct_call.ring_seconds is 'How long telephones rang until the first answer, the mailbox or the end: of an inbound call those of users, of an outbound one the other party''s; as ring_basis says.';
+comment on column reporting.fct_call.ring_basis is 'legs: as they say; 0 where the telephone of no user rang. duration_minus_talk: an outbound call that was not transferred, of which at most one leg is held: length less connected time. unknown: neither says; ring_seconds is NULL.';
+comment on column reporting.fct_call.menu_seconds is 'How long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the caller gave up; as menu_basis says.';
+comment on column reporting.fct_call.menu_basis is 'legs, or unknown: no legs held, or they do not say; menu_seconds is NULL.';
+comment on column reporting.fct_call.leg_count is 'Legs held; NULL = never read.';
 comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
 comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';
 comment on column reporting.fct_call.is_recorded is 'Audio was captured; stays true after the recording is deleted.';

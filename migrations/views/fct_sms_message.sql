@@ -8,6 +8,10 @@ select
   m.direction,
   m.sent_at,
   (m.sent_at at time zone p.time_zone)::date as local_date,
+  reporting.date_key((m.sent_at at time zone p.time_zone)::date) as date_key,
+  m.line as line_key,
+  coalesce(nullif(m.number, ''), 'unknown') as contact_key,
+  m.sent_by as user_key,
   case when p.is_text_shown then m.body end as body,
   char_length(m.body) as body_length,
   coalesce(m.media_count, 0) > 0 as has_media,
@@ -39,7 +43,7 @@ from warehouse.sms_messages m
   left join reporting.dim_user u on u.user_id = m.sent_by
 where m.deleted_at is null and m.is_scheduled is not true;
 
-comment on view reporting.fct_sms_message is 'One row per text that was sent or came in; scheduled texts are left out until they are sent. Filter on sent_at, which is indexed; day totals stand in sms_daily.';
+comment on view reporting.fct_sms_message is 'One row is a text that was sent or came in; scheduled texts are left out until they are sent. Filter on sent_at, which is indexed; day totals stand in sms_daily.';
 comment on column reporting.fct_sms_message.conversation_id is 'The conversation.';
 comment on column reporting.fct_sms_message.message_id is 'The service''s id of the message.';
 comment on column reporting.fct_sms_message.line is 'The account''s line.';
@@ -48,6 +52,10 @@ comment on column reporting.fct_sms_message.is_group is 'Whether it belongs to a
 comment on column reporting.fct_sms_message.direction is 'in: they texted us; out: we texted them.';
 comment on column reporting.fct_sms_message.sent_at is 'When it was sent.';
 comment on column reporting.fct_sms_message.local_date is 'Local day.';
+comment on column reporting.fct_sms_message.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.fct_sms_message.line_key is 'The account''s line; see dim_line.';
+comment on column reporting.fct_sms_message.contact_key is 'The other party; see dim_contact.';
+comment on column reporting.fct_sms_message.user_key is 'As sent_by; see dim_user.';
 comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown.';
 comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
 comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';

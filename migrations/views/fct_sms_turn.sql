@@ -6,6 +6,8 @@ select
   t.turn_started_at,
   (t.turn_started_at at time zone p.time_zone)::date as local_date,
   reporting.date_key((t.turn_started_at at time zone p.time_zone)::date) as date_key,
+  t.line as line_key,
+  t.first_user_reply_by as user_key,
   t.inbound_count,
   t.is_session_start,
   t.is_last,
@@ -26,6 +28,8 @@ comment on column reporting.fct_sms_turn.line is 'The account''s line; see dim_l
 comment on column reporting.fct_sms_turn.turn_started_at is 'The customer''s first text of the turn: one that follows a text of ours, or a pause longer than the session gap.';
 comment on column reporting.fct_sms_turn.local_date is 'Local day on which the turn began.';
 comment on column reporting.fct_sms_turn.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.fct_sms_turn.line_key is 'The account''s line; see dim_line.';
+comment on column reporting.fct_sms_turn.user_key is 'User who replied first; NULL = no user did. See dim_user.';
 comment on column reporting.fct_sms_turn.inbound_count is 'Texts of the customer in the turn.';
 comment on column reporting.fct_sms_turn.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
 comment on column reporting.fct_sms_turn.is_last is 'Whether no later turn is held.';

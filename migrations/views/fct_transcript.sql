@@ -20,6 +20,7 @@ select
   case when p.is_text_shown then t.short_summary end as short_summary,
   case when p.is_text_shown then t.bullet_points end as bullet_points,
   a.agent_user_id,
+  a.agent_user_id as user_key,
   u.user_name as agent_name,
   nullif(t.agent_name, '') as heard_agent_name,
   t.agent_talk_seconds,
@@ -52,6 +53,7 @@ comment on column reporting.fct_transcript.urgent_action_required_note is 'What 
 comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run.';
 comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
+comment on column reporting.fct_transcript.user_key is 'As agent_user_id; see dim_user.';
 comment on column reporting.fct_transcript.agent_name is 'That user''s name; NULL where the user is not known.';
 comment on column reporting.fct_transcript.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account; NULL = none heard.';
 comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';

@@ -1,8 +1,10 @@
 create view reporting.group_daily as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   kind,
   endpoint,
+  kind || ':' || endpoint as queue_key,
   direction,
   call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count, unknown_count, answered_in_time_count,
   talk_seconds, talk_count, duration_seconds, answer_wait_seconds, answer_wait_count, longest_wait_seconds,
@@ -27,10 +29,12 @@ from (
   where r.kind in ('queue', 'huntgroup')
 ) counted;
 
-comment on view reporting.group_daily is 'External calls by local day and by each queue or huntgroup that they entered. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group.';
+comment on view reporting.group_daily is 'One row is a local day, queue or huntgroup, and direction of the external calls that entered it. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group.';
 comment on column reporting.group_daily.local_date is 'Local day.';
+comment on column reporting.group_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.group_daily.kind is 'queue or huntgroup.';
 comment on column reporting.group_daily.endpoint is 'Its number, else its name.';
+comment on column reporting.group_daily.queue_key is 'The queue or huntgroup; see dim_queue.';
 comment on column reporting.group_daily.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column reporting.group_daily.call_count is 'Calls.';
 comment on column reporting.group_daily.answered_count is 'Somebody answered.';

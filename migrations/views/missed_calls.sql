@@ -3,10 +3,13 @@ select
   m.call_id,
   m.started_at,
   m.local_date,
+  reporting.date_key(m.local_date) as date_key,
   m.outcome,
   c.external_number,
   c.caller_name,
   m.account_number,
+  coalesce(m.account_number, 'unknown') as number_key,
+  coalesce(c.external_number, 'unknown') as contact_key,
   m.wait_seconds,
   m.called_back_call_id,
   m.returned_by,
@@ -18,14 +21,17 @@ select
 from rollups.missed_call_returns m
   left join warehouse.calls c on c.call_id = m.call_id;
 
-comment on view reporting.missed_calls is 'Inbound external calls that nobody answered, mailbox included, and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
+comment on view reporting.missed_calls is 'One row is an inbound external call that nobody answered, mailbox included, and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
 comment on column reporting.missed_calls.call_id is 'The call.';
 comment on column reporting.missed_calls.started_at is 'Its start.';
 comment on column reporting.missed_calls.local_date is 'Its local day.';
+comment on column reporting.missed_calls.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.missed_calls.outcome is 'voicemail, short_abandoned, abandoned or missed.';
 comment on column reporting.missed_calls.external_number is 'The caller.';
 comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
 comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
+comment on column reporting.missed_calls.number_key is 'The same, unknown where none is reported; see dim_number.';
+comment on column reporting.missed_calls.contact_key is 'The caller; see dim_contact.';
 comment on column reporting.missed_calls.wait_seconds is 'How long the caller waited; NULL = not known.';
 comment on column reporting.missed_calls.called_back_call_id is 'The call that returned it, by the service, which reports it for abandoned calls alone.';
 comment on column reporting.missed_calls.returned_by is 'called_back: the service says so; else what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a group. Where none of these came, for information, by the first text: automatic_text: a rule texted it; text_by_unknown: the service names no sender and the ledger did not send it, so it was another integration or a person behind one, and who is unknown. Neither is a return. NULL = nothing of these.';

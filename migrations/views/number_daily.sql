@@ -1,7 +1,9 @@
 create view reporting.number_daily as
 select
   local_date,
-  endpoint as account_number,
+  reporting.date_key(local_date) as date_key,
+  nullif(endpoint, '') as account_number,
+  coalesce(nullif(endpoint, ''), 'unknown') as number_key,
   direction,
   call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count, unknown_count, answered_in_time_count,
   talk_seconds, talk_count, duration_seconds, answer_wait_seconds, answer_wait_count, longest_wait_seconds,
@@ -26,9 +28,11 @@ from (
   where r.kind = 'number'
 ) counted;
 
-comment on view reporting.number_daily is 'External calls by local day, number of the account and direction.';
+comment on view reporting.number_daily is 'One row is a local day, number of the account and direction of external calls.';
 comment on column reporting.number_daily.local_date is 'Local day.';
-comment on column reporting.number_daily.account_number is 'The account''s number; empty for calls that report none.';
+comment on column reporting.number_daily.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.number_daily.account_number is 'The account''s number; NULL for calls that report none: join with number_key.';
+comment on column reporting.number_daily.number_key is 'The same, unknown where none is reported; see dim_number.';
 comment on column reporting.number_daily.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column reporting.number_daily.call_count is 'Calls.';
 comment on column reporting.number_daily.answered_count is 'Somebody answered.';

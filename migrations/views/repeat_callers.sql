@@ -12,7 +12,7 @@ from rollups.repeat_caller_rollup r
   join warehouse.calls c on c.call_id = r.last_call_id
 where c.external_number is not null;
 
-comment on view reporting.repeat_callers is 'Numbers that called twice or more today and on the six local days before.';
+comment on view reporting.repeat_callers is 'One row is a number that called twice or more today and on the six local days before.';
 comment on column reporting.repeat_callers.external_number is 'The caller.';
 comment on column reporting.repeat_callers.caller_name is 'The name that was shown with the last of the calls.';
 comment on column reporting.repeat_callers.inbound_count is 'Inbound calls.';

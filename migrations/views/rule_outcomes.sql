@@ -1,6 +1,7 @@
 create view reporting.rule_outcomes as
 select
   r.local_date,
+  reporting.date_key(r.local_date) as date_key,
   r.rule,
   r.version,
   r.mode,
@@ -41,8 +42,9 @@ select
 from rollups.rule_outcome_rollup r
   cross join ops.send_control c;
 
-comment on view reporting.rule_outcomes is 'What each rule did, per version of the rules file, mode and local day. What a text came to counts on the day on which it was planned. Evaluations stay counted after the runs themselves are no longer kept; a change of time zone moves the texts to other days, and not the evaluations.';
+comment on view reporting.rule_outcomes is 'One row is what a rule did on a local day, per version of the rules file and mode. What a text came to counts on the day on which it was planned. Evaluations stay counted after the runs themselves are no longer kept; a change of time zone moves the texts to other days, and not the evaluations.';
 comment on column reporting.rule_outcomes.local_date is 'Local day on which the rule was tried, or its text was planned.';
+comment on column reporting.rule_outcomes.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.rule_outcomes.rule is 'Name of the rule.';
 comment on column reporting.rule_outcomes.version is 'Fingerprint of the rules file then: another one whenever any rule changes. Empty where it was not noted.';
 comment on column reporting.rule_outcomes.mode is 'dry-run: noted and not done; live.';

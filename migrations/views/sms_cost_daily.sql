@@ -1,6 +1,7 @@
 create view reporting.sms_cost_daily as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   line,
   message_type,
   sent_count,
@@ -13,8 +14,9 @@ select
   (charged_micros / 1000000.0 / nullif(sent_count - unpriced_count, 0))::numeric(12, 6) as charged_per_text_usd
 from rollups.sms_cost_rollup;
 
-comment on view reporting.sms_cost_daily is 'What texts cost, by local day, line and type: those of rules alone, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that is not here, and no sum of this is the invoice.';
+comment on view reporting.sms_cost_daily is 'One row is a local day, line and type of texts, and what they cost: those of rules alone, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that is not here, and no sum of this is the invoice.';
 comment on column reporting.sms_cost_daily.local_date is 'Local day on which the texts went out; of those under way, on which their budget was reserved.';
+comment on column reporting.sms_cost_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.sms_cost_daily.line is 'The account''s line.';
 comment on column reporting.sms_cost_daily.message_type is 'sms or mms, as billed; as reckoned where the bill is not known. NULL = neither.';
 comment on column reporting.sms_cost_daily.sent_count is 'Texts sent, those found in the thread after their answer was lost included.';

@@ -12,7 +12,7 @@ from (
 ) said
 order by line, number, decided_at desc nulls last, is_opted_out desc;
 
-comment on view reporting.sms_opt_status is 'Numbers that opted out or in, per line, by the last that is known: a text that says so in any words the send gates understand ("STOP", "please stop texting me"), or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
+comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, by the last that is known: a text that says so in any words the send gates understand ("STOP", "please stop texting me"), or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
 comment on column reporting.sms_opt_status.line is 'The account''s line.';
 comment on column reporting.sms_opt_status.number is 'The other party; in a group, who wrote the text.';
 comment on column reporting.sms_opt_status.is_opted_out is 'Whether the last that is known was to stop; of two in the same second, to stop.';

@@ -1,6 +1,7 @@
 create view reporting.sms_response_daily as
 select
   local_date,
+  reporting.date_key(local_date) as date_key,
   line,
   turn_count,
   session_count,
@@ -22,8 +23,9 @@ select
   first_response_p90_business_seconds
 from rollups.sms_response_rollup;
 
-comment on view reporting.sms_response_daily is 'How fast texts were replied to, by the local day on which the turn began, and line. Percentiles do not add up: for a week or for all lines, take them from sms_turns.';
+comment on view reporting.sms_response_daily is 'One row is a local day and line on which turns began, and how fast they were replied to. Percentiles do not add up: for a week or for all lines, take them from fct_sms_turn.';
 comment on column reporting.sms_response_daily.local_date is 'Local day on which the turns began.';
+comment on column reporting.sms_response_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.sms_response_daily.line is 'The account''s line.';
 comment on column reporting.sms_response_daily.turn_count is 'Turns: a customer texted and it was our turn.';
 comment on column reporting.sms_response_daily.session_count is 'Of these, turns that began a session: a new conversation, or one after a silence longer than the session gap.';

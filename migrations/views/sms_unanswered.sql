@@ -21,7 +21,7 @@ from rollups.sms_turns t
 where t.first_reply_at is null and t.is_last and c.deleted_at is null
   and (c.is_resolved is not true or c.resolved_at < c.last_inbound_at);
 
-comment on view reporting.sms_unanswered is 'Conversations whose last text is the customer''s and that are not known to be resolved since. Filter on waiting_since_at: whoever never answers a "thanks" has many old ones.';
+comment on view reporting.sms_unanswered is 'One row is a conversation whose last text is the customer''s and that is not known to be resolved since. Filter on waiting_since_at: whoever never answers a "thanks" has many old ones.';
 comment on column reporting.sms_unanswered.conversation_id is 'The conversation.';
 comment on column reporting.sms_unanswered.line is 'The account''s line.';
 comment on column reporting.sms_unanswered.number is 'The other party; of a group, the first participant.';

@@ -3,6 +3,7 @@ select
   c.call_id,
   c.started_at,
   c.local_date,
+  reporting.date_key(c.local_date) as date_key,
   c.direction,
   c.transferred_count,
   c.external_number,
@@ -21,10 +22,11 @@ from reporting.fct_call c
     and l.ordinal > 1 and l.caller_type = 'user' and l.bridged_from_call_id is not null
 where c.transferred_count > 0;
 
-comment on view reporting.transfers is 'Calls that were transferred, one row for each leg that a user passed on; a call whose legs are not held or do not show it has one row without a leg. Filter on started_at.';
+comment on view reporting.transfers is 'One row is a leg that a user passed on of a transferred call; a call whose legs are not held or do not show it has one row without a leg. Filter on started_at.';
 comment on column reporting.transfers.call_id is 'The call.';
 comment on column reporting.transfers.started_at is 'Its start.';
 comment on column reporting.transfers.local_date is 'Its local day.';
+comment on column reporting.transfers.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.transfers.direction is 'inbound or outbound.';
 comment on column reporting.transfers.transferred_count is 'How often, by the service.';
 comment on column reporting.transfers.external_number is 'The other party.';

@@ -3,6 +3,7 @@ select
   m.call_id,
   m.started_at,
   m.local_date,
+  reporting.date_key(m.local_date) as date_key,
   m.external_number,
   m.caller_name,
   m.account_number,
@@ -22,10 +23,11 @@ from reporting.missed_calls m
   left join warehouse.transcripts t on t.transcript_id = first.transcript_id
 where m.outcome = 'voicemail';
 
-comment on view reporting.voicemails is 'Calls that ended in a mailbox, whether they were returned, and what the analysis says of the message. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
+comment on view reporting.voicemails is 'One row is a call that ended in a mailbox, whether it was returned, and what the analysis says of the message. Like missed_calls, it leaves out callers without a number, whom call_daily counts.';
 comment on column reporting.voicemails.call_id is 'The call.';
 comment on column reporting.voicemails.started_at is 'Its start.';
 comment on column reporting.voicemails.local_date is 'Its local day.';
+comment on column reporting.voicemails.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.voicemails.external_number is 'The caller.';
 comment on column reporting.voicemails.caller_name is 'The caller''s name.';
 comment on column reporting.voicemails.account_number is 'The account''s number that was called.';

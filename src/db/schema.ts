@@ -368,6 +368,7 @@ export interface Schema {
     session_gap: Defaulted<Interval>;
     schedule_id: Defaulted<number>;
     is_text_shown: Defaulted<boolean>;
+    fiscal_year_start_month: Defaulted<number>;
   };
   'reporting.schedules': {
     schedule_id: number;
@@ -524,6 +525,15 @@ export interface Schema {
     text_by_unknown_count: number;
     return_time_count: number;
     minutes_to_return_p50: Numeric | null;
+  };
+  'rollups.contacts': {
+    number: string;
+  };
+  'rollups.endpoints': {
+    kind: string;
+    endpoint: string;
+    endpoint_name: string | null;
+    last_date: Timestamp;
   };
   'rollups.kpi_names': {
     kpi_number: Computed<number>;
@@ -835,6 +845,12 @@ export interface Schema {
     talk_seconds: number | null;
     wait_seconds: Computed<number | null>;
     legs_wait_seconds: number | null;
+    legs_ring_seconds: number | null;
+    menu_seconds: number | null;
+    answered_user_id: Numeric | null;
+    placed_user_id: Numeric | null;
+    queue: string | null;
+    huntgroup: string | null;
     transferred_count: number | null;
     is_abandoned: boolean | null;
     is_recorded: boolean | null;

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, replaceRows } from './parts.ts';
+import { type Day, keepContacts, replaceRows } from './parts.ts';
 
 const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
 
@@ -76,7 +76,42 @@ export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Pr
 /** Rebuilds one local day of the rollups by number, queue and huntgroup, and by user. */
 export async function rebuildCallDay(tx: Transaction, day: Day): Promise<void> {
   await rebuildEndpoints(tx, day);
+  await keepEndpoints(tx, day);
+  await keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', day);
   await rebuildAgents(tx, day);
+}
+
+/** Keeps the numbers, queues and huntgroups of one local day for the dimensions, with the names of the newest day. */
+async function keepEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await query(
+    tx,
+    `with newest as (
+       select v.kind, v.endpoint, max(c.call_id collate "C") as call_id
+       from warehouse.calls c cross join lateral (values ('queue', c.queue), ('huntgroup', c.huntgroup)) v (kind, endpoint)
+       where c.started_at >= $2 and c.started_at < $3 and c.deleted_at is null and v.endpoint is not null
+       group by 1, 2
+     ), named as (
+       select n.kind, n.endpoint, (
+         select each.called_name from (
+           select l.called_type, l.called_number, l.called_name from warehouse.call_legs l where l.call_id = n.call_id and l.deleted_at is null
+           union all
+           select c.called_type, c.called_number, c.called_name from warehouse.calls c where c.call_id = n.call_id
+         ) each
+         where each.called_type = n.kind and n.endpoint in (each.called_number, each.called_name) and each.called_name <> '' limit 1
+       ) as endpoint_name
+       from newest n
+     )
+     insert into rollups.endpoints as t (kind, endpoint, endpoint_name, last_date)
+     select r.kind, r.endpoint, min(n.endpoint_name), $1::date
+     from rollups.call_endpoint_rollup r left join named n on n.kind = r.kind and n.endpoint = r.endpoint
+     where r.local_date = $1 and r.endpoint <> ''
+     group by r.kind, r.endpoint
+     on conflict (kind, endpoint) do update
+       set endpoint_name = coalesce(excluded.endpoint_name, t.endpoint_name), last_date = excluded.last_date
+     where excluded.last_date >= t.last_date
+       and (coalesce(excluded.endpoint_name, t.endpoint_name), excluded.last_date) is distinct from (t.endpoint_name, t.last_date)`,
+    [date, from, to],
+  );
 }
 
 async function rebuildEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {

@@ -84,6 +84,32 @@ function isOfData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && dataClasses.has(String(error.code).slice(0, 2));
 }
 
+/**
+ * Keeps the other parties of one local day for `dim_contact`. Who was erased is left out: an erasure that begins after the
+ * check waits for the end of the transaction, and then deletes the row.
+ */
+export async function keepContacts(
+  tx: Transaction,
+  table: string,
+  number: string,
+  moment: string,
+  { from, to }: Day,
+): Promise<void> {
+  await query(tx, 'select ops.hold_erasures()', []);
+  await query(
+    tx,
+    `with fresh as materialized (
+       select distinct left(x.${number}, 100) as number from ${table} x
+       where x.${moment} >= $1 and x.${moment} < $2 and x.${number} <> '' and x.deleted_at is null
+         and not exists (select from rollups.contacts k where k.number = left(x.${number}, 100))
+     )
+     insert into rollups.contacts (number)
+     select number from fresh where number not in (select ops.erased_among(array(select number from fresh)))
+     on conflict do nothing`,
+    [from, to],
+  );
+}
+
 /** Who sent a text of ours, as `fct_sms_message.sender_kind` says it: rules may send with the login of a user. */
 export function senderKind(message: string): string {
   const isOfLedger = `${message}.send_id is not null

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, senderKind } from './parts.ts';
+import { type Day, keepContacts, senderKind } from './parts.ts';
 
 /** Rebuilds one local day of texts and of what carriers reported of them. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
@@ -20,6 +20,7 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
      group by line`,
     [date, from, to],
   );
+  await keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', { date, from, to });
   await query(tx, 'delete from rollups.sms_failure_rollup where local_date = $1', [date]);
   await query(
     tx,

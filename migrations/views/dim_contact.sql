@@ -1,0 +1,19 @@
+create view reporting.dim_contact as
+select
+  k.number as contact_key,
+  k.number,
+  (
+    select c.caller_name from warehouse.calls c
+    where c.external_number = k.number and c.direction = 'inbound' and c.deleted_at is null
+    order by c.started_at desc limit 1
+  ) as contact_name,
+  case when k.number ~ '^1[2-9][0-9]{9}$' then substr(k.number, 2, 3) end as area_code
+from rollups.contacts k
+union all
+select 'unknown', null, 'unknown', null;
+
+comment on view reporting.dim_contact is 'One row is the number of another party of calls or texts; one row, unknown, stands for withheld numbers and internal calls. People who were erased are not here.';
+comment on column reporting.dim_contact.contact_key is 'The key: the number itself, normalised, so that no lookup stands between it and a fact; unknown where none is shown.';
+comment on column reporting.dim_contact.number is 'The number; NULL where none is shown.';
+comment on column reporting.dim_contact.contact_name is 'Name that was shown with its newest inbound call; NULL = none.';
+comment on column reporting.dim_contact.area_code is 'Area code of a number of the North American plan; NULL for others.';

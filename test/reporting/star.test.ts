@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rebuildRollups } from '../../src/reporting/rebuild.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { call, insert, query, value } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+
+/** Monday; New York is five hours behind UTC until the 8th. */
+const day = '2026-03-02';
+const at = (seconds: number) => new Date(Date.parse(`${day}T15:00:00Z`) + seconds * 1_000).toISOString();
+
+interface LegFacts {
+  /** `user 201`, `queue 601 Sales`, `ivr`, `external`, `mailbox`; undefined is not reported. */
+  readonly to: string | undefined;
+  readonly from?: string;
+  readonly start: number;
+  readonly ring: number;
+  readonly talk: number;
+}
+
+const end = (side: 'caller' | 'called', text: string | undefined) => {
+  const [kind = null, number = null, name = null] = text?.split(' ') ?? [];
+  return { [`${side}_type`]: kind, [`${side}_number`]: number, [`${side}_name`]: name };
+};
+
+async function callWith(id: string, values: Record<string, unknown>, legs: readonly LegFacts[]): Promise<void> {
+  const length = Math.max(...legs.map(({ start, ring, talk }) => start + ring + talk));
+  await call({
+    ...{ call_id: id, started_at: at(0), ended_at: at(length), duration_seconds: length, talk_seconds: 1 },
+    ...{ legs_fetched_at: at(600), leg_count: legs.length, ...values },
+  });
+  for (const [index, { to, from, start, ring, talk }] of legs.entries()) {
+    await insert('warehouse.call_legs', {
+      ...{ call_id: id, leg_key: String(index), ordinal: index + 1, started_at: at(start), talk_seconds: talk },
+      ...{ duration_seconds: ring + talk, ...end('called', to), ...end('caller', from ?? 'external') },
+    });
+  }
+  await query('select warehouse.attribute_calls($1)', [id]);
+  await query('select warehouse.measure_waits($1)', [id]);
+}
+
+const rowOf = async (id: string, columns: string) => {
+  const [row] = await query(`select ${columns} from reporting.fct_call where call_id = $1`, id);
+  return row;
+};
+
+beforeAll(async () => {
+  await facts.params({ time_zone: 'America/New_York' });
+  await query(`update reporting.schedules set time_zone = 'America/New_York'`);
+  await facts.user(1, ['201']);
+  await facts.user(2, ['202']);
+  await facts.user(3, ['203']);
+});
+
+describe('fct_call', () => {
+  const way = `answered_user_key::integer as answered, placed_user_key::integer as placed, queue_key as queue, huntgroup_key as huntgroup,
+    wait_seconds as wait, ring_seconds as ring, ring_basis, menu_seconds as menu, menu_basis, leg_count as legs, transferred_count as transfers`;
+
+  beforeAll(async () => {
+    // 12 s of menu, 30 s in Sales, over into Support for 10 s, 202 rings for 8 s and does not answer, 201 after 5 s more; then to 203.
+    await callWith('1.1', { transferred_count: 1 }, [
+      { to: 'ivr', start: 0, ring: 0, talk: 12 },
+      { to: 'queue 601 Sales', from: 'ivr', start: 12, ring: 30, talk: 0 },
+      { to: 'queue 602 Support', from: 'queue', start: 42, ring: 10, talk: 0 },
+      { to: 'user 202', from: 'queue', start: 52, ring: 8, talk: 0 },
+      { to: 'user 201', from: 'queue', start: 60, ring: 5, talk: 100 },
+      { to: 'user 203', from: 'user 201', start: 165, ring: 20, talk: 50 },
+    ]);
+    // Given up in the menu.
+    await callWith('1.2', { status: 'missed', is_abandoned: true }, [{ to: 'ivr', start: 0, ring: 0, talk: 9 }]);
+    // Given up in the front desk's huntgroup, while 202's telephone rang for 6 s.
+    await callWith('1.3', { status: 'missed', is_abandoned: true }, [
+      { to: 'huntgroup  Front', start: 0, ring: 4, talk: 0 },
+      { to: 'user 202', from: 'huntgroup', start: 4, ring: 6, talk: 0 },
+    ]);
+    // Outbound: the customer's telephone rang for 7 s.
+    await callWith('1.4', { direction: 'outbound', caller_type: 'user', called_type: 'external' }, [
+      { to: 'external', from: 'user 203', start: 0, ring: 7, talk: 40 },
+    ]);
+    // A leg that does not say where it went could be a menu or not.
+    await callWith('1.5', {}, [
+      { to: undefined, start: 0, ring: 0, talk: 10 },
+      { to: 'user 201', start: 10, ring: 2, talk: 10 },
+    ]);
+    // Not read whole: its ends tell who, and an outbound call how long it rang.
+    const summary = { started_at: at(0), duration_seconds: 30, talk_seconds: 20 };
+    await call({ ...summary, call_id: '1.6', called_type: 'user', called_number: '202' });
+    await call({ ...summary, call_id: '1.7', status: 'missed', called_type: 'queue', called_number: '603' });
+    const outbound = { direction: 'outbound', caller_type: 'user', caller_number: '201', called_type: 'external' };
+    await call({ ...summary, ...outbound, call_id: '1.8' });
+    const internal = { called_type: 'user', called_number: '203', is_internal: true };
+    await call({
+      ...{ ...summary, ...outbound, ...internal, call_id: '1.9', external_number: null, account_number: null },
+    });
+    await query(`select warehouse.measure_waits('{1.6,1.7,1.8,1.9}')`);
+    await facts.drain();
+  });
+
+  const none = { answered: null, placed: null, queue: null, huntgroup: null };
+  const unknown = { menu: null, menu_basis: 'unknown' };
+  test.each([
+    [
+      'through two queues',
+      '1.1',
+      {
+        ...{ ...none, answered: 1, queue: 'queue:602', wait: 53, ring: 13, ring_basis: 'legs', menu: 12 },
+        ...{ menu_basis: 'legs', legs: 6, transfers: 1 },
+      },
+    ],
+    ['given up in the menu', '1.2', { ...none, ring: 0, ring_basis: 'legs', menu: 9, menu_basis: 'legs' }],
+    [
+      'given up while a telephone rang',
+      '1.3',
+      { ...none, huntgroup: 'huntgroup:Front', wait: 10, ring: 6, ring_basis: 'legs', menu: 0, menu_basis: 'legs' },
+    ],
+    ['outbound', '1.4', { ...none, placed: 3, ring: 7, ring_basis: 'legs', ...unknown }],
+    ['with a leg of unknown kind', '1.5', { ...none, answered: 1, ring: 2, ...unknown }],
+    ['not read whole', '1.6', { ...none, answered: 2, ring: null, ring_basis: 'unknown', ...unknown, legs: null }],
+    ['not read whole, to a queue', '1.7', { ...none, queue: 'queue:603' }],
+    ['not read whole, outbound', '1.8', { ...none, placed: 1, ring: 10, ring_basis: 'duration_minus_talk' }],
+    ['among colleagues', '1.9', { ...none, answered: 3, placed: 1 }],
+  ])('knows the way of a call %s', async (_, id, expected) => {
+    expect(await rowOf(id, way)).toMatchObject(expected);
+  });
+
+  test('joins every dimension by one key each, and unknown where there is none', async () => {
+    const keys = 'date_key, number_key, contact_key';
+    expect(await rowOf('1.1', keys)).toEqual({
+      ...{ date_key: 20_260_302, number_key: '15559990000', contact_key: '15550000001' },
+    });
+    expect(await rowOf('1.9', keys)).toMatchObject({ number_key: 'unknown', contact_key: 'unknown' });
+    expect(
+      await query(
+        `select c.call_id, d.iso_week, n.can_text, k.area_code, q.queue_name, u.user_name
+         from reporting.fct_call c
+           join reporting.dim_date d on d.date_key = c.date_key
+           join reporting.dim_number n on n.number_key = c.number_key
+           join reporting.dim_contact k on k.contact_key = c.contact_key
+           left join reporting.dim_queue q on q.queue_key = coalesce(c.queue_key, c.huntgroup_key)
+           left join reporting.dim_user u on u.user_key = c.answered_user_key
+         where c.call_id in ('1.1', '1.3', '1.9') order by 1`,
+      ),
+    ).toEqual([
+      { call_id: '1.1', iso_week: 10, can_text: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
+      { call_id: '1.3', iso_week: 10, can_text: false, area_code: '555', queue_name: 'Front', user_name: null },
+      { call_id: '1.9', iso_week: 10, can_text: false, area_code: null, queue_name: null, user_name: 'User 3' },
+    ]);
+  });
+
+  test('credits who is learned later', async () => {
+    await call({ call_id: '1.10', started_at: at(0), called_type: 'user', called_number: '204' });
+    await callWith('1.11', {}, [{ to: 'user 204', start: 0, ring: 1, talk: 9 }]);
+    await query(`select warehouse.measure_waits('{1.10}')`);
+    const answered = () =>
+      query(
+        `select answered_user_key::integer as id from reporting.fct_call where call_id in ('1.10', '1.11') order by call_id`,
+      );
+    expect(await answered()).toEqual([{ id: null }, { id: null }]);
+    await facts.user(4, ['204']);
+    expect(await answered()).toEqual([{ id: 4 }, { id: 4 }]);
+  });
+
+  test.each([
+    ['opens on Monday at nine', '2026-03-02T14:00:00Z', true],
+    ['is closed a second before', '2026-03-02T13:59:59Z', false],
+    ['is closed from five on', '2026-03-02T22:00:00Z', false],
+    ['is open an hour earlier by UTC after the clock went forward', '2026-03-09T13:00:00Z', true],
+    ['is closed on Saturday', '2026-03-07T16:00:00Z', false],
+    ['is closed on a holiday', '2026-03-03T16:00:00Z', false],
+  ])('knows business hours: it %s', async (_, startedAt, isOpen) => {
+    await query(`insert into reporting.holidays values (1, '2026-03-03', 'Day') on conflict do nothing`);
+    const id = `2.${Date.parse(startedAt)}`;
+    await call({ call_id: id, started_at: startedAt });
+    expect(await rowOf(id, 'is_business_hours as is_open')).toEqual({ is_open: isOpen });
+  });
+});
+
+describe('the dimensions', () => {
+  test('dim_queue has the queues that calls entered, each once, and keeps its keys through a rebuild', async () => {
+    const queues = () =>
+      query('select queue_key, kind, queue_name, last_call_date::text as last from reporting.dim_queue order by 1');
+    const expected = [
+      { queue_key: 'huntgroup:Front', kind: 'huntgroup', queue_name: 'Front', last: day },
+      { queue_key: 'queue:601', kind: 'queue', queue_name: '601', last: day },
+      { queue_key: 'queue:602', kind: 'queue', queue_name: 'Support', last: day },
+      { queue_key: 'queue:603', kind: 'queue', queue_name: '603', last: day },
+    ];
+    expect(await queues()).toEqual(expected);
+    await rebuildRollups(facts.db);
+    expect(await queues()).toEqual(expected);
+    // Answered from it a day later, under another name; an older day that is counted again does not take that back.
+    await callWith('3.1', { started_at: at(86_400), called_type: 'user' }, [
+      { to: 'queue 601 Vertrieb', start: 86_400, ring: 1, talk: 0 },
+    ]);
+    await facts.drain();
+    await rebuildRollups(facts.db, { from: new Date(at(0)), to: new Date(at(3_600)) });
+    expect((await queues())[1]).toMatchObject({ queue_name: 'Vertrieb', last: '2026-03-03' });
+  });
+
+  test('dim_number and dim_line have what the directory and the facts have', async () => {
+    const line = { name: 'Shop', is_bulk_enabled: true, is_unrestricted: true };
+    await insert('warehouse.sms_lines', {
+      ...{ ...line, line: '15559990001', content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: at(0) },
+    });
+    await insert('warehouse.user_endpoints', { user_id: 2, kind: 'number', endpoint: '15559990002' });
+    await facts.thread(1, [[at(0), 'in']], { number: '12125550123' });
+    await facts.drain();
+    expect(
+      await query(
+        `select number_key, account_number, number_name, user_key::integer as owner, can_text, last_call_date is not null as has_calls
+         from reporting.dim_number order by 1`,
+      ),
+    ).toEqual([
+      {
+        ...{ number_key: '15559990000', account_number: '15559990000', number_name: '15559990000', owner: null },
+        ...{ can_text: false, has_calls: true },
+      },
+      {
+        ...{ number_key: '15559990001', account_number: '15559990001', number_name: 'Shop', owner: null },
+        ...{ can_text: true, has_calls: false },
+      },
+      {
+        ...{ number_key: '15559990002', account_number: '15559990002', number_name: '15559990002', owner: 2 },
+        ...{ can_text: false, has_calls: false },
+      },
+      {
+        ...{ number_key: 'unknown', account_number: null, number_name: 'unknown', owner: null },
+        ...{ can_text: false, has_calls: false },
+      },
+    ]);
+    expect(await query('select line_key, line_name, is_active from reporting.dim_line order by 1')).toEqual([
+      { line_key: '15559990000', line_name: '15559990000', is_active: false },
+      { line_key: '15559990001', line_name: 'Shop', is_active: true },
+    ]);
+  });
+
+  test('dim_contact has everybody who called or texted, and nobody who was erased', async () => {
+    await call({ call_id: '4.1', started_at: at(5), external_number: '15550000007', caller_name: 'Old' });
+    await call({ call_id: '4.2', started_at: at(6), external_number: '15550000007', caller_name: 'New' });
+    await call({ call_id: '4.3', started_at: at(7), external_number: '15550000008' });
+    await query(`insert into ops.erasures (number_hash) select ops.erasure_hash('15550000008')`);
+    await facts.drain();
+    expect(
+      await query(
+        `select contact_key, contact_name, area_code from reporting.dim_contact where contact_key <> '15550000001' order by 1`,
+      ),
+    ).toEqual([
+      { contact_key: '12125550123', contact_name: null, area_code: '212' },
+      { contact_key: '15550000007', contact_name: 'New', area_code: '555' },
+      { contact_key: 'unknown', contact_name: 'unknown', area_code: null },
+    ]);
+  });
+
+  const date = (of: string, columns: string) =>
+    query(`select ${columns} from reporting.dim_date where local_date = $1`, of);
+
+  test('dim_date knows the ISO week, which can lie in another year', async () => {
+    expect(await date('2027-01-03', 'date_key, iso_year, iso_week, calendar_year, is_weekend, month_name')).toEqual([
+      {
+        ...{ date_key: 20_270_103, iso_year: 2026, iso_week: 53, calendar_year: 2027 },
+        ...{ is_weekend: true, month_name: 'Jan' },
+      },
+    ]);
+  });
+
+  test.each([
+    [1, '2026-03-31', { year: 2026, quarter: 1, month: 3 }],
+    [10, '2026-09-30', { year: 2026, quarter: 4, month: 12 }],
+    [10, '2026-10-01', { year: 2027, quarter: 1, month: 1 }],
+    [4, '2026-03-31', { year: 2026, quarter: 4, month: 12 }],
+    [4, '2026-04-30', { year: 2027, quarter: 1, month: 1 }],
+  ])('a fiscal year that begins in month %i has %s in it', async (start, of, expected) => {
+    await facts.params({ fiscal_year_start_month: start });
+    expect(await date(of, 'fiscal_year as year, fiscal_quarter as quarter, fiscal_month as month')).toEqual([expected]);
+  });
+
+  test('no moment without end is shown, which many tools cannot read', async () => {
+    expect(
+      await query(
+        `select valid_from, valid_to, is_current from reporting.dim_endpoint where user_id = 1 and kind = 'extension'`,
+      ),
+    ).toEqual([
+      { valid_from: new Date('1900-01-01T00:00:00Z'), valid_to: new Date('9999-12-31T00:00:00Z'), is_current: true },
+    ]);
+  });
+
+  test('their keys are unique and never NULL', async () => {
+    for (const [name, key] of [
+      ...[
+        ['dim_user', 'user_key'] as const,
+        ['dim_queue', 'queue_key'] as const,
+        ['dim_number', 'number_key'] as const,
+      ],
+      ...[
+        ['dim_line', 'line_key'] as const,
+        ['dim_contact', 'contact_key'] as const,
+        ['dim_date', 'date_key'] as const,
+      ],
+    ]) {
+      expect(
+        await query(`select count(*) = count(distinct ${key}) as is_key from reporting.${name}`),
+        `${name}.${key}`,
+      ).toEqual([{ is_key: true }]);
+    }
+  });
+});
+
+test('daily views of numbers join where no number is reported', async () => {
+  await call({
+    ...{ call_id: '5.1', started_at: '2026-03-20T15:00:00Z', status: 'missed', talk_seconds: 0, is_abandoned: true },
+    account_number: null,
+  });
+  await facts.drain();
+  expect(
+    await query(
+      `select n.account_number, n.number_key, n.call_count::integer as calls, b.missed_count as missed
+       from reporting.number_daily n join reporting.callbacks b on b.date_key = n.date_key and b.number_key = n.number_key
+       where n.date_key = 20260320`,
+    ),
+  ).toEqual([{ account_number: null, number_key: 'unknown', calls: 1, missed: 1 }]);
+});
+
+test('every fact has the key of its day', async () => {
+  const lacking = await query(
+    `select c.relname from pg_class c where c.relnamespace = 'reporting'::regnamespace and c.relkind = 'v' and c.relname like 'fct\\_%'
+       and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'date_key')`,
+  );
+  expect(lacking).toEqual([]);
+});
+
+test('the comment of each view begins with what one row is', async () => {
+  expect(
+    await query(
+      `select c.relname from pg_class c where c.relnamespace = 'reporting'::regnamespace and c.relkind = 'v'
+         and obj_description(c.oid) not like 'One row is %'`,
+    ),
+  ).toEqual([]);
+  expect(await value(`select count(*)::integer from pg_views where schemaname = 'reporting'`)).toBeGreaterThan(40);
+});
