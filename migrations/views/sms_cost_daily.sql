@@ -2,6 +2,7 @@ create view reporting.sms_cost_daily as
 select
   local_date,
   reporting.date_key(local_date) as date_key,
+  line as line_key,
   line,
   message_type,
   sent_count,
@@ -17,6 +18,7 @@ from rollups.sms_cost_rollup;
 comment on view reporting.sms_cost_daily is 'One row is a local day, line and type of texts, and what they cost: those of rules alone, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that is not here, and no sum of this is the invoice.';
 comment on column reporting.sms_cost_daily.local_date is 'Local day on which the texts went out; of those under way, on which their budget was reserved.';
 comment on column reporting.sms_cost_daily.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.sms_cost_daily.line_key is 'The account''s line; see dim_line.';
 comment on column reporting.sms_cost_daily.line is 'The account''s line.';
 comment on column reporting.sms_cost_daily.message_type is 'sms or mms, as billed; as reckoned where the bill is not known. NULL = neither.';
 comment on column reporting.sms_cost_daily.sent_count is 'Texts sent, those found in the thread after their answer was lost included.';

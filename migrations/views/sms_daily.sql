@@ -2,6 +2,7 @@ create view reporting.sms_daily as
 select
   r.*,
   reporting.date_key(r.local_date) as date_key,
+  r.line as line_key,
   round(100.0 * failed_count / nullif(failed_count + delivered_count, 0), 2) as failure_rate_pct,
   round(100.0 * (failed_count + delivered_count) / nullif(outbound_count - blocked_count, 0), 2) as receipt_coverage_pct
 from rollups.sms_day_rollup r;
@@ -9,6 +10,7 @@ from rollups.sms_day_rollup r;
 comment on view reporting.sms_daily is 'One row is a local day and line with texts. What portal sends cost is not reported by the service and stands nowhere.';
 comment on column reporting.sms_daily.local_date is 'Local day.';
 comment on column reporting.sms_daily.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.sms_daily.line_key is 'The account''s line; see dim_line.';
 comment on column reporting.sms_daily.line is 'The account''s line.';
 comment on column reporting.sms_daily.inbound_count is 'Texts of customers.';
 comment on column reporting.sms_daily.outbound_count is 'Texts of ours, blocked ones included: they were charged.';

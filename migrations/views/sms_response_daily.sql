@@ -2,6 +2,7 @@ create view reporting.sms_response_daily as
 select
   local_date,
   reporting.date_key(local_date) as date_key,
+  line as line_key,
   line,
   turn_count,
   session_count,
@@ -26,6 +27,7 @@ from rollups.sms_response_rollup;
 comment on view reporting.sms_response_daily is 'One row is a local day and line on which turns began, and how fast they were replied to. Percentiles do not add up: for a week or for all lines, take them from fct_sms_turn.';
 comment on column reporting.sms_response_daily.local_date is 'Local day on which the turns began.';
 comment on column reporting.sms_response_daily.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.sms_response_daily.line_key is 'The account''s line; see dim_line.';
 comment on column reporting.sms_response_daily.line is 'The account''s line.';
 comment on column reporting.sms_response_daily.turn_count is 'Turns: a customer texted and it was our turn.';
 comment on column reporting.sms_response_daily.session_count is 'Of these, turns that began a session: a new conversation, or one after a silence longer than the session gap.';

@@ -1,0 +1,15 @@
+select
+  d.week_start_date || '/' || a.user_key || '/' || a.direction as agent_week_key,
+  d.week_start_date,
+  a.user_key,
+  min(u.user_name) as user_name,
+  a.direction,
+  sum(a.handled_count) as handled_count,
+  sum(a.connected_count) as connected_count,
+  sum(a.unconnected_count) as unconnected_count,
+  sum(a.rang_count) as rang_count,
+  round(sum(a.talk_seconds)::numeric / nullif(sum(a.talk_count), 0), 1) as talk_avg_seconds
+from {{ source('trunkline', 'agent_daily') }} a
+  join {{ source('trunkline', 'dim_date') }} d on d.date_key = a.date_key
+  left join {{ source('trunkline', 'dim_user') }} u on u.user_key = a.user_key
+group by d.week_start_date, a.user_key, a.direction
