@@ -4,7 +4,7 @@ select
   nullif(n.number, 'unknown') as account_number,
   coalesce(nullif(l.name, ''), case when n.number = 'unknown' then 'unknown' else n.number end) as number_name,
   owner.user_id as user_key,
-  l.line is not null and l.deleted_at is null as can_text,
+  l.line is not null and l.deleted_at is null as is_line,
   e.last_date as last_call_date
 from (
   select endpoint from rollups.endpoints where kind = 'number'
@@ -27,5 +27,5 @@ comment on column reporting.dim_number.number_key is 'The key: the number itself
 comment on column reporting.dim_number.account_number is 'The number; NULL where none is reported.';
 comment on column reporting.dim_number.number_name is 'Caller-ID name of a number that can text, else the number.';
 comment on column reporting.dim_number.user_key is 'User whose number it is now; NULL = nobody''s, or shared. See dim_user.';
-comment on column reporting.dim_number.can_text is 'Whether the account can text from it now; see dim_line.';
+comment on column reporting.dim_number.is_line is 'Whether the account can text from it now; see dim_line.';
 comment on column reporting.dim_number.last_call_date is 'Local day of its newest external call; NULL = none.';

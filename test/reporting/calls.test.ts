@@ -195,12 +195,13 @@ test('call_heatmap puts a call that ends after midnight into the hour in which i
 test('number_daily keeps calls that report no number of the account apart', async () => {
   expect(
     await query(
-      `select account_number, direction, call_count::integer from reporting.number_daily where local_date = '2026-03-02' order by 1, 2`,
+      `select account_number, number_key as key, direction, call_count::integer from reporting.number_daily
+       where local_date = '2026-03-02' order by 2, 3`,
     ),
   ).toEqual([
-    { account_number: '', direction: 'inbound', call_count: 1 },
-    { account_number: '15559990000', direction: 'inbound', call_count: 7 },
-    { account_number: '15559990000', direction: 'outbound', call_count: 1 },
+    { account_number: '15559990000', key: '15559990000', direction: 'inbound', call_count: 7 },
+    { account_number: '15559990000', key: '15559990000', direction: 'outbound', call_count: 1 },
+    { account_number: null, key: 'unknown', direction: 'inbound', call_count: 1 },
   ]);
 });
 

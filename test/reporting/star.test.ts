@@ -132,7 +132,7 @@ describe('fct_call', () => {
     expect(await rowOf('1.9', keys)).toMatchObject({ number_key: 'unknown', contact_key: 'unknown' });
     expect(
       await query(
-        `select c.call_id, d.iso_week, n.can_text, k.area_code, q.queue_name, u.user_name
+        `select c.call_id, d.iso_week, n.is_line, k.area_code, q.queue_name, u.user_name
          from reporting.fct_call c
            join reporting.dim_date d on d.date_key = c.date_key
            join reporting.dim_number n on n.number_key = c.number_key
@@ -142,9 +142,9 @@ describe('fct_call', () => {
          where c.call_id in ('1.1', '1.3', '1.9') order by 1`,
       ),
     ).toEqual([
-      { call_id: '1.1', iso_week: 10, can_text: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
-      { call_id: '1.3', iso_week: 10, can_text: false, area_code: '555', queue_name: 'Front', user_name: null },
-      { call_id: '1.9', iso_week: 10, can_text: false, area_code: null, queue_name: null, user_name: 'User 3' },
+      { call_id: '1.1', iso_week: 10, is_line: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
+      { call_id: '1.3', iso_week: 10, is_line: false, area_code: '555', queue_name: 'Front', user_name: null },
+      { call_id: '1.9', iso_week: 10, is_line: false, area_code: null, queue_name: null, user_name: 'User 3' },
     ]);
   });
 
@@ -208,25 +208,25 @@ describe('the dimensions', () => {
     await facts.drain();
     expect(
       await query(
-        `select number_key, account_number, number_name, user_key::integer as owner, can_text, last_call_date is not null as has_calls
+        `select number_key, account_number, number_name, user_key::integer as owner, is_line, last_call_date is not null as has_calls
          from reporting.dim_number order by 1`,
       ),
     ).toEqual([
       {
         ...{ number_key: '15559990000', account_number: '15559990000', number_name: '15559990000', owner: null },
-        ...{ can_text: false, has_calls: true },
+        ...{ is_line: false, has_calls: true },
       },
       {
         ...{ number_key: '15559990001', account_number: '15559990001', number_name: 'Shop', owner: null },
-        ...{ can_text: true, has_calls: false },
+        ...{ is_line: true, has_calls: false },
       },
       {
         ...{ number_key: '15559990002', account_number: '15559990002', number_name: '15559990002', owner: 2 },
-        ...{ can_text: false, has_calls: false },
+        ...{ is_line: false, has_calls: false },
       },
       {
         ...{ number_key: 'unknown', account_number: null, number_name: 'unknown', owner: null },
-        ...{ can_text: false, has_calls: false },
+        ...{ is_line: false, has_calls: false },
       },
     ]);
     expect(await query('select line_key, line_name, is_active from reporting.dim_line order by 1')).toEqual([

@@ -97,6 +97,8 @@ describe('sms_response_daily', () => {
     ).toEqual([
       {
         local_date: '2026-03-02',
+        date_key: 20_260_302,
+        line_key: line,
         line,
         turn_count: 4,
         session_count: 2,
