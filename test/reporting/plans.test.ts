@@ -60,3 +60,28 @@ test('measures by day are read from an index alone', async () => {
   );
   expect(plan).toContain('Index Only Scan using kpi_rollup_days');
 });
+
+test('a span of calls with the names of its dimensions is read by its start alone', async () => {
+  const plan = await planOf(
+    `select d.iso_week, n.number_name, q.queue_name, u.user_name, c.outcome, count(*)
+     from reporting.fct_call c
+       join reporting.dim_date d on d.date_key = c.date_key
+       join reporting.dim_number n on n.number_key = c.number_key
+       left join reporting.dim_queue q on q.queue_key = c.queue_key
+       left join reporting.dim_user u on u.user_key = c.answered_user_key
+     where c.started_at >= now() - interval '7 days' group by 1, 2, 3, 4, 5`,
+  );
+  expect(plan).toContain('calls_started_at');
+  expect(plan).not.toMatch(/calls_pkey| on (call_legs|call_attributions)/);
+});
+
+test('what is not shown of a call is not computed', async () => {
+  const plan = await planOf(`select count(*) from reporting.fct_call where started_at >= now() - interval '7 days'`);
+  expect(plan).not.toMatch(/business_hours|holidays|schedules/);
+});
+
+test('a contact is looked up by its key', async () => {
+  const plan = await planOf(`select * from reporting.dim_contact where contact_key = '15550000001'`);
+  expect(plan).toContain('contacts_pkey');
+  expect(plan).toContain('calls_external_number');
+});

@@ -6,7 +6,7 @@ const queues = `array['6001', '6002', '6003', '6004', '6005', '6006', '6007', '6
 export const callsOfDay = `
 insert into warehouse.calls (call_id, started_at, ended_at, direction, status, status_code, caller_type, caller_name, caller_number,
   called_type, called_name, called_number, dialled_number, duration_seconds, talk_seconds, legs_wait_seconds, transferred_count,
-  is_abandoned, is_recorded, repeated_count, external_number, account_number, is_internal, reached_person,
+  is_abandoned, is_recorded, repeated_count, external_number, account_number, is_internal, reached_person, queue, huntgroup,
   legs_fetched_at, leg_count, recordings_state, transcripts_state, transcripts_fetched_at, transcript_count, ${provenance})
 select extract(epoch from started_at)::bigint || '.' || n, started_at, started_at + make_interval(secs => wait + talk),
   case when is_inbound then 'inbound' else 'outbound' end, status, case status when 'answered' then 1 when 'voicemail' then 0 when 'missed' then -1 end,
@@ -17,7 +17,8 @@ select extract(epoch from started_at)::bigint || '.' || n, started_at, started_a
   case when $2::boolean and is_inbound then greatest(wait - case when goal = 'queue' then 6 else 0 end, 0) end,
   (status = 'answered' and bench.draw(n, 14) < 0.08)::integer, is_abandoned, status = 'answered',
   floor(power(bench.draw(n, 15), 6) * 4), case when not is_internal then customer end, case when not is_internal then ours end,
-  is_internal, status = 'answered', case when $2::boolean then started_at end, case when $2::boolean then 2 end,
+  is_internal, status = 'answered', case when goal = 'queue' then number_called end, case when goal = 'huntgroup' then number_called end,
+  case when $2::boolean then started_at end, case when $2::boolean then 2 end,
   case when status = 'answered' then 'complete' else 'none' end, case when status = 'answered' then 'complete' else 'none' end,
   case when $2::boolean then started_at + interval '3 minutes' end, case when $2::boolean then (status = 'answered')::integer end,
   md5(n::text), 'calls.search', 1, least(now(), started_at + interval '3 minutes')

@@ -45,6 +45,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'newest 100': 'select * from reporting.fct_call order by started_at desc limit 100',
     'one caller':
       'select * from reporting.fct_call where external_number = {number} order by started_at desc limit 100',
+    'a day by queue, with names': `select q.queue_name, c.outcome, count(*) from reporting.fct_call c join reporting.dim_queue q on q.queue_key = c.queue_key where c.started_at >= now() - interval '1 day' group by 1, 2`,
     'one day, missed on one number': `select * from reporting.fct_call where started_at >= now() - interval '1 day' and outcome = 'missed' and account_number = {line} limit 100`,
   },
   fct_call_attribution: {
@@ -141,6 +142,10 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   rule_outcomes: { 'as it is': 'select * from reporting.rule_outcomes limit 100' },
   completeness: { '30 days': `select * from reporting.completeness where utc_date > current_date - 30` },
   dim_user: { all: 'select * from reporting.dim_user' },
+  dim_queue: { all: 'select * from reporting.dim_queue' },
+  dim_number: { all: 'select * from reporting.dim_number' },
+  dim_line: { all: 'select * from reporting.dim_line' },
+  dim_contact: { 'one number': 'select * from reporting.dim_contact where contact_key = {number}' },
   dim_endpoint: { all: 'select * from reporting.dim_endpoint' },
   dim_date: {
     'this year': `select * from reporting.dim_date where local_date between current_date - 365 and current_date`,
