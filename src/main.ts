@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
-import type { Entry } from './cli/lifetime.ts';
+import type { Entry } from './cli/lifecycle.ts';
 
 // Caching compiled code between starts halves the time and the memory of a start.
 enableCompileCache();

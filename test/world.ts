@@ -61,7 +61,7 @@ const quick: WorkerOptions = {
   sweepPace: { everyMs: 100, lostAfterMs: 1_000, maxWaiting: 1_000, maxHistoryWaiting: 100 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
-  rulesPace: { eventsMs: 100, silencesMs: 200, fileMs: 100 },
+  rulesPace: { eventsMs: 100, idleThreadsMs: 200, fileMs: 100 },
 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */

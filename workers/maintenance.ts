@@ -10,7 +10,7 @@ import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
 
-/** Milliseconds between two rounds that search for what no webhook announced: hours of call history, and lost texts. */
+/** Milliseconds between two rounds of finding what no webhook announced: hours of call history, and texts. */
 export interface CompletenessPace {
   readonly callsMs: number;
   readonly textsMs: number;
@@ -26,23 +26,23 @@ const reparseEveryMs = 5_000;
 const retentionEveryMs = 300_000;
 const forgetEveryMs = 60_000;
 const rollupsEveryMs = 10_000;
-/** An audit is due once an hour, whichever process was started when. */
+/** How often to check whether the hourly audit is due: its schedule is shared by all processes. */
 const auditEveryMs = 60_000;
 
 const reparsedSeconds = 120;
 
-/** The housekeeping of a worker: drift, completeness, reporting, retention. */
+/** Starts the periodic jobs of a worker: drift, completeness, reporting, retention. */
 export function startMaintenance(deps: {
   inbox: InboxDeps;
   log: Log;
   drift: DriftLog;
   reconciler: Reconciler;
-  evidence: GapDetection;
+  gapDetection: GapDetection;
   attribution: AttributionRounds;
   pace: CompletenessPace;
   retentionDays: number;
 }): Maintenance {
-  const { inbox, log, drift, reconciler, evidence, attribution, pace, retentionDays } = deps;
+  const { inbox, log, drift, reconciler, gapDetection, attribution, pace, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
   const loops = [
@@ -51,14 +51,14 @@ export function startMaintenance(deps: {
       reparseRecentReceipts(inbox, reparsedSeconds, signal),
     ),
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
-    every(pace.textsMs, 'Searching lost texts', (signal) => evidence.round(signal)),
-    every(pace.textsMs, 'Comparing unread counts', (signal) => evidence.compareUnread(signal)),
+    every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
+    every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
     every(pace.textsMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainRollups(db, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
-    every(retentionEveryMs, 'Ending the retention of deliveries', (signal) => deleteExpired(db, retentionDays, signal)),
-    every(forgetEveryMs, 'Forgetting unconfirmed targets', () => forgetUnconfirmed(db)),
+    every(retentionEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, retentionDays, signal)),
+    every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),

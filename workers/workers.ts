@@ -49,7 +49,10 @@ const searchLanguageEveryMs = 60_000;
 const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
-/** Works the queues and runs the loops of a worker. Any number of processes can do so at a time. */
+/**
+ * Works the queues and runs the loops of a worker. Any number of processes can do so at a time. If a part cannot be started,
+ * those that were started are stopped.
+ */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
   const { database, queues, notifier, service, settings, log, metrics, pauses, sealLink } = context;
   if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
@@ -63,28 +66,32 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   }
   const language =
     settings.searchLanguage === undefined ? undefined : await searchLanguage(db, settings.searchLanguage);
-  const reporting = reportProcess(context, 'worker');
+  await using started = new AsyncDisposableStack();
+  const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
+  const reporting = track(reportProcess(context, 'worker'));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const readThread = createThreadRefresh({ db, service, onAnswer, pauses, notify: notifier.notify, sealLink });
   let sends: SendWork | undefined;
-  const rules = await startRules({
-    db,
-    log,
-    service,
-    mode: settings.rulesMode,
-    file: settings.rulesFile,
-    timeZone: settings.timeZone,
-    retentionDays: settings.eventRetentionDays,
-    readThread,
-    actsFor: settings.api.key === undefined ? 'user' : 'account',
-    onHours: async (hours) => {
-      if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
-      log.warn('The business hours changed: run `trunkline reporting rebuild` for the replies that are held');
-    },
-    onMatched: () => sends?.kick(),
-    ...(options.rulesPace && { pace: options.rulesPace }),
-  });
+  const rules = track(
+    await startRules({
+      db,
+      log,
+      service,
+      mode: settings.rulesMode,
+      file: settings.rulesFile,
+      timeZone: settings.timeZone,
+      retentionDays: settings.eventRetentionDays,
+      readThread,
+      actsFor: settings.api.key === undefined ? 'user' : 'account',
+      onHours: async (hours) => {
+        if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
+        log.warn('The business hours changed: run `trunkline reporting rebuild` for the replies that are held');
+      },
+      onMatched: () => sends?.kick(),
+      ...(options.rulesPace && { pace: options.rulesPace }),
+    }),
+  );
   const sync = createSync({
     db,
     service,
@@ -105,61 +112,65 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const closing = new AbortController();
   const names = options.queues ?? queueNames;
   const working = names.map((name) => {
-    if (name !== 'sends') return queues.work(name, {}, createJobHandler(sync, name, closing.signal));
-    const started = startSends(context, { onAnswer, readThread }, { limits: rules.accountLimits, ...options.sends });
-    sends = started;
-    return { close: (deadlineMs: number) => started.close(deadlineMs + settlingMs) };
+    if (name !== 'sends') {
+      const worker = queues.work(name, {}, createJobHandler(sync, name, closing.signal));
+      return started.adopt(worker, () => worker.close(0));
+    }
+    const own = startSends(context, { onAnswer, readThread }, { limits: rules.accountLimits, ...options.sends });
+    sends = own;
+    const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
+    return started.adopt({ close }, () => close(0));
   });
-  const unconfirmed = startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log);
+  const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log));
   const sweepPace = options.sweepPace ?? defaultSweepPace;
-  const sweep = startLoop({
-    name: 'Enqueuing overdue targets',
-    everyMs: sweepPace.everyMs,
-    log,
-    job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
-  });
-  const maintenance = startMaintenance({
-    inbox: { db, pauses, notify: notifier.notify },
-    log,
-    drift,
-    reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
-    attribution: createAttributionRounds({ db, service, log, onAnswer }),
-    evidence: createGapDetection({
-      ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
-      unreadScope: settings.api.key === undefined ? 'personal' : 'line',
+  const sweep = track(
+    startLoop({
+      name: 'Enqueuing overdue targets',
+      everyMs: sweepPace.everyMs,
+      log,
+      job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
     }),
-    pace: options.completenessPace ?? completenessPace,
-    retentionDays: settings.eventRetentionDays,
-  });
-  const searching = startLoop({
-    name: 'Following SEARCH_LANGUAGE',
-    everyMs: searchLanguageEveryMs,
-    log,
-    async job(signal) {
-      const followed = await followSearchLanguage(db, language, signal);
-      if (followed === 'changed' && !signal.aborted)
-        log.info({ language }, 'All texts and transcripts are searched in a new language');
-    },
-  });
-  void searching.kick();
-  notifier.notify(
-    await markDirty(
-      db,
-      [
-        { kind: 'lines', key: 'all' },
-        { kind: 'users', key: 'all' },
-      ],
-      pauses,
-    ),
   );
+  const maintenance = track(
+    startMaintenance({
+      inbox: { db, pauses, notify: notifier.notify },
+      log,
+      drift,
+      reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
+      attribution: createAttributionRounds({ db, service, log, onAnswer }),
+      gapDetection: createGapDetection({
+        ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
+        unreadScope: settings.api.key === undefined ? 'personal' : 'line',
+      }),
+      pace: options.completenessPace ?? completenessPace,
+      retentionDays: settings.eventRetentionDays,
+    }),
+  );
+  const searching = track(
+    startLoop({
+      name: 'Following SEARCH_LANGUAGE',
+      everyMs: searchLanguageEveryMs,
+      log,
+      async job(signal) {
+        const followed = await followSearchLanguage(db, language, signal);
+        if (followed === 'changed' && !signal.aborted)
+          log.info({ language }, 'All texts and transcripts are searched in a new language');
+      },
+    }),
+  );
+  void searching.kick();
+  const directory = (['lines', 'users'] as const).map((kind) => ({ kind, key: 'all' }));
+  notifier.notify(await markDirty(db, directory, pauses));
+  // From here on `close` stops them, in its own order.
+  started.move();
   const resealing = reseal(db, settings, closing.signal).then(
-    (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with the present key'),
-    (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with the present key'),
+    (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with ENCRYPTION_KEY'),
+    (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with ENCRYPTION_KEY'),
   );
   return {
     async close(deadlineMs) {
       closing.abort();
-      // Rounds in hand can be long, so they are aborted at once; only the rules wait for the last reads.
+      // Maintenance rounds can be long, so they are aborted at once. Only the rules wait for the last reads.
       const maintained = maintenance.stop();
       const ends = (async () => {
         await Promise.all([
@@ -174,7 +185,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await drift.flush().catch((err: unknown) => log.warn({ err }, 'The last drift could not be written'));
         await reporting.stop();
       })();
-      // Work that waits for a store that hangs is abandoned.
+      // Abandon work that waits for a store that hangs.
       await withTimeout(deadlineMs + settlingMs, ends, () =>
         log.warn('Some work did not end in time; other processes take it over'),
       );
@@ -183,10 +194,9 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
 }
 
 /**
- * Reads the target of each job. While all handlers of the queue are busy there is a backlog, and waiting in the queue takes
- * longest: a handler that has mirrored its target then goes on with the target that is due longest, until nothing is left
- * or `closing` fires. The jobs of those targets find nothing pending. After any other result it stops, since the service
- * may need a rest.
+ * Reads the target of each job. While all handlers of the queue are busy there is a backlog: a handler that has mirrored its
+ * target then goes on with the oldest due target, without waiting for its job, until nothing is left or `closing` fires. That
+ * job later finds nothing pending. After any other result the handler stops, since the service may be overloaded.
  */
 export function createJobHandler(
   sync: Pick<Sync, 'read' | 'readNext'>,

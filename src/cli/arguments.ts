@@ -5,12 +5,12 @@ import { WrongUse } from './failures.ts';
 
 /** Flags that many commands share, in commander's syntax. */
 export const jsonFlag = ['--json', 'print it as JSON'] as const;
-export const whenReadyFlag = ['--json', 'print where it listens, or what it works, as JSON once it does'] as const;
+export const whenReadyFlag = ['--json', 'once ready, print the address or the queues as JSON'] as const;
 
 /** Flags of irreversible commands: confirm in advance, or preview. */
 export function addConsent(command: Command): Command {
   return command
-    .addOption(new Option('--yes', 'do it without asking, as it is done where nobody sits at a terminal'))
+    .addOption(new Option('--yes', 'do not ask for confirmation; without a terminal it never asks'))
     .addOption(new Option('--dry-run', 'only show what it would do').conflicts('yes'));
 }
 
@@ -53,16 +53,14 @@ export function momentArgument(text: string): Date {
 /** Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history. */
 const earliest = 0;
 
-/**
- * The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty.
- */
+/** The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty. */
 export function rangeOf(
   given: { readonly from?: Date | undefined; readonly to?: Date | undefined },
   usualMs: number,
   now = new Date(),
 ): TimeRange<Date> {
   if (given.from && given.from >= now) {
-    throw new WrongUse(`--from lies in the future (${toTheSecond(given.from)}): nothing has happened since then.`);
+    throw new WrongUse(`--from lies in the future: ${toTheSecond(given.from)}.`);
   }
   const to = given.to && given.to < now ? given.to : now;
   const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));

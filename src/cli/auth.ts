@@ -18,7 +18,7 @@ import { commandSettings } from './environment.ts';
 import { runCommand } from './failures.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
 
-/** The login in the place of an API key. */
+/** The `auth` commands: an OAuth login instead of an API key. */
 export function addAuth(program: Command): void {
   const group = program.command('auth').description('Login with OAuth, used when API_KEY is not set.');
   group
@@ -66,11 +66,11 @@ export async function login({ scopes, wait, register = false, json }: LoginOptio
   const begun = await begin(db, settings, { scopes, registerAgain: register, validMs: wait * 1_000 });
   const say = json ? console.error : console.log;
   say(`Open this address in a browser, as the user for whom the daemon shall act:\n\n  ${begun.url}\n`);
-  say(`It waits for the answer, ${Math.ceil(wait / 60)} min at most.`);
+  say(`Waiting for the answer, for ${Math.ceil(wait / 60)} min at most.`);
   const ended = await awaitOutcome(db, begun.id, wait * 1_000);
   if (ended === undefined) throw new UserError(timeoutSentence(settings));
-  if (ended.outcome === 'denied') throw new UserError('The user did not allow it; nothing was granted.');
-  if (ended.outcome === 'failed') throw new UserError(`The log in did not succeed: ${ended.reason}.`);
+  if (ended.outcome === 'denied') throw new UserError('The user refused; nothing was granted.');
+  if (ended.outcome === 'failed') throw new UserError(`The login failed: ${ended.reason}.`);
 
   const user = await findUser(settings, baseUrl);
   if (user !== undefined) await storeUserName(db, user);
@@ -83,9 +83,9 @@ export async function login({ scopes, wait, register = false, json }: LoginOptio
   }
   console.log(`Logged in${user === undefined ? '' : ` as ${user}`}. Granted: ${standing?.scopes.join(' ')}`);
   if (begun.notOffered.length > 0) console.log(`The service does not offer: ${begun.notOffered.join(' ')}`);
-  if (ended.missingScopes.length > 0) console.log(`Asked for and not granted: ${ended.missingScopes.join(' ')}`);
-  if (missing.length > 0) console.log('What needs these waits; all else is mirrored.');
-  if (apiKeyIsSet) console.log('API_KEY is set, and goes before the log in: unset it to use the log in.');
+  if (ended.missingScopes.length > 0) console.log(`Requested but not granted: ${ended.missingScopes.join(' ')}`);
+  if (missing.length > 0) console.log('Data that needs these scopes is not mirrored; everything else is.');
+  if (apiKeyIsSet) console.log('API_KEY is set and takes precedence: unset it to use the login.');
 }
 
 async function begin(
@@ -101,7 +101,7 @@ async function begin(
     return await beginLogin({ db, sealer, oauth }, { ...wish, service, publicUrl: receiver.publicUrl as string });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new UserError(`The log in cannot begin (${error.message}). ${remedyOf(error)}`);
+    throw new UserError(`The login cannot start (${error.message}). ${remedyOf(error)}`);
   } finally {
     await oauth.close();
   }
@@ -121,13 +121,13 @@ async function awaitOutcome(db: Database, id: string, validMs: number): Promise<
 
 function timeoutSentence({ receiver }: Settings): string {
   return [
-    'No answer came in time, so the log in is over.',
-    `Was the browser sent to ${receiver.publicUrl}, and does the receiver (\`trunkline web\`) answer there?`,
-    'If the service said that it does not know the program, use `trunkline auth login --register`.',
+    'No answer arrived in time, so the login was abandoned.',
+    `Check that the browser was sent to ${receiver.publicUrl}, and that the receiver (\`trunkline web\`) answers there.`,
+    'If the service did not know the program, use `trunkline auth login --register`.',
   ].join(' ');
 }
 
-/** The API does not name the user of a token. If the directory lists one user, it is that one; else undefined. */
+/** The user of the token: the only user of the directory, else undefined, since the API does not name the user. */
 async function findUser(settings: Settings, baseUrl: string): Promise<string | undefined> {
   const open = openCredential({ ...readySettings(settings), api: { baseUrl, key: undefined } }, log);
   if (open === undefined) return undefined;
@@ -173,23 +173,23 @@ export async function logout(flags: ConsentFlags): Promise<void> {
   const isMeant = await confirm(flags, async () => {
     const wasLoggedIn = (await readLoginStatus(db)) !== undefined;
     const sentence = wasLoggedIn
-      ? 'The tokens would be forgotten; without an API key, nothing is mirrored then.'
-      : 'Nobody is logged in; there is nothing to forget.';
-    return { sentence, facts: { wasLoggedIn } };
+      ? 'The tokens would be deleted. Without an API key, nothing would be mirrored any more.'
+      : 'Nobody is logged in; there is nothing to delete.';
+    return { sentence, data: { wasLoggedIn } };
   });
   if (!isMeant) return;
   const wasLoggedIn = await forgetTokens(db);
   if (flags.json) return console.log(JSON.stringify({ wasLoggedIn, isDone: true }));
   console.log(
     wasLoggedIn
-      ? 'The tokens are forgotten. The service knows no way to give them back: take the permission away in its portal too.'
+      ? 'The tokens are deleted. The service cannot revoke them through its API: withdraw the permission in its portal too.'
       : 'Nobody was logged in.',
   );
 }
 
 function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginStatus | undefined): string {
   const lines = [
-    { api_key: 'In use: API_KEY.', login: 'In use: the log in.', none: 'In use: nothing; nobody is logged in.' }[inUse],
+    { api_key: 'In use: API_KEY.', login: 'In use: the login.', none: 'In use: nothing; nobody is logged in.' }[inUse],
   ];
   if (login === undefined) return lines.join('\n');
   const { state, scopes, user, service, loggedInAt, expiresAt, lastError } = login;
@@ -202,7 +202,7 @@ function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginSta
     `  made      ${toTheSecond(loggedInAt)}`,
     `  expires   ${toTheSecond(expiresAt)}${state === 'lost' ? '' : ', refreshed by itself'}`,
   );
-  if (lastError !== null) lines.push(`  trouble   ${lastError}`);
+  if (lastError !== null) lines.push(`  error     ${lastError}`);
   return lines.join('\n');
 }
 
@@ -211,8 +211,8 @@ const namesRedirect = /redirect|\b(?:uris?|hosts?|https)\b|\[address\]/i;
 
 /** The remedy for a login that cannot begin. */
 export function remedyOf({ operation, advice, message }: ServiceError): string {
-  if (operation !== 'oauth.register' || advice === 'retry') return 'See that API_BASE_URL is right.';
+  if (operation !== 'oauth.register' || advice === 'retry') return 'Check that API_BASE_URL is right.';
   return namesRedirect.test(message)
     ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows.'
-    : 'The service does not register this program: ask its operator why.';
+    : 'The service refuses to register this program: ask its operator why.';
 }

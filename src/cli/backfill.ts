@@ -15,7 +15,7 @@ import {
   skippedNumbers,
 } from '../completeness/gaps/candidates.ts';
 import { createContext, readySettings } from '../context.ts';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import { countOf, toTheSecond } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
@@ -30,7 +30,7 @@ import { createCommandLog, createProgress } from './terminal.ts';
 
 export function addBackfill(program: Command): void {
   const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
-  const fill = program.command('backfill').description('Mirrors history from before the webhooks.');
+  const fill = program.command('backfill').description('Mirrors history from before the webhooks were registered.');
   fill
     .command('calls')
     .description('Mirrors call history, oldest first. Resumes where it was interrupted; live work has priority.')
@@ -42,15 +42,15 @@ export function addBackfill(program: Command): void {
   fill
     .command('threads')
     .description(
-      'Finds text conversations. The API cannot list them, so it tries callers, contacts and a list of numbers.',
+      'Finds text conversations. The API cannot list them, so this probes callers, contacts and a list of numbers.',
     )
     .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
     .option(...to)
     .option(
       '--numbers <file>',
-      'also these, and their held threads again: one number a line, and after a comma the line of ours',
+      'also probe these numbers and read their known threads again; one number a row, optionally with a comma and our line',
     )
-    .option('--most <count>', 'ask for at most so many pairs', wholeNumber(1), 10_000)
+    .option('--most <count>', 'probe at most so many pairs of line and number', wholeNumber(1), 10_000)
     .option(...jsonFlag)
     .action((options) => runCommand(() => backfillThreads(options)));
 }
@@ -100,18 +100,17 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
   const doneUntil = new Date(outcome.doneUntil * 1_000).toISOString();
   if (json) console.log(JSON.stringify({ ...outcome, doneUntil }));
   else {
-    const resumed = outcome.resumedFrom === undefined ? '' : ' (it went on where it was cut off)';
+    const resumed = outcome.resumedFrom === undefined ? '' : ' (resumed)';
     console.log(
-      `${outcome.mirrored} calls mirrored, everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
+      `${outcome.mirrored} calls mirrored; everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
     );
     for (const problem of outcome.unproven) console.log(`Not proven: ${problem}.`);
-    if (artefacts)
-      console.log('Legs, recordings and transcripts follow through the workers; `status` shows the backlog.');
+    if (artefacts) console.log('The workers read legs, recordings and transcripts next; `status` shows the backlog.');
   }
   if (!outcome.isFinished) {
     // The default range begins a day later tomorrow, which would be another back-fill.
     const same = given.from ? 'The same command' : `The same command with --from ${from.toISOString().slice(0, 10)}`;
-    throw new UserError(`Stopped. ${same} goes on from here.`);
+    throw new UserError(`Stopped. ${same} resumes from here.`);
   }
 }
 
@@ -174,8 +173,8 @@ export async function backfillThreads({ numbers, most, json, ...given }: ThreadF
   const left = { ...omitted, rereadLeft: reread.left };
   console.log(json ? JSON.stringify({ ...done, ...left }) : [sentenceOf(done), ...remarksOn(left)].join('\n'));
   if (now.underWay > 0) {
-    const advice = refusal ? `${refusal}; the rest follows.` : 'does a worker run? The rest follows when one does.';
-    throw new UserError(`${now.underWay} answers are missing: ${advice}`);
+    const advice = refusal ? `${refusal}; the rest follows.` : 'check that a worker runs. It reads the rest.';
+    throw new UserError(`${now.underWay} reads are not done: ${advice}`);
   }
 }
 
@@ -187,22 +186,20 @@ interface Done {
 }
 
 function sentenceOf({ probed, found, open, reread }: Done): string {
-  const held = reread > 0 ? `, ${reread} held threads read again` : '';
-  return `${probed} pairs asked for, ${found} conversations found${held}, ${open} pairs left for later.`;
+  const again = reread > 0 ? `, ${reread} known threads read again` : '';
+  return `${probed} pairs probed, ${found} conversations found${again}, ${open} pairs left for later.`;
 }
 
 /** Sentences about the listed numbers that were left out. */
 function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { readonly rereadLeft: number }): string[] {
   return [
     ...(rereadLeft > 0
-      ? [`${rereadLeft} more held threads of these numbers: the same command goes on with them.`]
+      ? [`${rereadLeft} more known threads of these numbers: the same command continues with them.`]
       : []),
     ...(probedRecently > 0
-      ? [
-          `${countOf(probedRecently, 'pair')} of the list left out: asked for within the last hour, and to be asked for again after it.`,
-        ]
+      ? [`${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`]
       : []),
-    ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: of people who were erased.`] : []),
+    ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: erased.`] : []),
   ];
 }
 
@@ -212,22 +209,21 @@ export async function knownLines(db: Database): Promise<string[]> {
   if (lines.length > 0) return lines;
   // If threads are refused too, the lines alone would not help.
   const why = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
-  throw new UserError(`No line of the account is known, so nobody can be asked for: ${why}, then repeat the command.`);
+  throw new UserError(`No line of the account is known, so nothing can be probed: ${why}, then repeat the command.`);
 }
 
 /** Why no lines are known although the service does not refuse them. */
 async function whyUnread(db: Database): Promise<string> {
   const [target] = await query<{ last_error: string | null; was_read: boolean }>(
     db,
-    `select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
-    [],
+    sql`select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
   );
   if (target?.last_error) {
-    return `they cannot be read (${target.last_error}). \`trunkline doctor\` examines the service; see that it answers`;
+    return `they cannot be read (${target.last_error}). Check the service with \`trunkline doctor\``;
   }
   return target?.was_read
-    ? 'the service lists none. Let a number send texts, in its portal, and run `trunkline resync lines`'
-    : 'they were not read yet. Run a worker (`trunkline worker`), which reads them when it starts';
+    ? 'the service lists none. Enable texting for a number in its portal, run `trunkline resync lines`'
+    : 'they have not been read yet. Run a worker (`trunkline worker`), which reads them when it starts';
 }
 
 interface ParkedStream {
@@ -242,16 +238,15 @@ interface ParkedStream {
 export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
   const [stream] = await query<ParkedStream>(
     db,
-    `select reason, missing_scope from ops.streams where kind = any($1) and parked_until > now()
-     order by array_position($1::text[], kind) limit 1`,
-    [kinds],
+    sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
+     order by array_position(${kinds}::text[], kind) limit 1`,
   );
   return stream && `the service refuses (${maskNumbers(stream.reason)}). ${remedyOf(stream)}`;
 }
 
 function remedyOf({ reason, missing_scope: scope }: ParkedStream): string {
   if (scope !== null) return `Grant ${scope} to the credential`;
-  return reason.includes('trunkline auth login') ? 'Run `trunkline auth login`' : 'See to API_KEY';
+  return reason.includes('trunkline auth login') ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key';
 }
 
 /** A row of a list of numbers: a number, and our line to probe it with; undefined means every line. */
@@ -267,7 +262,7 @@ const maxProblems = 5;
 /** Reads a file with a number in each row and optionally, after a comma, our line. Throws `WrongUse` listing the bad rows. */
 export async function readNumberList(file: string): Promise<ListedNumber[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a line.`);
+    throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a row.`);
   });
   return parseNumberList(text, file);
 }
@@ -292,14 +287,14 @@ export function refuseUnknownLines(file: string, listed: readonly ListedNumber[]
   const unknown = listed.filter(({ line }) => line !== undefined && !ours.includes(line));
   if (unknown.length === 0) return;
   throw new WrongUse(
-    joinProblems(unknown.map(({ line, row }) => `${file}, line ${row}: ${line} is no line of the account`)),
+    joinProblems(unknown.map(({ line, row }) => `${file}, line ${row}: ${line} is not a line of the account`)),
   );
 }
 
 function problemOf(number: string, line: string, rest: readonly string[]): string | undefined {
-  if (!isNumber(number)) return `"${number}" is no phone number; write it with its country code`;
-  if (line !== '' && !isNumber(line)) return `"${line}" is no line: after the comma stands a number of the account`;
-  return rest.some((each) => each !== '') ? 'there is more than a number and a line' : undefined;
+  if (!isNumber(number)) return `"${number}" is not a phone number; write it with its country code`;
+  if (line !== '' && !isNumber(line)) return `"${line}" is not a line: write a number of the account after the comma`;
+  return rest.some((each) => each !== '') ? 'write only a number and a line' : undefined;
 }
 
 function isNumber(text: string): boolean {
@@ -309,5 +304,5 @@ function isNumber(text: string): boolean {
 
 function joinProblems(problems: readonly string[]): string {
   const more = problems.length - maxProblems;
-  return [...problems.slice(0, maxProblems), ...(more > 0 ? [`and ${more} lines more`] : [])].join('\n');
+  return [...problems.slice(0, maxProblems), ...(more > 0 ? [`and ${more} more lines`] : [])].join('\n');
 }

@@ -6,7 +6,7 @@ import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/day
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-snapshots.ts';
 import { createContext, readySettings } from '../context.ts';
-import { countOf, fatesOfTexts } from '../ops/format.ts';
+import { countOf, missingTextStates } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf } from './arguments.ts';
@@ -88,7 +88,7 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
       ? JSON.stringify({ asked, compared, failed, unproven })
       : `${compared} hours compared${remarks}. \`coverage\` shows what is proven.`,
   );
-  if (failed > 0) throw new UserError('Some hours could not be compared; the workers try them again.');
+  if (failed > 0) throw new UserError('Some hours could not be compared; the workers retry them.');
 }
 
 export interface CoverageFlags {
@@ -124,22 +124,22 @@ function renderDays(days: readonly DayOfCoverage[]): string {
   return renderColumns(head, rows);
 }
 
-/** The API cannot list conversations (section 4.2), so missing texts can be found, but completeness can hardly be proven. */
+/** The API cannot list conversations (section 4.2): missing texts can be found, but completeness cannot be proven. */
 function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean): string[] {
   const missing = days.flatMap(({ missingTexts }) => missingTexts);
   const gaps = days.flatMap(({ openGaps }) => openGaps);
   const nothing = wereCompared
     ? 'No unread text of these days is known to be missing.'
-    : 'Unread texts were not compared with the service yet.';
+    : 'Unread texts have not been compared with the service yet.';
   return [
     ...(missing.length === 0 ? [nothing] : []),
     ...missing.map(
       ({ line, missing, since, state }) =>
-        `Line ${line}: ${countOf(missing, 'unread text')} ${fatesOfTexts[state]}, since ${minuteOf(since)}.`,
+        `Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${minuteOf(since)}.`,
     ),
     ...gaps.map(
       ({ stream, from, to }) =>
-        `Webhooks may have been lost from ${minuteOf(from)} to ${minuteOf(to)}; the ${stream} of that time are looked for.`,
+        `Webhooks may have been lost from ${minuteOf(from)} to ${minuteOf(to)}; the ${stream} of that time are being searched for.`,
     ),
   ];
 }

@@ -13,21 +13,21 @@ import { exitCodes, runCommand } from './failures.ts';
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('Checks settings, stores, API and webhooks, and says what to do about each fault.')
+    .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
     .option(...jsonFlag)
     .action((options) => runCommand(() => run(options)));
 }
 
 /** Prints every fault with its remedy. Exit code 0 when there is none, regardless of notices. */
 export async function run(options: { json?: boolean }): Promise<void> {
-  const findings = await examination();
-  const faults = findings.filter(isFault);
-  if (options.json) console.log(JSON.stringify(withCure(findings)));
-  else process.stdout.write(`${report(findings, faults.length)}\n`);
+  const diagnoses = await diagnoseAll();
+  const faults = diagnoses.filter(isFault);
+  if (options.json) console.log(JSON.stringify(withCure(diagnoses)));
+  else process.stdout.write(`${report(diagnoses, faults.length)}\n`);
   process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-async function examination(): Promise<Diagnosis[]> {
+async function diagnoseAll(): Promise<Diagnosis[]> {
   try {
     const settings = await commandSettings({ needed: ['DATABASE_URL'] });
     return await diagnose(readySettings(settings), createLog('silent'));
@@ -47,20 +47,20 @@ const marks = {
   problem: styled('red', '✗'),
 } as const;
 
-function report(findings: readonly Diagnosis[], faults: number): string {
-  const width = Math.max(...findings.map(({ subject }) => subject.length));
-  const lines = findings.flatMap((finding) => [
-    `${marks[finding.level]} ${finding.subject.padEnd(width)}  ${printable(finding.sentence)}`,
-    ...(finding.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${printable(finding.remedy)}`]),
+function report(diagnoses: readonly Diagnosis[], faults: number): string {
+  const width = Math.max(...diagnoses.map(({ subject }) => subject.length));
+  const lines = diagnoses.flatMap((each) => [
+    `${marks[each.level]} ${each.subject.padEnd(width)}  ${printable(each.sentence)}`,
+    ...(each.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${printable(each.remedy)}`]),
   ]);
-  return [...lines, '', printable(verdictOf(findings, faults))].join('\n');
+  return [...lines, '', printable(verdictOf(diagnoses, faults))].join('\n');
 }
 
 /** Repeats the notices: they may limit what was checked. */
-function verdictOf(findings: readonly Diagnosis[], faults: number): string {
-  if (faults > 0) return `${faults} of ${findings.length} findings need you.`;
-  const notices = findings.filter(({ level }) => level === 'notice').map(({ sentence }) => sentence);
-  return notices.length === 0 ? 'Nothing is wrong.' : `No fault was found. Keep in mind: ${notices.join(' ')}`;
+function verdictOf(diagnoses: readonly Diagnosis[], faults: number): string {
+  if (faults > 0) return `${faults} of ${diagnoses.length} checks found a fault.`;
+  const notices = diagnoses.filter(({ level }) => level === 'notice').map(({ sentence }) => sentence);
+  return notices.length === 0 ? 'No fault was found.' : `No fault was found. Note: ${notices.join(' ')}`;
 }
 
 function styled(color: 'cyan' | 'green' | 'yellow' | 'red', mark: string): string {

@@ -21,9 +21,9 @@ export function addErase(program: Command): void {
   addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
     .description(
-      'Removes a person for good: texts, names, numbers, recordings’ links, transcripts, deliveries. On a terminal it asks first.',
+      'Permanently deletes a person’s texts, names, numbers, links to recordings, transcripts and deliveries. On a terminal it asks first.',
     )
-    .option('--at-service', 'first delete the person’s texts at the service, too, and name what it refuses')
+    .option('--at-service', 'first delete the person’s texts at the service, and list what it refuses')
     .option(...jsonFlag)
     .action((number, options) => runCommand(() => erase(number, options)));
 }
@@ -49,7 +49,7 @@ export async function erase(given: string, flags: Flags): Promise<void> {
     const sentence = [report(erasure, false), ...wouldDelete(held, number), left.join('\n')].join('\n');
     return {
       sentence,
-      facts: { ...erasure, ...(held && { atService: { held: named(held, number) } }), remaining: left },
+      data: { ...erasure, ...(held && { atService: { held: named(held, number) } }), remaining: left },
     };
   });
   if (!isMeant) return;
@@ -75,7 +75,7 @@ async function deleteAtService({ service }: Context, held: readonly ErasableAtSe
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw new UserError(
-      `${describeFailure(error)} Nothing was erased here yet, so that the same command finds again what is left to delete: repeat it.`,
+      `${describeFailure(error)} Nothing was erased here yet. Repeat the command: it continues with what is left.`,
     );
   }
 }
@@ -84,14 +84,14 @@ function report({ number, removed }: Erasure, isDone: boolean): string {
   const places = Object.entries(removed).sort(([a], [b]) => (a < b ? -1 : 1));
   if (places.length === 0) {
     return isDone
-      ? `Nothing was left of ${number}; it is kept out.`
-      : `Nothing is held of ${number}; it would be kept out from now on.`;
+      ? `Nothing of ${number} was left to delete; it will not be stored again.`
+      : `Nothing of ${number} is stored; from now on nothing would be.`;
   }
   const table = new Table({ head: ['rows', 'table'], style: { head: [], border: [] }, colAligns: ['right', 'left'] });
   for (const [place, count] of places) table.push([count, place]);
   const verdict = isDone
-    ? `${number} is erased, and kept out from now on.`
-    : `This would be removed of ${number}, for good; the rows of calls stay without the person.`;
+    ? `${number} is erased and will not be stored again.`
+    : `This would be permanently deleted of ${number}. Rows of calls would stay, without the person.`;
   return `${table.toString()}\n${verdict}`;
 }
 
@@ -100,8 +100,8 @@ function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context
   return [
     'What this does not erase:',
     isAtService
-      ? '- the service: it keeps calls, recordings and transcripts, which its API cannot delete, and what it refused. Have them removed in its portal.'
-      : '- the service: nothing was deleted there, and it still lists the person. `erase <number> --at-service` deletes the texts there; calls, recordings and transcripts have to be removed in its portal.',
+      ? '- the service: it keeps calls, recordings and transcripts, which its API cannot delete, and what it refused. Delete them in its portal.'
+      : '- the service: nothing was deleted there. `erase <number> --at-service` deletes the texts there; delete calls, recordings and transcripts in its portal.',
     '- back-ups, replicas, exports, and logs of other programs.',
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
     ...(settings.redisUrl === undefined
@@ -122,8 +122,8 @@ function wouldDelete(held: readonly ErasableAtService[] | undefined, number: str
 
 function deletedWords({ deleted, refused }: ServiceErasure, number: string): string[] {
   return [
-    `At the service, ${deleted.length} deletes were done.`,
-    ...(refused.length > 0 ? ['It refused these, which it still holds:'] : []),
+    `Deleted at the service: ${deleted.length}.`,
+    ...(refused.length > 0 ? ['The service refused to delete these:'] : []),
     ...refused.map((each) => `- ${nameOf(each, number)}: ${each.reason}`),
   ];
 }

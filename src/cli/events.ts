@@ -14,7 +14,7 @@ import {
   replaySince,
   type StoredDelivery,
 } from '../inbox/stored-deliveries.ts';
-import { toTheSecond } from '../ops/format.ts';
+import { countOf, toTheSecond } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
 import { type EventType, eventTypeOf, eventTypes } from '../shared/event-types.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
@@ -30,7 +30,7 @@ export function addEvents(program: Command): void {
   group
     .command('list')
     .description('Lists the newest deliveries; numbers are masked.')
-    .option('--unrecognized', 'only those that could not be understood')
+    .option('--unrecognized', 'only those that were not recognized')
     .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
     .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
@@ -55,20 +55,20 @@ export function addEvents(program: Command): void {
   group
     .command('reparse')
     .description('Parses again the deliveries that were not recognized, and reads what they refer to.')
-    .option('--all', 'also deliveries that were understood')
-    .option('--unlimited', 'take all that a delivery names, also beyond 500 things')
+    .option('--all', 'also deliveries that were recognized')
+    .option('--unlimited', 'take all references of a delivery, also beyond 500')
     .option(...jsonFlag)
     .action((options) => runCommand(() => runReparse(options)));
   addConsent(group.command('discard'))
     .argument('[id]', 'one delivery', deliveryId)
     .description('Removes deliveries from the inbox. What was mirrored stays. On a terminal it asks first.')
     .option('--before <moment>', `all before ${momentWords}`, momentArgument)
-    .option('--unrecognized', 'with --before: only those that could not be understood')
+    .option('--unrecognized', 'with --before: only those that were not recognized')
     .option(...jsonFlag)
     .action((id, options, command: Command) => {
       needsOne(command, id, options.before, '--before');
       if (options.unrecognized && options.before === undefined) {
-        command.error('error: --unrecognized goes with --before', { exitCode: exitCodes.wrongUse });
+        command.error('error: --unrecognized needs --before', { exitCode: exitCodes.wrongUse });
       }
       return runCommand(() => runDiscard(id, options));
     });
@@ -76,7 +76,7 @@ export function addEvents(program: Command): void {
 
 function needsOne(command: Command, id: unknown, other: unknown, flag: string): void {
   if ((id === undefined) === (other === undefined)) {
-    command.error(`error: say which: an id, or ${flag}`, { exitCode: exitCodes.wrongUse });
+    command.error(`error: give an id, or ${flag}`, { exitCode: exitCodes.wrongUse });
   }
 }
 
@@ -110,7 +110,7 @@ export function runList({ unrecognized, type, since, limit, json }: ListFlags): 
     if (found.length === 0) return console.log('There is no such delivery.');
     const head = ['id', 'received', 'type', 'bytes', 'points at'];
     const rows = found.map(listed).map((each) => {
-      return [each.id, toTheSecond(each.receivedAt), each.type ?? '', each.bytes, standing(each)];
+      return [each.id, toTheSecond(each.receivedAt), each.type ?? '', each.bytes, describeTargets(each)];
     });
     console.log(renderColumns(head, rows));
   });
@@ -120,11 +120,11 @@ function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: S
   return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
 }
 
-function standing({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
-  const shown = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
-  if (isErased) return ['erased', shown].filter((each) => each !== '').join('\n');
-  if (isRecognized) return shown;
-  return targets.length === 0 ? 'not understood' : `${shown}\nand more, not taken`;
+function describeTargets({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
+  const first = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
+  if (isErased) return ['erased', first].filter((each) => each !== '').join('\n');
+  if (isRecognized) return first;
+  return targets.length === 0 ? 'not recognized' : `${first}\nand more, not taken`;
 }
 
 /** Prints one delivery, with body and numbers in full. */
@@ -140,7 +140,7 @@ export function runShow(id: string, { json }: Json): Promise<void> {
       'body says': rest.claimedType ?? 'nothing',
       'content type': rest.contentType ?? 'none',
       sender: rest.userAgent ?? 'none',
-      understood: understood(found),
+      recognized: recognition(found),
       'points at': targets.join(', ') || 'nothing',
     };
     const width = Math.max(...Object.keys(lines).map(({ length }) => length));
@@ -149,10 +149,10 @@ export function runShow(id: string, { json }: Json): Promise<void> {
   });
 }
 
-function understood({ isRecognized, targets }: StoredDelivery): string {
+function recognition({ isRecognized, targets }: StoredDelivery): string {
   if (isRecognized) return 'yes';
   if (targets.length === 0) return 'no';
-  return `in part: it names more than ${maxReferences} things; \`events reparse --unlimited\` takes them all`;
+  return `in part: it has more than ${maxReferences} references; \`events reparse --unlimited\` takes them all`;
 }
 
 function laidOut(body: string): string {
@@ -166,18 +166,18 @@ function laidOut(body: string): string {
 /** Marks the targets of one delivery, or of all since a given time, dirty again. */
 export function runReplay(id: string | undefined, { since, json }: Json & { since?: Date }): Promise<void> {
   return inInbox(async (context) => {
-    const desk = deskOf(context);
-    const done = id === undefined ? await replaySince(desk, since ?? new Date()) : await replayDelivery(desk, id);
+    const deps = inboxDeps(context);
+    const done = id === undefined ? await replaySince(deps, since ?? new Date()) : await replayDelivery(deps, id);
     if (!done) throw noSuch(id ?? '');
-    tell(done, json, `${counted(done.deliveries)} replayed: ${things(done.targets)} will be read again.`);
+    print(done, json, `${counted(done.deliveries)} replayed: ${countOf(done.targets, 'target')} will be read again.`);
   });
 }
 
 /** Parses stored deliveries again with the present version. */
 export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
   return inInbox(async (context) => {
-    const done = await reparseDeliveries(deskOf(context), { isAll: all, isUnlimited: unlimited });
-    tell(done, json, `${counted(done.deliveries)} understood anew: ${things(done.targets)} will be read.`);
+    const done = await reparseDeliveries(inboxDeps(context), { isAll: all, isUnlimited: unlimited });
+    print(done, json, `${counted(done.deliveries)} recognized: ${countOf(done.targets, 'target')} will be read.`);
   });
 }
 
@@ -191,7 +191,7 @@ export function runDiscard(
     const isMeant = await confirm(flags, async () => {
       const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : Number(await isKept(db, id));
       if (id !== undefined && deliveries === 0) throw noSuch(id);
-      return { sentence: `${counted(deliveries)} would be discarded.`, facts: { deliveries } };
+      return { sentence: `${counted(deliveries)} would be discarded.`, data: { deliveries } };
     });
     if (!isMeant) return;
     const deliveries =
@@ -213,20 +213,16 @@ async function inInbox(work: (context: Context) => Promise<void>): Promise<void>
   await context.notifier.idle();
 }
 
-function deskOf({ database, pauses, notifier }: Context): InboxDeps {
+function inboxDeps({ database, pauses, notifier }: Context): InboxDeps {
   return { db: database.db, pauses, notify: notifier.notify };
 }
 
-function tell(done: ReplayResult, json: boolean | undefined, sentence: string): void {
+function print(done: ReplayResult, json: boolean | undefined, sentence: string): void {
   console.log(json ? JSON.stringify({ deliveries: done.deliveries, targets: done.targets }) : sentence);
 }
 
 function counted(deliveries: number): string {
   return deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
-}
-
-function things(targets: number): string {
-  return targets === 1 ? '1 thing' : `${targets} things`;
 }
 
 function noSuch(id: string): UserError {

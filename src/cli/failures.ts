@@ -10,19 +10,19 @@ const remedies: Readonly<Record<string, (message: string, syscall: unknown) => s
   '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '28000': (message) =>
     message.endsWith('no encryption')
-      ? `Postgres takes encrypted connections only (${message}): append sslmode=verify-full to DATABASE_URL, or sslmode=no-verify where its certificate is its own; PGSSLMODE does the same.`
+      ? `Postgres accepts encrypted connections only (${message}): append sslmode=verify-full to DATABASE_URL, or sslmode=no-verify for a self-signed certificate; PGSSLMODE does the same.`
       : `Postgres refused the user or the password of DATABASE_URL (${message}).`,
   '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
   '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
-  '25006': (message) => `Postgres takes no writes (${message}): point DATABASE_URL at the primary.`,
-  '57P01': (message) => `Postgres stops (${message}): try again in a moment.`,
-  '57P03': (message) => `Postgres starts or stops (${message}): try again in a moment.`,
-  '57014': (message) => `Postgres took too long and was stopped (${message}): try again, or with a shorter range.`,
+  '25006': (message) => `Postgres accepts no writes (${message}): set DATABASE_URL to the primary.`,
+  '57P01': (message) => `Postgres is shutting down (${message}): try again in a moment.`,
+  '57P03': (message) => `Postgres is starting or stopping (${message}): try again in a moment.`,
+  '57014': (message) => `Postgres took too long (${message}): try again, or use a shorter range.`,
   EADDRINUSE: (message) => `${message}: another program listens there. Set PORT to a free port, or to 0 for any.`,
   EACCES: (message, syscall) =>
     syscall === 'listen'
       ? `${message}: choose a PORT from 1024.`
-      : `${message}: set DATA_DIR to a folder that the user of this process may write, or start as the user whose it is.`,
+      : `${message}: set DATA_DIR to a folder that this user may write, or start as its owner.`,
   EROFS: (message) => `${message}: set DATA_DIR to a folder that can be written.`,
   EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,
 };
@@ -43,10 +43,10 @@ const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceed
 
 /** The remedy for each kind of refusal by the service. */
 const serviceRemedies: Partial<Record<Advice, string>> = {
-  retry: 'See that API_BASE_URL is right and that the service runs, then try again; `trunkline doctor` examines it.',
+  retry: 'Check that API_BASE_URL is right and that the service runs (`trunkline doctor`), then try again.',
   credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
-  permission: 'Somebody has to allow it in the portal of the service.',
-  reconcile: 'It may have been carried out all the same: look at the service before you repeat it.',
+  permission: 'Allow it in the portal of the service.',
+  reconcile: 'It may have been carried out: check at the service before you repeat it.',
 };
 
 /** Whether Postgres is temporarily unavailable, so that waiting helps. */
@@ -74,10 +74,10 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
     return `The database lacks migrations of this release (${error.message}): run \`trunkline migrate\`.`;
   }
   if (!unready.has(code) && isPostgresAway(error)) {
-    return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): see that it runs, and that DATABASE_URL is right.`;
+    return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): check that it runs and that DATABASE_URL is right.`;
   }
   if (isUntrusted(error)) {
-    return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or take any certificate with sslmode=no-verify.`;
+    return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or accept any certificate with sslmode=no-verify.`;
   }
   const limit = limitReached(error);
   if (limit) return `${limit.sentence} ${limit.remedy}`;
@@ -94,7 +94,7 @@ function sentence(text: string): string {
 
 function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
   const remedy =
-    advice === 'scope' ? `Give the credential the scope ${scope ?? 'that is named'}.` : serviceRemedies[advice];
+    advice === 'scope' ? `Grant the credential the scope ${scope ?? 'named above'}.` : serviceRemedies[advice];
   const isRemedyGiven = remedy === undefined || message.includes('auth login');
   const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
   return `${outcome}: ${isRemedyGiven ? message : `${sentence(message)} ${remedy}`}`;

@@ -12,7 +12,7 @@ import { runCommand, WrongUse } from './failures.ts';
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('Migrates the schemas of DATABASE_URL to this release. Safe to repeat.')
+    .description('Applies the migrations of this release to DATABASE_URL. Safe to repeat.')
     .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
     .option(...jsonFlag)
     .action((options) => runCommand(() => run(options)));
@@ -42,7 +42,7 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
 
 function explainFailed(error: unknown): never {
   if (!(error instanceof Error) || !error.message.startsWith('Migration ')) throw error;
-  const remedy = 'Nothing of it was kept: remove the cause, then run `trunkline migrate` again.';
+  const remedy = 'It was rolled back: remove the cause, then run `trunkline migrate` again.';
   throw new UserError(`${error.message}. ${remedy}`, { cause: error });
 }
 
@@ -52,11 +52,11 @@ function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }
     ...(isCreated ? [`It has no password yet: set one with \`alter role ${name} password '…'\`.`] : []),
     ...(isDatabaseShared
       ? [
-          'It may make temporary tables, as everybody may: other programs keep tables in this database and may need that. If none does, run `revoke temporary on database … from public` after granting it to the role of DATABASE_URL.',
+          'It may create temporary tables, as everybody may, since other programs have tables in this database and may need that. If none does, grant `temporary` on the database to the role of DATABASE_URL, then run `revoke temporary on database … from public`.',
         ]
       : []),
     ...(forAdministrator.length > 0
-      ? [`Postgres lets an administrator alone set its limits. Have one run:\n  ${forAdministrator.join(';\n  ')};`]
+      ? [`Only an administrator of Postgres can set its limits. Have one run:\n  ${forAdministrator.join(';\n  ')};`]
       : []),
   ].join('\n');
 }

@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { nearest } from '../shared/suggestions.ts';
 import { jsonFlag } from './arguments.ts';
 import { exitCodes, runCommand } from './failures.ts';
-import type { Entry } from './lifetime.ts';
+import type { Entry } from './lifecycle.ts';
 
 /** A command that suggests the nearest of its commands for one that it does not know. */
 class Menu extends Command {
@@ -53,14 +53,14 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
 };
 
 /**
- * The command line with the commands of its first word, or with all commands when the word is none of them, for help and
+ * The command line with the command group of its first word, or with all groups if there is none of that name, for help and
  * suggestions. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
  */
 export async function createProgram(entry: Entry, [name = '']: readonly string[] = []): Promise<Command> {
   const program = new Menu('trunkline')
-    .description('Mirrors a telephony account into a Postgres that its owner can query.')
+    .description('Mirrors a telephony account into a Postgres database that its owner can query.')
     .version(manifest.version)
-    .showHelpAfterError('With --help it says how it is used.')
+    .showHelpAfterError('See --help for the usage.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
   const named = Object.hasOwn(groups, name) ? groups[name] : undefined;
   for (const load of named ? [named] : Object.values(groups)) (await load())(program, entry);

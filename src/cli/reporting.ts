@@ -18,7 +18,7 @@ export function addReporting(program: Command): void {
     .option('--time-zone <zone>', 'first change the zone of local days, such as America/New_York', timeZone)
     .option(
       '--short-abandon <seconds>',
-      'first change how long an abandoned call may have waited to be short',
+      'first change the longest wait of a call that counts as abandoned at once',
       wholeNumber(0, 9_999),
     )
     .option(...jsonFlag)
@@ -47,7 +47,7 @@ export async function rebuild({ from, to, timeZone, shortAbandon, json }: Rebuil
   if (from && to && to <= from) throw new WrongUse('--to must be after --from.');
   const isChanged = timeZone !== undefined || shortAbandon !== undefined;
   if (isChanged && (from || to)) {
-    throw new WrongUse('A changed definition holds for all days: leave --from and --to away.');
+    throw new WrongUse('A changed definition applies to all days: omit --from and --to.');
   }
   const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const log = createCommandLog();
@@ -72,6 +72,6 @@ export async function rebuild({ from, to, timeZone, shortAbandon, json }: Rebuil
   console.log(
     json
       ? JSON.stringify({ ...rebuilt, timeZone: used })
-      : `${rebuilt.days} days in ${used} and the turns of ${rebuilt.conversations} conversations are computed anew.`,
+      : `Rebuilt ${rebuilt.days} days in ${used} and the turns of ${rebuilt.conversations} conversations.`,
   );
 }

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
-import { createDatabase, type Database, query } from '../db/database.ts';
+import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { markDirty, maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
 import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
@@ -31,7 +31,7 @@ export function addResync(program: Command): void {
 export function addLinks(program: Command): void {
   program
     .command('links')
-    .description('Prints the links to a call’s recordings, or to the files of a thread. Whoever holds one can open it.')
+    .description('Prints the links to a call’s recordings or a thread’s files. Anybody who has a link can open it.')
     .addArgument(new Argument('<kind>', 'of what').choices(['recordings', 'thread']))
     .argument('<key>', 'a call id, or line/number for a thread (line/number,number… for a group)')
     .option(...jsonFlag)
@@ -49,28 +49,27 @@ export async function resync(
   const log = createCommandLog();
   await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
   const { db } = context.database;
-  if (kind === 'thread') await oweWholeThread(db, target.key);
+  if (kind === 'thread') await requestFullRead(db, target.key);
   context.notifier.notify(await markDirty(db, [target], context.pauses));
   if (!(await isTarget(db, target))) {
-    throw new UserError(`${maskedTarget(target)} is not read: somebody takes part who was erased.`);
+    throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
   }
   await context.notifier.idle();
   console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
 }
 
-/** Makes the next read of a thread complete: a usual read stops at the held messages. */
-async function oweWholeThread(db: Database, key: string): Promise<void> {
+/** Makes the next read of a thread complete: a usual read stops at messages that are already mirrored. */
+async function requestFullRead(db: Database, key: string): Promise<void> {
   const { line, number, participants } = threadOf(key);
   await query(
     db,
-    `update warehouse.sms_conversations set is_reread_owed = true
-     where line = $1 and number = $2 and participants_key = $3`,
-    [line, number, participants.join(',')],
+    sql`update warehouse.sms_conversations set is_reread_owed = true
+     where line = ${line} and number = ${number} and participants_key = ${participants.join(',')}`,
   );
 }
 
 async function isTarget(db: Database, { kind, key }: Target): Promise<boolean> {
-  const rows = await query(db, 'select from ops.sync_targets where kind = $1 and key = $2', [kind, key]);
+  const rows = await query(db, sql`select from ops.sync_targets where kind = ${kind} and key = ${key}`);
   return rows.length > 0;
 }
 
@@ -80,13 +79,13 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
     case 'users':
     case 'lines':
       if (given === undefined || given === 'all') return 'all';
-      throw new WrongUse(`"${given}" is too much: all ${kind} are read together, with \`resync ${kind}\`.`);
+      throw new WrongUse(`"${given}" is not allowed here: \`resync ${kind}\` reads all ${kind} together.`);
     case 'thread':
       return threadKeyOf(given);
     default:
       if (given !== undefined && /^\d{9,11}\.\d{1,12}$/.test(given)) return given;
       if (!given) throw new WrongUse(`Name the call: \`resync ${kind} 1783385492.057900\`, with the id of the call.`);
-      throw new WrongUse(`"${given}" is no call id: one looks like 1783385492.057900.`);
+      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
   }
 }
 
@@ -102,7 +101,7 @@ function threadKeyOf(given: string | undefined): string {
   ].map(normalizeNumber);
   const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
   if (!isNumber(line) || participants.length === 0 || !participants.every(isNumber) || rest.length > 0) {
-    throw new WrongUse(`"${given}" is no thread: ${threadForm}.`);
+    throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
   }
   const parties = [...new Set(participants)].filter((number) => number !== line).sort();
   const [number = line] = parties;
@@ -126,11 +125,11 @@ export async function printLinks(
   const key = keyOf(kind, given);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const sealer = linkSealer(settings);
-  if (!sealer) throw new UserError('Set ENCRYPTION_KEY, or without one API_KEY, as the workers have it.');
+  if (!sealer) throw new UserError('Set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value.');
   const log = createCommandLog();
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'links' });
   const held = kind === 'recordings' ? await recordingsOf(database.db, key) : await filesOf(database.db, key);
-  if (held.length === 0) throw new UserError(`No link is held of ${kind} ${key}.`);
+  if (held.length === 0) throw new UserError(`No link is stored for ${kind} ${key}.`);
   const links = held.map(({ row, ...each }) => ({ ...each, url: open(sealer, each.url, row, `${kind} ${key}`) }));
   if (json) console.log(JSON.stringify(links));
   else for (const { at, id, url } of links) console.log([at?.toISOString() ?? '', id, url].join('  '));
@@ -139,10 +138,9 @@ export async function printLinks(
 async function recordingsOf(db: Database, callId: string): Promise<Held[]> {
   const rows = await query<Omit<Held, 'row'>>(
     db,
-    `select unique_id as id, started_at as at, url
+    sql`select unique_id as id, started_at as at, url
      from secrets.recording_urls left join warehouse.recordings using (call_id, unique_id)
-     where call_id = $1 order by started_at, unique_id`,
-    [callId],
+     where call_id = ${callId} order by started_at, unique_id`,
   );
   return rows.map((each) => ({ ...each, row: recordingRow(callId, each.id) }));
 }
@@ -151,11 +149,11 @@ async function filesOf(db: Database, key: string): Promise<Held[]> {
   const { line, number, participants } = threadOf(key);
   const rows = await query<Omit<Held, 'row'> & { conversationId: string; ordinal: number }>(
     db,
-    `select conversation_id as "conversationId", message_id as id, ordinal, sent_at as at, url
+    sql`select conversation_id as "conversationId", message_id as id, ordinal, sent_at as at, url
      from warehouse.sms_conversations c join secrets.message_media using (conversation_id)
        left join warehouse.sms_messages m using (conversation_id, message_id)
-     where c.line = $1 and c.number = $2 and c.participants_key = $3 order by sent_at, message_id, ordinal`,
-    [line, number, participants.join(',')],
+     where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}
+     order by sent_at, message_id, ordinal`,
   );
   return rows.map(({ conversationId, ordinal, ...each }) => ({
     ...each,
@@ -169,8 +167,8 @@ function open(sealer: Sealer, url: string, row: string, target: string): string 
   } catch (error) {
     if (!(error instanceof WrongEncryptionKey)) throw error;
     throw new UserError(
-      'The link was sealed with another key: set ENCRYPTION_KEY, or without one API_KEY, as the workers have it; ' +
-        `what no key opens any more is read again by \`trunkline resync ${target}\`.`,
+      'The link was sealed with another key: set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value. ' +
+        `If that key is lost, \`trunkline resync ${target}\` reads the link again.`,
     );
   }
 }

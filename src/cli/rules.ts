@@ -50,7 +50,7 @@ export function addRules(program: Command): void {
     .action((text, options) => runCommand(() => runExplain(text, options)));
   group
     .command('simulate')
-    .description('Show what the rules would have done and cost in a span of the past. Sends and writes nothing.')
+    .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
     .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
@@ -86,7 +86,7 @@ async function runCheck(path: string | undefined, { json }: Flags): Promise<void
   console.log(
     warnings.length > 0
       ? `${file} can be used, but see ${counted(warnings.length, 'warning')}: ${rules}.`
-      : `${file} is good: ${rules}.`,
+      : `${file} is valid: ${rules}.`,
   );
 }
 
@@ -193,7 +193,7 @@ function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
 
 function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKind | undefined): string {
   const known = (on && valuesOn?.[on]) ?? values;
-  const less = Object.entries(on ? {} : (valuesOn ?? {})).map(
+  const narrower = Object.entries(on ? {} : (valuesOn ?? {})).map(
     ([kind, some]) => `; on ${kind} always ${some?.map(printable).join(', ')}`,
   );
   const formats = {
@@ -203,7 +203,7 @@ function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKi
     date: ' Written YYYY-MM-DD.',
   };
   return [
-    known ? ` One of ${known.map(printable).join(', ')}${less.join('')}.` : '',
+    known ? ` One of ${known.map(printable).join(', ')}${narrower.join('')}.` : '',
     format ? formats[format] : '',
     min === undefined ? '' : ` At least ${min}.`,
   ].join('');
@@ -253,7 +253,7 @@ async function runExplain(which: string, { json }: Flags): Promise<void> {
     `Text ${message.messageId} of ${message.at.toISOString()} from ${from} to ${to}: ${printable(message.text)}`,
   );
   for (const rule of rules) console.log(`\n${renderExplanation(rule, mode).join('\n')}`);
-  console.log(`\nEvaluated with what was known when it came, by ${rulesFile}. ${describeUse(set, inForce)}`);
+  console.log(`\nEvaluated with the data known when it arrived, by ${rulesFile}. ${describeUse(set, inForce)}`);
 }
 
 function textChoiceOf(which: string): TextChoice {
@@ -278,7 +278,7 @@ function renderExplanation(
   const least = lesserMode(mode, maxMode);
   if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: its mode is ${least}.`);
   if (outcome === 'matched' && isTooOldNow)
-    lines.push('  Now it would not act any more: the trigger is older than its max_age.');
+    lines.push('  It would not act now: the trigger is older than its max_age.');
   if (past) {
     lines.push(`  In fact, ${past.evaluatedAt.toISOString()} (version ${past.version}, ${past.mode}): ${past.reason}`);
     for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
@@ -297,7 +297,7 @@ function outcomeWords(outcome: string, on: string): string {
     matched: 'matches',
     condition_false: 'its condition is false',
     off: 'is off',
-    other_trigger: on === 'thread_idle' ? 'waits for a silence after a later text' : `waits for ${on}, not for a text`,
+    other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for a text`,
     not_due: 'the thread has not been idle for long enough yet',
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',

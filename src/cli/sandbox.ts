@@ -5,18 +5,23 @@ import { UserError } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
 import { jsonFlag, wholeNumber } from './arguments.ts';
 import { runCommand } from './failures.ts';
-import { runUntilStopped } from './lifetime.ts';
+import { runUntilStopped } from './lifecycle.ts';
 
 export function addSandbox(program: Command): void {
   program
     .command('sandbox')
-    .description('Runs an implementation of the telephony service with its own account and live traffic.')
+    .description('Runs an implementation of the telephony service, with its own account and live traffic.')
     .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 4010)
     .option('--seed <number>', 'seed of all generated data', wholeNumber(), 1)
-    .option('--calls <count>', 'calls of the history: fourteen days, more from 14,000 calls on', wholeNumber(), 400)
+    .option(
+      '--calls <count>',
+      'calls in the history of fourteen days, or more days from 14,000 calls',
+      wholeNumber(),
+      400,
+    )
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
     .option('--no-traffic', 'generate no live traffic')
-    .option('--plain-redirects', 'take redirect addresses of OAuth clients without TLS on the loopback address')
+    .option('--plain-redirects', 'allow OAuth clients a redirect address without TLS on the loopback address')
     .option(...jsonFlag)
     .action((options) => runCommand(() => run(options)));
 }
@@ -44,7 +49,7 @@ export async function run({ port, seed, calls, threads, traffic, plainRedirects,
   console.log(
     json
       ? JSON.stringify({ url, apiKey })
-      : `The sandbox listens.\n\n  API_BASE_URL=${url}\n  API_KEY=${apiKey}\n\nControl routes lie under ${url}/_sandbox/. Ctrl-C stops it.`,
+      : `The sandbox is running.\n\n  API_BASE_URL=${url}\n  API_KEY=${apiKey}\n\nControl routes: ${url}/_sandbox/. Ctrl-C stops it.`,
   );
   runUntilStopped(log, { abandon: () => undefined, close: sandbox.close });
 }

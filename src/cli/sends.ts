@@ -1,5 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { createDatabase, type Database, query } from '../db/database.ts';
+import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import type { Send } from '../ledger/send.ts';
 import { listSends, readSend, type SendState, states } from '../ledger/send.ts';
@@ -35,17 +35,17 @@ export function addSends(program: Command): void {
     )
     .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
     .option('--not-sent', 'it did not')
-    .option('--force', 'also while its thread is still looked through (UNKNOWN)')
+    .option('--force', 'also while it is still being reconciled (UNKNOWN)')
     .option(...jsonFlag)
     .action((id, options, command: Command) => {
       if (!options.sent && !options.notSent) {
-        command.error('error: say which: --sent or --not-sent', { exitCode: exitCodes.wrongUse });
+        command.error('error: give --sent or --not-sent', { exitCode: exitCodes.wrongUse });
       }
       return runCommand(() => runSettle(id, options));
     });
   group
     .command('pause')
-    .argument('[reason...]', 'why, for those who look at the status page')
+    .argument('[reason...]', 'why, shown on the status page')
     .description(
       'The kill switch: no process sends anything until `sends resume`. Planned sends wait until they expire.',
     )
@@ -93,11 +93,9 @@ export function runList({ state, limit, json }: ListFlags): Promise<void> {
     console.log(renderColumns(head, rows));
     const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
     if (simulated > 0)
-      console.log(
-        `${simulated} of ${sends.length} are dry-run: they were only simulated, and nothing of them was or will be sent.`,
-      );
+      console.log(`${simulated} of ${sends.length} are dry-run: they were only simulated and are never sent.`);
     const { isPaused, reason } = await readControl(db);
-    if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` lets them out again.`);
+    if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` resumes them.`);
   });
 }
 
@@ -152,13 +150,13 @@ export function runSettle(given: string, { sent, force = false, ...flags }: Sett
   return inLedger(async (db) => {
     const { sendId, state, reservedMicros } = (await sendOf(db, given)).send;
     if (state === 'UNKNOWN' && !force) {
-      throw new UserError('This send is UNKNOWN: its thread is still looked through. --force settles it all the same.');
+      throw new UserError('This send is UNKNOWN and still being reconciled. --force settles it anyway.');
     }
     if (state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') throw needsNoReview(state);
     const amount = dollars(reservedMicros);
     const isMeant = await confirm(flags, () => {
       const sentence = `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`;
-      return Promise.resolve({ sentence, facts: { sendId, state } });
+      return Promise.resolve({ sentence, data: { sendId, state } });
     });
     if (!isMeant) return;
     // A worker, or another operator, may have settled it meanwhile.
@@ -169,28 +167,27 @@ export function runSettle(given: string, { sent, force = false, ...flags }: Sett
 }
 
 function needsNoReview(state: string): UserError {
-  return new UserError(`This send is ${state} and needs no review: only NEEDS_HUMAN is settled by hand.`);
+  return new UserError(`This send is ${state}: only sends in NEEDS_HUMAN can be settled by hand.`);
 }
 
 /** Pauses all sends. After it resolves, no send leaves. */
 export function runPause(words: readonly string[], { json }: Json): Promise<void> {
   return inLedger(async (db) => {
     await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
-    tell(await readControl(db), json);
+    print(await readControl(db), json);
   });
 }
 
 export function runResume({ json }: Json): Promise<void> {
   return inLedger(async (db) => {
     await resumeSends(db);
-    tell(await readControl(db), json);
+    print(await readControl(db), json);
   });
 }
 
-function tell({ isPaused, reason }: Control, json: boolean | undefined): void {
+function print({ isPaused, reason }: Control, json: boolean | undefined): void {
   if (json) console.log(JSON.stringify({ isPaused, reason }));
-  else
-    console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends go out again, as far as RULES_MODE lets them.');
+  else console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends are resumed, as far as RULES_MODE allows.');
 }
 
 /** The only send whose id has this prefix. Rejects with `UserError` when there is none, or more than one. */
@@ -200,10 +197,9 @@ async function sendOf(db: Database, given: string) {
   );
   const ids = await query<{ id: string }>(
     db,
-    'select send_id as id from ops.sends where send_id between $1 and $2 limit 2',
-    [from, to],
+    sql`select send_id as id from ops.sends where send_id between ${from} and ${to} limit 2`,
   );
-  if (ids.length > 1) throw new UserError(`Several sends begin with ${given}: name more of the id.`);
+  if (ids.length > 1) throw new UserError(`Several sends begin with ${given}: give more characters of the id.`);
   const found = ids[0] && (await readSend(db, ids[0].id));
   if (!found) throw noSuch(given);
   return found;

@@ -6,13 +6,13 @@ import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { jsonFlag } from './arguments.ts';
 import { runCommand } from './failures.ts';
-import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifetime.ts';
+import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
 
 export function addStart(program: Command, entry: Entry): void {
   program
     .command('start')
     .description(
-      'Runs everything in one process; starts Postgres and the sandbox unless the environment names real ones.',
+      'Runs everything in one process, with an embedded Postgres and the sandbox unless real ones are configured.',
     )
     .option(...jsonFlag)
     .action((options) => runCommand(() => run(entry, options)));
@@ -32,13 +32,13 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   });
   const started = await starting;
   const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
-  console.log(options.json ? JSON.stringify(addresses) : whereToLook(started));
+  console.log(options.json ? JSON.stringify(addresses) : describeStart(started));
 }
 
-function whereToLook({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile }: Started): string {
+function describeStart({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile }: Started): string {
   return [
     '',
-    'Trunkline is running. Ctrl-C drains and stops it.',
+    'Trunkline is running. Ctrl-C finishes the work in progress and stops it.',
     '',
     `  status page   ${statusUrl}`,
     ...(adminTokenFile === undefined

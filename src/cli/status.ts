@@ -3,9 +3,9 @@ import { queueNames } from '../../config/queues.ts';
 import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
-import { credentialWords } from '../ops/facts/deployment.ts';
 import { ago, dollars, quantity, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
+import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
 import { jsonFlag } from './arguments.ts';
@@ -16,7 +16,7 @@ import { createCommandLog, renderColumns } from './terminal.ts';
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('How fresh the mirror is, what waits, and what fails.')
+    .description('Shows how fresh the mirror is, what is pending, and what fails.')
     .option(...jsonFlag)
     .action((options) => runCommand(() => run(options)));
 }
@@ -72,13 +72,13 @@ export function renderTable(snapshot: Snapshot): string {
         ...types.map(
           ({ type, lastHour, lastDay }) => `${type ?? 'no type'} ${quantity(lastHour)}/h ${quantity(lastDay)}/d`,
         ),
-        `${quantity(unrecognized.count)} not understood`,
+        `${quantity(unrecognized.count)} not recognized`,
       ].join(', '),
     ),
     line('unconfirmed', snapshot.backlog, (streams) => {
       const waiting = streams.filter(({ unconfirmed }) => unconfirmed > 0);
       const words = waiting.map(({ kind, unconfirmed }) => `${streamNames[kind]} ${quantity(unconfirmed)}`);
-      return words.length === 0 ? 'nothing' : `${words.join(', ')}: only deliveries named them; they are read slowly`;
+      return words.length === 0 ? 'nothing' : `${words.join(', ')}: known only from deliveries, read at a low rate`;
     }),
     line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
       [
@@ -88,12 +88,12 @@ export function renderTable(snapshot: Snapshot): string {
         ...(lastDay.reported > 0
           ? [`${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`]
           : []),
-        ...(openGapCount > 0 ? [`${quantity(openGapCount)} gaps under way`] : []),
+        ...(openGapCount > 0 ? [`${quantity(openGapCount)} open gaps`] : []),
       ].join(', '),
     ),
     line('processes', snapshot.processes, (processes) =>
       processes.length === 0
-        ? 'none reports itself'
+        ? 'none running'
         : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
     ),
     line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros }) =>
@@ -108,7 +108,7 @@ export function renderTable(snapshot: Snapshot): string {
     ),
     line('queue', snapshot.queues, ({ backend, isReachable, waiting }) =>
       [
-        `${backend}, ${isReachable ? 'reachable' : 'away'}`,
+        `${backend}, ${isReachable ? 'reachable' : 'unreachable'}`,
         ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
     ),
@@ -123,7 +123,7 @@ export function renderTable(snapshot: Snapshot): string {
             )
             .join('; ')}`,
     ),
-    line('credential', snapshot.credential, (facts) => credentialWords(facts, takenAt)),
+    line('credential', snapshot.credential, (status) => credentialWords(status, takenAt)),
     line(
       'schema',
       snapshot.schema,
@@ -132,6 +132,6 @@ export function renderTable(snapshot: Snapshot): string {
   ].join('\n');
 }
 
-function line<T>(name: string, part: Part<T>, tell: (value: T) => string): string {
-  return `${name.padEnd(11)} ${part.state === 'known' ? tell(part.value) : `could not be asked: ${part.reason}`}`;
+function line<T>(name: string, part: Part<T>, describe: (value: T) => string): string {
+  return `${name.padEnd(11)} ${part.state === 'known' ? describe(part.value) : `could not be read: ${part.reason}`}`;
 }

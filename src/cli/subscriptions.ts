@@ -22,7 +22,7 @@ export function addSubscriptions(program: Command): void {
     .action((options) => runCommand(() => runList(options)));
   group
     .command('ensure')
-    .description('Creates, enables or corrects ours; prints those that the service lets only you create.')
+    .description('Creates, enables or corrects ours; prints those that you have to create in the portal.')
     .option(...jsonFlag)
     .action((options) => runCommand(() => runEnsure(options)));
   group
@@ -78,7 +78,7 @@ export function runRemove(id: number, { yes = false, json }: { yes?: boolean; js
     if (found === undefined) throw noSuch(id);
     if (!yes && !isOurAddress(settings.receiver, found.url)) {
       throw new UserError(
-        `Subscription ${id} (${found.name ?? 'without a name'}) is not ours by its address: --yes removes it all the same.`,
+        `Subscription ${id} (${found.name ?? 'without a name'}) has another address than ours: --yes removes it anyway.`,
       );
     }
     await service.webhooks.remove(id).catch(explainMissing(id));
@@ -86,7 +86,7 @@ export function runRemove(id: number, { yes = false, json }: { yes?: boolean; js
   });
 }
 
-/** Records that our subscription loses deliveries: when the receiver finds it in place again, it records the gap. */
+/** Records that our subscription loses deliveries. When the receiver finds it enabled again, it records the gap. */
 async function expectGap(
   service: Service,
   db: Database,
@@ -144,7 +144,7 @@ async function list(service: Service, { settings }: Context, { json }: { json?: 
 async function ensure(service: Service, context: Context, { json }: { json?: boolean }): Promise<void> {
   const { publicUrl, secret, previousSecret } = context.settings.receiver;
   if (publicUrl === undefined || secret === undefined) {
-    throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the addresses to deliver to are made of them.');
+    throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the webhook addresses are made of them.');
   }
   const { db } = context.database;
   const ensured = await ensureSubscriptions({
@@ -172,7 +172,7 @@ function sentenceOf({ type, url, outcome, subscriptionId, reason, toDo }: Ensure
     case 'to_create_by_hand':
       if (subscriptionId !== undefined && toDo !== undefined) {
         const address = toDo.needsAddress ? `, which is:\n  ${url}` : '.';
-        return `${type}: the service refused (${reason}). It is left to you: ${toDo.instruction}${address}`;
+        return `${type}: the service refused (${reason}). Do it by hand: ${toDo.instruction}${address}`;
       }
       return `${type}: the service refused (${reason}). Create a webhook in its portal, of type ${type}, with this address:\n  ${url}`;
   }

@@ -84,13 +84,13 @@ function barProgress(unit: string, began: number, stream: Stream): Progress {
 }
 
 function lineProgress(unit: string, began: number, stream: Stream): Progress {
-  let saidAt = began;
+  let writtenAt = began;
   let start: Start | undefined;
   return {
     show(share, count) {
       start ??= { share, at: performance.now() };
-      if (performance.now() - saidAt < lineEveryMs) return;
-      saidAt = performance.now();
+      if (performance.now() - writtenAt < lineEveryMs) return;
+      writtenAt = performance.now();
       const percent = Math.floor(share * 100);
       stream.write(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left\n`);
     },
@@ -122,7 +122,7 @@ export interface Preview {
   /** For people. */
   readonly sentence: string;
   /** For `--json`. */
-  readonly facts: object;
+  readonly data: object;
 }
 
 interface Terminal {
@@ -144,7 +144,7 @@ export async function confirm(
   terminal: Terminal = standardStreams,
 ): Promise<boolean> {
   if (!dryRun && (yes || !terminal.input.isTTY)) return true;
-  const { sentence, facts } = await preview();
+  const { sentence, data: facts } = await preview();
   if (dryRun) {
     console.log(json ? JSON.stringify({ ...facts, isDone: false }) : sentence);
     return false;

@@ -5,12 +5,12 @@ import { areMigrated } from '../migrations.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
-import { startRegistration } from '../server/registration.ts';
+import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import { createLog } from '../shared/log.ts';
 import { whenReadyFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
 import { runCommand } from './failures.ts';
-import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifetime.ts';
+import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifecycle.ts';
 
 export function addWeb(program: Command): void {
   program
@@ -42,10 +42,10 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
-    publicUrl === undefined || secret === undefined ? undefined : startRegistration(context, publicUrl, secret);
+    publicUrl === undefined || secret === undefined ? undefined : startWebhookRegistration(context, publicUrl, secret);
   const reporting = reportProcess(context, 'web');
   const stopping = new AbortController();
-  const meanwhile = 'Until they are there, /readyz is 503, and so is the answer to what cannot be stored.';
+  const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';
   const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
   void logMissingMigrations(areThere, log, meanwhile, stopping.signal);
   runUntilStopped(log, {
@@ -60,11 +60,11 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   // Printed last: a reader of this line may send a signal at once.
   log.info(
     { url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres', connections: context.connections },
-    'The receiver listens',
+    'The receiver is listening',
   );
   void reportConnections(context);
   if (json)
     console.log(
-      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isUnderWay ?? false }),
+      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isStarted ?? false }),
     );
 }

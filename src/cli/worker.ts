@@ -14,12 +14,12 @@ import {
   runUntilStopped,
   waitForMigrations,
   waitForPostgres,
-} from './lifetime.ts';
+} from './lifecycle.ts';
 
 export function addWorker(program: Command, entry: Entry): void {
   program
     .command('worker')
-    .description('Processes the queues: reads what is due through the API and mirrors it. Any number may run.')
+    .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
     .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
     .option(...whenReadyFlag)
     .action((options) => runCommand(() => run(entry, options)));
@@ -29,7 +29,7 @@ function queueList(text: string): QueueName[] {
   return text.split(',').map((word) => {
     const name = queueNames.find((each) => each === word.trim());
     if (name === undefined) {
-      throw new InvalidArgumentError(`There is no queue "${word.trim()}"; there are ${queueNames.join(', ')}.`);
+      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${queueNames.join(', ')}.`);
     }
     return name;
   });

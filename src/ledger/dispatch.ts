@@ -1,10 +1,11 @@
+import type { CallOptions } from '../api-client/client.ts';
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { senderForm } from '../warehouse/lines.ts';
 import { checkBudgets, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { lockControl, readControl } from './control.ts';
-import { readFacts } from './gates/facts.ts';
 import { judge, type Verdict } from './gates/gates.ts';
+import { readGateInputs } from './gates/inputs.ts';
 import { defaultRuleLimits } from './limits.ts';
 import { releaseSuperseded } from './plans.ts';
 import { lockSend, type Send, transition } from './send.ts';
@@ -23,20 +24,20 @@ export function reserveSend(
   return inTransaction(ledger.db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
-    const facts = await readFacts(tx, send);
+    const inputs = await readGateInputs(tx, send);
     const limits = ledger.limits();
-    const isDry = [ledger.mode, send.mode, facts.ruleMode].includes('dry-run');
+    const isDry = [ledger.mode, send.mode, inputs.ruleMode].includes('dry-run');
     // A live send asks the service about a block just before its dispatch; a dry run asks nothing.
-    const verdict = judge(send, facts, isDry && facts.wasBlocked, limits);
+    const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
-    if ((facts.isPaused || facts.ruleMode === 'unknown') && !isDry) return 'paused';
+    if ((inputs.isPaused || inputs.ruleMode === 'unknown') && !isDry) return 'paused';
     if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
     if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
 
     const ownLimits = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
     const units = maxSegments(send.text);
     if (isDry) {
-      const micros = units * Math.max(limits.unitMicros, facts.highestUnitMicros);
+      const micros = units * Math.max(limits.unitMicros, inputs.highestUnitMicros);
       const usedUp = await checkBudgets(tx, send, micros, ownLimits);
       const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
       return refuse(tx, ledger, send, { kind: 'deny', reason }, { units, message_type: 'sms' });
@@ -133,8 +134,8 @@ async function commitDispatch(
   const send = await lockSend(tx, sendId);
   // After the end of the lease the send belongs to whoever takes it up next.
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
-  const facts = await readFacts(tx, send);
-  if (control.isPaused || facts.ruleMode === 'unknown') {
+  const inputs = await readGateInputs(tx, send);
+  if (control.isPaused || inputs.ruleMode === 'unknown') {
     await returnToPlanned(tx, send, control.isPaused ? 'paused' : 'no rules in force', 0);
     return 'paused';
   }
@@ -144,8 +145,8 @@ async function commitDispatch(
     await returnToPlanned(tx, send, 'the price has risen since it was reserved', 0);
     return 'replanned';
   }
-  const judged = judge(send, facts, isBlocked, ledger.limits());
-  const isDry = judged.kind === 'pass' && facts.ruleMode === 'dry-run';
+  const judged = judge(send, inputs, isBlocked, ledger.limits());
+  const isDry = judged.kind === 'pass' && inputs.ruleMode === 'dry-run';
   const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
   if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
   await transition(tx, {
@@ -187,7 +188,7 @@ function startStallTimer(milliseconds: number): () => boolean {
 async function request({ messages, timing }: Ledger, send: DispatchedSend, isInTime: () => boolean): Promise<Outcome> {
   try {
     const { from, number, text } = send;
-    const call = { answerMs: timing.answerMs, maySend: isInTime };
+    const call: CallOptions = { answerMs: timing.answerMs, maySend: isInTime };
     return classifyAnswer(await messages.send({ from, to: [number], message: text }, call));
   } catch (error) {
     return classifyError(error);

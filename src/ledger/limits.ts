@@ -13,7 +13,7 @@ export interface RuleLimits {
   /** The sender counts as a machine after this many sends in a row that were each answered within seconds. Default 2. */
   readonly quickAnswers?: number;
   /** The send follows up on an idle thread: deny it once the other party has written again. */
-  readonly needsSilence?: boolean;
+  readonly isFollowUp?: boolean;
 }
 
 /** From one local time to another, `HH:MM`; usually spans midnight. */

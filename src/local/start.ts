@@ -5,7 +5,7 @@ import { migrateAll } from '../migrations.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
-import { startRegistration } from '../server/registration.ts';
+import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { protectedWorkEnded } from '../shared/protected-work.ts';
@@ -79,7 +79,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const workers = await options.startWorkers(context);
     opened.push(() => workers.close(options.drainMs));
     const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
-    if (publicUrl !== undefined) opened.push(startRegistration(context, publicUrl, secret).stop);
+    if (publicUrl !== undefined) opened.push(startWebhookRegistration(context, publicUrl, secret).stop);
     const statusUrl = `${receiver.url}/`;
     opened.push(
       await announceRunning(settings.dataDir, {

@@ -5,7 +5,7 @@ import { createService, type Service, ServiceError } from '../api-client/client.
 import type { ReadySettings } from '../context.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
 import { countToReseal } from '../credentials/resealing.ts';
-import { createDatabase, type Database, type OpenDatabase, query } from '../db/database.ts';
+import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
@@ -14,10 +14,10 @@ import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
-import { credentialWords } from './facts/deployment.ts';
 import { quantity } from './format.ts';
 import { healthChecks } from './health-checks.ts';
 import { readConnections } from './processes.ts';
+import { credentialWords } from './snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 const [onPostgres, onApi, onReceiver] = [diagnosesOf('Postgres'), diagnosesOf('API'), diagnosesOf('Receiver')];
@@ -25,7 +25,7 @@ const [onPostgres, onApi, onReceiver] = [diagnosesOf('Postgres'), diagnosesOf('A
 /** Deliveries per second, over the busiest minute, beyond which the queues in Postgres fall behind. */
 const outgrownPerSecond = 300;
 
-/** Checks each part of a deployment and changes nothing. A part that cannot be checked is a diagnosis too. Never rejects. */
+/** Checks each part of a deployment, without changes. A part that cannot be checked gives a diagnosis too. Never rejects. */
 export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagnosis[]> {
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
   const { db } = database;
@@ -86,17 +86,17 @@ async function diagnoseMirror(
   }
   try {
     const snapshot = await takeSnapshot({ database, queues, service, settings });
-    const facts = known(snapshot.queues, undefined);
+    const status = known(snapshot.queues, undefined);
     const found: Diagnosis[] = [];
-    if (facts?.isReachable && facts.warnings.length === 0) {
-      found.push(on.ok(`The queues in ${facts.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
+    if (status?.isReachable && status.warnings.length === 0) {
+      found.push(on.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
     }
     const perSecond = Math.max(0, ...(known(snapshot.inbox, undefined)?.perMinute ?? [])) / 60;
-    if (facts?.backend === 'postgres' && perSecond > outgrownPerSecond) {
+    if (status?.backend === 'postgres' && perSecond > outgrownPerSecond) {
       found.push(
         on.warning(
-          `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second came in the busiest minute.`,
-          'Set REDIS_URL: queues in Redis take some ten times as many.',
+          `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second arrived in the busiest minute.`,
+          'Set REDIS_URL: queues in Redis handle about ten times as many.',
         ),
       );
     }
@@ -132,14 +132,14 @@ const maxServiceSkewSeconds = 5;
 
 async function diagnoseServiceClock({ aheadMs }: ServiceClock, db: Database): Promise<Diagnosis[]> {
   if (aheadMs === undefined) return [];
-  const [row] = await query<{ now: Date }>(db, 'select clock_timestamp() as now', []).catch(() => []);
+  const [row] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`).catch(() => []);
   if (!row) return [];
   const seconds = (aheadMs - (row.now.getTime() - Date.now())) / 1_000;
   if (Math.abs(seconds) <= maxServiceSkewSeconds) return [onApi.ok('The clocks of the service and of Postgres agree.')];
   return [
     onApi.warning(
-      `The service’s clock is ${Math.abs(seconds).toFixed(0)} s ${seconds > 0 ? 'ahead of' : 'behind'} Postgres’: the age of calls and texts is wrong by as much, and what rules and coverage do by it comes early or late.`,
-      'Set the clock of the Postgres server by NTP; if it is right, tell the service’s operator.',
+      `The service’s clock is ${Math.abs(seconds).toFixed(0)} s ${seconds > 0 ? 'ahead of' : 'behind'} that of Postgres. The age of calls and texts is wrong by as much, so rules and coverage act too early or too late.`,
+      'Set the clock of the Postgres server by NTP. If it is right, tell the service’s operator.',
     ),
   ];
 }
@@ -197,11 +197,10 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
   try {
     [server] = await query<Server>(
       db,
-      `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+      sql`select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
          current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
          pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
          clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
-      [],
     );
     answering = await askAlternately(db);
   } catch (error) {
@@ -210,7 +209,7 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
     return [
       onPostgres.problem(
         `Postgres cannot be reached: ${messageOf(error)}.`,
-        'See that it runs, and that the host, user, password and database of DATABASE_URL are right.',
+        'Check that it runs, and that the host, user, password and database of DATABASE_URL are right.',
       ),
     ];
   }
@@ -240,7 +239,7 @@ export function isLent({ first, second }: Answering): boolean {
 
 function askAlternately(db: Database): Promise<Answering> {
   const pidOf = async (connection: Database) => {
-    const [row] = await query<{ pid: number }>(connection, 'select pg_backend_pid() as pid', []);
+    const [row] = await query<{ pid: number }>(connection, sql`select pg_backend_pid() as pid`);
     return row?.pid ?? Number.NaN;
   };
   return db.connection().execute((one) =>
@@ -258,8 +257,8 @@ function askAlternately(db: Database): Promise<Answering> {
 function diagnoseSessions(answering: Answering): Diagnosis {
   if (!isLent(answering)) return onPostgres.ok('Each connection has a session of its own.');
   return onPostgres.problem(
-    'DATABASE_URL leads through a pooler that lends sessions out by the transaction, and what is prepared in one is lost.',
-    'Name Postgres itself, or a pool in session mode, which many hosts offer under another port or name.',
+    'DATABASE_URL leads through a pooler in transaction mode, which loses prepared statements and advisory locks.',
+    'Connect to Postgres directly, or to a pooler in session mode, which many hosts offer at another port or host name.',
   );
 }
 
@@ -267,8 +266,8 @@ function diagnoseVersion({ number, version, readOnly }: Server): Diagnosis {
   if (number < oldestVersion) return onPostgres.problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.');
   if (readOnly)
     return onPostgres.problem(
-      'Postgres takes no writes: it is a standby or read-only.',
-      'Name the primary in DATABASE_URL.',
+      'Postgres accepts no writes: it is a standby or read-only.',
+      'Set DATABASE_URL to the primary.',
     );
   return onPostgres.ok(`Postgres ${version} answers.`);
 }
@@ -277,7 +276,7 @@ export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
   if (!jit) return [];
   return [
     onPostgres.warning(
-      'Postgres compiles statements (jit is on) although each of our sessions switches that off; a change may then take seconds.',
+      'Postgres compiles statements (jit is on) although our sessions switch that off; a write may then take seconds.',
       'Run `alter role … set jit = off` for the user of DATABASE_URL.',
     ),
   ];
@@ -290,14 +289,14 @@ async function diagnoseSchema(db: Database): Promise<Diagnosis> {
   } catch (error) {
     return onPostgres.problem(
       `The schema cannot be read: ${messageOf(error)}.`,
-      'Give the user of DATABASE_URL the schema ops.',
+      'Let the user of DATABASE_URL own the schema ops.',
     );
   }
 }
 
 function diagnoseDurability({ commits, fsync }: Server): Diagnosis {
   if (fsync === 'off')
-    return onPostgres.problem('A crash of the machine can destroy the database (fsync is off).', 'Set fsync to on.');
+    return onPostgres.problem('A crash of the machine can corrupt the database (fsync is off).', 'Set fsync to on.');
   if (commits === 'off') {
     return onPostgres.problem(
       'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
@@ -312,7 +311,7 @@ function diagnoseClock(skewSeconds: number): Diagnosis {
   if (skew <= maxSkewSeconds) return onPostgres.ok('The clocks of Postgres and of this machine agree.');
   return onPostgres.warning(
     `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
-    'Keep both in time with NTP; looks for late recordings shift by the difference.',
+    'Set both clocks by NTP: rechecks for late recordings shift by the difference.',
   );
 }
 
@@ -363,26 +362,26 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
   const subscriptions = await probe('Webhook subscriptions', 'webhooks:read', () => service.webhooks.list({}, call()));
 
   const callId = recent && (recent.data.calls[0]?.id ?? (await newestCall(db)) ?? (await olderCall(service, end)));
-  if (callId === undefined) found.push(onApi.ok('There was no call to try recordings and transcripts on.'));
+  if (callId === undefined) found.push(onApi.ok('Recordings and transcripts were not checked: there was no call.'));
   else {
     await probe('Recordings', 'recordings:read', () => service.calls.recordings(callId, call()));
     await probe('Transcripts', 'recordings:read', () => service.calls.transcripts(callId, call()));
   }
   const thread = await anyThread(db);
-  if (thread === undefined) found.push(onApi.ok('No conversation is known yet to try texts on.'));
+  if (thread === undefined) found.push(onApi.ok('Texts were not checked: no conversation is known yet.'));
   else await probe('Texts', 'messages:read', () => service.conversations.read(thread, { limit: 1 }, call()));
   return { found, subscriptions: subscriptions?.data };
 }
 
 function diagnoseRefusal(error: unknown, what: string, scope: string, credential: OpenCredential['kind']): Diagnosis {
   if (!(error instanceof ServiceError)) {
-    return onApi.problem(`${what} cannot be read: ${messageOf(error)}.`, 'See that API_BASE_URL is right.');
+    return onApi.problem(`${what} cannot be read: ${messageOf(error)}.`, 'Check that API_BASE_URL is right.');
   }
   const reply = maskNumbers(error.message);
   switch (error.advice) {
     case 'credential':
       return credential === 'login'
-        ? onApi.problem(`The log in cannot be used (${reply}).`, 'Run `trunkline auth login`.')
+        ? onApi.problem(`The login cannot be used (${reply}).`, 'Run `trunkline auth login`.')
         : onApi.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
     case 'scope':
       return onApi.problem(
@@ -394,16 +393,19 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
     case 'permission':
       return onApi.problem(
         `${what} cannot be read (${reply}).`,
-        `Give the credential the permission that ${what.toLowerCase()} need.`,
+        `Give the credential permission to read ${what.toLowerCase()}.`,
       );
     case 'not_found':
     case 'refused':
-      return onApi.warning(`${what} could not be tried (${reply}).`, 'See that API_BASE_URL names the service itself.');
+      return onApi.warning(
+        `${what} could not be checked (${reply}).`,
+        'Check that API_BASE_URL is the service itself.',
+      );
     case 'retry':
     case 'reconcile':
       return onApi.problem(
-        `The service does not answer as it should (${reply}).`,
-        'See that API_BASE_URL is right and reachable from here; if it is, wait or ask the service’s operator.',
+        `The service does not answer as specified (${reply}).`,
+        'Check that API_BASE_URL is right and reachable from here. If it is, wait, or ask the service’s operator.',
       );
   }
 }
@@ -441,22 +443,21 @@ async function diagnoseKeys(settings: ReadySettings, db: Database): Promise<Diag
   if (count === undefined) return [];
   const sentence =
     count === 0
-      ? 'Nothing stored needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'
-      : `Values in the database that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
+      ? 'No stored value needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'
+      : `Stored values that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
   return [diagnosesOf('Settings').ok(sentence)];
 }
 
 /** The credential in use. Empty when it cannot be read. */
 function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Snapshot | undefined): Diagnosis[] {
-  const facts = snapshot && known(snapshot.credential, undefined);
+  const status = snapshot && known(snapshot.credential, undefined);
   // Without API_KEY and ENCRYPTION_KEY this process cannot query the service: see `noApi`.
-  if (facts === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
-  if (facts.use === 'none')
-    return [onApi.problem('There is no API key, and nobody is logged in.', 'Run `trunkline auth login`.')];
+  if (status === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
+  if (status.use === 'none') return [onApi.problem('There is no API key and no login.', 'Run `trunkline auth login`.')];
   // The health checks report a lost login.
-  if (facts.use === 'login' && facts.state === 'lost') return [];
-  const scopes = facts.use === 'login' ? `, with ${facts.scopes.join(' ')}` : '';
-  return [onApi.ok(`In use: ${credentialWords(facts, new Date())}${scopes}.`)];
+  if (status.use === 'login' && status.state === 'lost') return [];
+  const scopes = status.use === 'login' ? `, with ${status.scopes.join(' ')}` : '';
+  return [onApi.ok(`In use: ${credentialWords(status, new Date())}${scopes}.`)];
 }
 
 const reachTimeoutMs = 5_000;
@@ -481,8 +482,8 @@ export async function diagnoseReceiver(
   if (secret === undefined) {
     return [
       onReceiver.warning(
-        'WEBHOOK_SECRET is not set, so the addresses of the receiver are not known here.',
-        'Set it as the receiver has it; `start` keeps its own in the data folder.',
+        'WEBHOOK_SECRET is not set, so the addresses of the receiver are unknown here.',
+        'Set it to the receiver’s value; `start` keeps its own in the data folder.',
       ),
     ];
   }
@@ -490,8 +491,8 @@ export async function diagnoseReceiver(
   if (publicUrl === undefined) {
     found.push(
       onReceiver.warning(
-        'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so nothing announces what is new.',
-        'Run the receiver with PUBLIC_URL: the address at which the service reaches it. Set it here too.',
+        'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so new texts and calls are not announced.',
+        'Run the receiver with PUBLIC_URL, the address at which the service reaches it. Set it here too.',
       ),
     );
     return found;
@@ -515,7 +516,7 @@ export async function diagnoseReceiver(
 }
 
 function diagnoseSecret(secret: string): Diagnosis {
-  if (secret.length >= shortestUnguessed) return onReceiver.ok('The webhook secret is long enough not to be guessed.');
+  if (secret.length >= shortestUnguessed) return onReceiver.ok('The webhook secret is long enough.');
   return onReceiver.warning(
     `The webhook secret has ${secret.length} characters and might be guessed.`,
     'Make one with `openssl rand -hex 24`, and set the old one as WEBHOOK_SECRET_PREVIOUS until the subscriptions are renewed.',
@@ -523,23 +524,23 @@ function diagnoseSecret(secret: string): Diagnosis {
 }
 
 async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
-  const remedy = 'See that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
+  const remedy = 'Check that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
   try {
     const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), {
       signal: AbortSignal.timeout(reachTimeoutMs),
     });
     const reply = await answer.body.text();
     if (answer.statusCode === 200 && isReady(reply)) return onReceiver.ok('The receiver answers at PUBLIC_URL.');
-    const why = whyNot[answer.statusCode] ?? 'not the receiver';
-    return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}: ${why} stands there.`, remedy);
+    const who = otherAnswers[answer.statusCode] ?? 'something other than the receiver';
+    return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}: ${who} runs there.`, remedy);
   } catch (error) {
     return onReceiver.problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, remedy);
   }
 }
 
-const whyNot: Readonly<Record<number, string>> = {
+const otherAnswers: Readonly<Record<number, string>> = {
   200: 'another program',
-  404: 'another secret, or another program',
+  404: 'a receiver with another secret, or another program,',
 };
 
 /** Whether a body is a hook's answer to GET. Other programs may answer 200 to everything. */
@@ -558,7 +559,7 @@ function diagnoseSubscription(
 ): Diagnosis {
   const found = subscriptions.filter(isOurs);
   if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
-    return onReceiver.ok(`${type} is subscribed to.`);
-  const what = found.length === 0 ? 'is not subscribed to' : 'has a subscription that is disabled or of another type';
-  return onReceiver.problem(`${type} ${what}.`, 'Run `trunkline subscriptions ensure`.');
+    return onReceiver.ok(`The subscription of ${type} is enabled.`);
+  const what = found.length === 0 ? 'There is no subscription of' : 'The subscription is disabled or not of the type';
+  return onReceiver.problem(`${what} ${type}.`, 'Run `trunkline subscriptions ensure`.');
 }

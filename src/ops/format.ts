@@ -12,10 +12,10 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
 };
 
 /** The states of missing unread texts, in words. */
-export const fatesOfTexts: Readonly<Record<MissingTexts['state'], string>> = {
-  behind: 'looked for',
-  unexplained: 'cannot be found, a possible gap',
-  older: 'from before this mirror, which “backfill threads” may find',
+export const missingTextStates: Readonly<Record<MissingTexts['state'], string>> = {
+  behind: 'being searched for',
+  unexplained: 'not found: a possible gap',
+  older: 'older than this mirror: `backfill threads` may find them',
 };
 
 const steps = [
@@ -62,7 +62,7 @@ export function timeOfDay(moment: Date, timeZone: string): string {
   return moment.toLocaleTimeString('en-GB', { timeZone });
 }
 
-/** Marks the dry-run part of a count, so that nobody takes it for real texts. */
+/** Marks the dry-run part of a count: those texts were not sent. */
 export function simulatedWords(simulated = 0, count: number): string {
   if (simulated === 0) return '';
   return simulated === count ? ' (dry-run)' : ` (${quantity(simulated)} dry-run)`;

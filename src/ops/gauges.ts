@@ -14,47 +14,54 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trunkline_${name}`, help, labelNames, registers: [registry] });
 
-  const databaseUp = gauge('database_up', '1 while Postgres answers; else the other gauges show what it said last.');
-  const queueUp = gauge('queue_up', '1 while the store of the queues answers.');
-  const checks = gauge('health_checks', 'What the status page tells: problems, warnings and notices.', ['level']);
+  const databaseUp = gauge(
+    'database_up',
+    '1 while Postgres answers; otherwise the other gauges keep their last values.',
+  );
+  const queueUp = gauge('queue_up', '1 while the queue store answers.');
+  const checks = gauge('health_checks', 'Problems, warnings and notices of the status page.', ['level']);
   const targets = gauge(
     'targets',
-    'Reads that are owed: due by now, due later, of history, of what only deliveries named, and of all those whose last read failed.',
+    'Pending targets: due now, due later, history, unconfirmed (known only from deliveries); failing counts those whose last read failed.',
     ['kind', 'state'],
   );
-  const oldest = gauge('oldest_due_seconds', 'For how long the oldest due read is owed; 0 when none is.', ['kind']);
-  const parked = gauge('stream_parked', '1 while the credential may not read the stream.', ['kind']);
-  const waiting = gauge('queue_waiting', 'Jobs that wait in the queue.', ['queue']);
+  const oldest = gauge('oldest_due_seconds', 'Age of the oldest due read in seconds; 0 when none is due.', ['kind']);
+  const parked = gauge('stream_parked', '1 while the service refuses the credential to read the stream.', ['kind']);
+  const waiting = gauge('queue_waiting', 'Waiting jobs of the queue.', ['queue']);
   const unannounced = gauge(
     'unannounced_call_share',
-    'Of the calls of the last day that webhooks were to announce, the share that only call search showed.',
+    'Share of the calls of the last day that no webhook announced, from 0 to 1.',
   );
   const unproven = gauge(
     'unproven_hours',
-    'Hours of call history that were compared with the service and are not proven complete.',
+    'Hours of call history that were compared with the service but are not proven complete.',
   );
   const missingTexts = gauge(
     'missing_unread_texts',
-    'Unread texts that the service counts and that are not held, over all lines.',
+    'Unread texts, over all lines, that the service counts but the mirror lacks.',
   );
   const apiWaiting = gauge(
     'api_waiting_seconds',
-    'For how long the oldest request of all processes has waited for an answer of the service; 0 when none does.',
+    'How long the oldest unanswered request to the service has waited, over all processes, in seconds; 0 without one.',
   );
-  const workers = gauge('workers', 'Worker processes that run, by their RULES_MODE.', ['mode']);
-  const sends = gauge('sends', 'Automatic texts of the last day, and all that are open; dry-run ones are never sent.', [
-    'state',
-    'mode',
-  ]);
+  const workers = gauge('workers', 'Running worker processes, by RULES_MODE.', ['mode']);
+  const sends = gauge(
+    'sends',
+    'Automatic texts of the last day, and all open ones. Those in dry-run mode are never sent.',
+    ['state', 'mode'],
+  );
   const troubles = gauge(
     'send_troubles',
-    'Live automatic texts of the last day that were refused or wait, by reason.',
+    'Live automatic texts of the last day that were refused or are waiting, by reason.',
     ['kind', 'reason'],
   );
   const paused = gauge('sends_paused', '1 while all automatic texts are paused.');
-  const spent = gauge('sends_spent_dollars', 'What automatic texts have cost today (UTC).');
-  const reserved = gauge('sends_reserved_dollars', 'What is set aside for automatic texts under way or unknown today.');
-  const cap = gauge('sends_cap_dollars', 'What automatic texts may cost in a day.');
+  const spent = gauge('sends_spent_dollars', 'Cost of the automatic texts of today (UTC), in dollars.');
+  const reserved = gauge(
+    'sends_reserved_dollars',
+    'Budget reserved today for automatic texts in progress or of unknown outcome, in dollars.',
+  );
+  const cap = gauge('sends_cap_dollars', 'Daily budget of automatic texts, in dollars.');
   const runs = gauge('rule_runs', 'Evaluations of rules in the last day.', ['rule', 'outcome']);
   const actions = gauge('rule_actions', 'Actions of rules in the last day.', ['kind', 'state']);
 
@@ -88,10 +95,10 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   }
 
   function showQueues({ queues }: Snapshot): void {
-    const facts = known(queues, undefined);
-    queueUp.set(facts?.isReachable ? 1 : 0);
+    const status = known(queues, undefined);
+    queueUp.set(status?.isReachable ? 1 : 0);
     for (const queue of queueNames) {
-      const count = facts?.waiting[queue] ?? null;
+      const count = status?.waiting[queue] ?? null;
       if (count !== null) waiting.set({ queue }, count);
     }
   }

@@ -1,13 +1,13 @@
-import type { ActionFailure, SendFacts, SendTrouble } from './facts/automation.ts';
-import type { Backlog, ParkedStream } from './facts/mirror.ts';
 import { ago, countOf, dollars, quantity, span, streamNames } from './format.ts';
+import type { ActionFailure, SendsStatus, SendTrouble } from './snapshot/automation.ts';
+import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 
-/** A finding for the operator, with its remedy. */
+/** A problem, warning or notice for the operator, with its remedy. */
 export interface HealthCheck {
   /**
-   * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it
-   * decides neither the verdict nor an exit code.
+   * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it affects
+   * neither the verdict nor an exit code.
    */
   readonly level: 'problem' | 'warning' | 'notice';
   readonly sentence: string;
@@ -25,9 +25,9 @@ export const lateSeconds = 30;
 const veryLateSeconds = 600;
 
 export function verdictOf(snapshot: Snapshot): Verdict {
-  const [gravest] = healthChecks(snapshot);
-  if (gravest && gravest.level !== 'notice') return { level: gravest.level, sentence: gravest.sentence };
-  return { level: 'ok', sentence: calmSentence(snapshot) };
+  const [worst] = healthChecks(snapshot);
+  if (worst && worst.level !== 'notice') return { level: worst.level, sentence: worst.sentence };
+  return { level: 'ok', sentence: healthySentence(snapshot) };
 }
 
 /** The JSON of `/api/status` and `trunkline status --json`. */
@@ -72,16 +72,16 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
 const levels: readonly HealthCheck['level'][] = ['problem', 'warning', 'notice'];
 
 /** Claims only what is proven: webhooks announce new data, but only a comparison proves history. */
-function calmSentence(snapshot: Snapshot): string {
+function healthySentence(snapshot: Snapshot): string {
   const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
   const { days, of } = known(snapshot.completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
   const what = days === 0 ? 'Everything' : 'Everything that was announced';
-  const begin = due === 0 ? `${what} is mirrored` : `${what} is mirrored but ${countOf(due, 'read')} under way`;
+  const begin = due === 0 ? `${what} is mirrored` : `${what} is mirrored, except ${countOf(due, 'read')} in progress`;
   const newest = known(snapshot.freshness, [])
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
     .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
   const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
-  if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
+  if (!newest?.newestAt) return `Trunkline is ready; nothing has arrived yet.${end}`;
   const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
   return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${end}`;
 }
@@ -96,15 +96,21 @@ function uncomparedWords({ completeness }: Snapshot): string | undefined {
 
 function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
   const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
-  const unwritten = takesWrites
-    ? 'The last delivery could not be stored, and was answered 503.'
-    : 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.';
-  const seeTo = 'See that DATABASE_URL names the primary, that its disk is not full, and what the log of `web` says.';
-  const lacking = 'The database lacks migrations of this release.';
-  return [
-    ...(isRefusing || !takesWrites ? [{ level: 'problem', sentence: unwritten, remedy: seeTo } as const] : []),
-    ...(isMigrated ? [] : [{ level: 'problem', sentence: lacking, remedy: 'Run `trunkline migrate`.' } as const]),
-  ];
+  const checks: HealthCheck[] = [];
+  if (isRefusing || !takesWrites) {
+    checks.push({
+      level: 'problem',
+      sentence: takesWrites
+        ? 'The last delivery could not be stored and was answered 503.'
+        : 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
+      remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+    });
+  }
+  if (!isMigrated) {
+    const sentence = 'The database lacks migrations of this release.';
+    checks.push({ level: 'problem', sentence, remedy: 'Run `trunkline migrate`.' });
+  }
+  return checks;
 }
 
 function isLogin({ credential }: Snapshot): boolean {
@@ -112,13 +118,13 @@ function isLogin({ credential }: Snapshot): boolean {
 }
 
 function checkLogin({ credential }: Snapshot): HealthCheck[] {
-  const facts = known(credential, undefined);
-  if (facts?.use !== 'login' || facts.state !== 'lost') return [];
+  const status = known(credential, undefined);
+  if (status?.use !== 'login' || status.state !== 'lost') return [];
   return [
     {
       level: 'problem',
-      sentence: 'Somebody has to log in again, so nothing is read.',
-      remedy: `Run \`trunkline auth login\`; nothing is lost, and reading goes on by itself. The reason: ${facts.lastError ?? 'not kept'}.`,
+      sentence: 'The login is no longer valid, so nothing is read.',
+      remedy: `Run \`trunkline auth login\`. Nothing is lost: reading then resumes. The reason: ${status.lastError ?? 'not recorded'}.`,
     },
   ];
 }
@@ -128,11 +134,11 @@ function checkParked({ kind, missingScope, reason }: ParkedStream, isLoggedIn: b
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
     const isLoginNeeded = reason.includes('trunkline auth login');
-    const remedy = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'See to API_KEY';
+    const remedy = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key';
     return {
       level: 'problem',
-      sentence: `${what} are not read: ${isLoginNeeded ? 'somebody has to log in' : 'the service refuses the credential'}.`,
-      remedy: `${remedy} (${reason}). Nothing is lost: reading goes on by itself.`,
+      sentence: `${what} are not read: ${isLoginNeeded ? 'a login is needed' : 'the service refuses the credential'}.`,
+      remedy: `${remedy} (${reason}). Nothing is lost: reading then resumes.`,
     };
   }
   const grant = isLoggedIn
@@ -141,7 +147,7 @@ function checkParked({ kind, missingScope, reason }: ParkedStream, isLoggedIn: b
   return {
     level: 'problem',
     sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
-    remedy: `${grant}; reading goes on by itself, and nothing is lost.`,
+    remedy: `${grant}. Nothing is lost: reading then resumes.`,
   };
 }
 
@@ -149,7 +155,7 @@ function checkParked({ kind, missingScope, reason }: ParkedStream, isLoggedIn: b
 const unansweredSeconds = 5;
 const unansweredOperationSeconds = 15;
 
-/** Every process reports how long its requests wait, so this finds a hanging service before a request times out. */
+/** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
 function checkAnswers({ processes }: Snapshot): HealthCheck[] {
   const waiting = known(processes, []).filter(({ waitingSeconds, answeredSeconds }) => {
     if (waitingSeconds === null) return false;
@@ -164,30 +170,30 @@ function checkAnswers({ processes }: Snapshot): HealthCheck[] {
     return [
       {
         level: 'warning',
-        sentence: `The service has not answered ${waitingOperation} for ${since}; other requests are answered.`,
-        remedy: 'What is due is kept and read when it answers. If it lasts, ask the service’s operator.',
+        sentence: `The service has not answered ${waitingOperation} for ${since}; it answers other requests.`,
+        remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
       },
     ];
   }
   const last =
-    answeredSeconds === null ? 'It has not answered yet' : `Its last answer came ${span(answeredSeconds)} ago`;
+    answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
   return [
     {
       level: 'problem',
       sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${since}.`,
-      remedy: `${last}. What is due is kept and read when it answers; see that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
+      remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
     },
   ];
 }
 
 function checkCircuit({ circuit }: Snapshot): HealthCheck[] {
   if (!circuit || circuit.state === 'closed') return [];
-  const pause = circuit.retryAfterMs === undefined ? '' : ` The next try is in ${span(circuit.retryAfterMs / 1_000)}.`;
+  const next = circuit.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
   return [
     {
       level: 'problem',
-      sentence: 'The service fails repeatedly, so reads rest.',
-      remedy: `What is owed is kept and read when it answers again.${pause} If it lasts, ask the service’s operator.`,
+      sentence: 'The service fails repeatedly, so no request is sent for a while.',
+      remedy: `Pending reads are kept and retried.${next} If this lasts, ask the service’s operator.`,
     },
   ];
 }
@@ -204,13 +210,13 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
       level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
       sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
       remedy: workers
-        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}; see what the log of the worker says, or start another beside it (\`trunkline worker\`).`
-        : 'Start a worker (`trunkline worker`); if one runs, see that it reaches this database.',
+        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (\`trunkline worker\`).`
+        : 'Start a worker (`trunkline worker`); if one runs, check that it uses this database.',
     },
   ];
 }
 
-/** Only a worker knows that its circuit breaker is open. Other processes see its delayed reads. */
+/** Only a worker knows that its circuit breaker is open. Other processes see that its reads are delayed. */
 function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
   const waiting = backlog.filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
   if (waiting.length === 0) return [];
@@ -218,8 +224,8 @@ function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
   return [
     {
       level: 'warning',
-      sentence: `The service does not take ${countOf(count, 'read')} at present.`,
-      remedy: `${count === 1 ? 'It is' : 'They are'} tried again by ${count === 1 ? 'itself' : 'themselves'}; the last error was: ${waiting[0]?.sampleErrors[0] ?? 'not kept'}`,
+      sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
+      remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
     },
   ];
 }
@@ -233,7 +239,7 @@ function checkQueues({ queues }: Snapshot): HealthCheck[] {
       {
         level: 'problem',
         sentence: 'The queue cannot be reached, so nothing new is read.',
-        remedy: `${reason === undefined ? '' : `${reason} `}See that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}; deliveries are kept meanwhile.`,
+        remedy: `${reason === undefined ? '' : `${reason} `}Check that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}. Deliveries are kept meanwhile.`,
       },
     ];
   }
@@ -261,7 +267,7 @@ function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
   return [
     {
       level: 'warning',
-      sentence: 'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+      sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
       remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
     },
   ];
@@ -273,7 +279,7 @@ function checkFailing(backlog: readonly Backlog[]): HealthCheck[] {
     .map(({ kind, stubborn, sampleErrors }) => ({
       level: 'warning',
       sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
-      remedy: `${stubborn === 1 ? 'It is' : 'They are'} tried again by ${stubborn === 1 ? 'itself' : 'themselves'}; the last error was: ${sampleErrors[0] ?? 'not kept'}`,
+      remedy: `${stubborn === 1 ? 'It is' : 'They are'} retried. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
     }));
 }
 
@@ -285,7 +291,7 @@ function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
     .map(({ kind, forbidden }) => ({
       level: 'warning',
       sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
-      remedy: `${who.remedy}; what it may not read is asked for again within a day, or now with \`trunkline resync\`.`,
+      remedy: `${who.remedy}. The reads are retried within a day, or now with \`trunkline resync\`.`,
     }));
 }
 
@@ -293,8 +299,8 @@ function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
 const bearers = {
   api_key: { name: 'The API key', remedy: 'Give it the permission in the portal, or set API_KEY to one that has it' },
   login: {
-    name: 'The role of who logged in',
-    remedy: 'Give it the permission in the portal, or let somebody who may run `trunkline auth login`',
+    name: 'The role of the logged-in user',
+    remedy: 'Give it the permission in the portal, or log in as a user who has it (`trunkline auth login`)',
   },
   none: { name: 'The credential of the worker', remedy: 'Give it the permission in the portal' },
 } as const;
@@ -310,7 +316,7 @@ function checkInbox({ inbox }: Snapshot): HealthCheck[] {
   return [
     {
       level: 'notice',
-      sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be understood.`,
+      sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
       remedy:
         'They are kept: `trunkline events list --unrecognized` shows them; `events discard --before DATE --unrecognized` removes them.',
     },
@@ -326,7 +332,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
     checks.push({
       level: 'warning',
       sentence: `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
-      remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again by ${unprovenCount === 1 ? 'itself' : 'themselves'}; the newest reason: ${difference ?? 'not kept'}`,
+      remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again automatically. The newest reason: ${difference ?? 'not recorded'}`,
     });
   }
   const unexplained = lines.filter(({ state }) => state === 'unexplained');
@@ -335,7 +341,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
       remedy:
-        'If you know who may have written, put the numbers into a file: `trunkline backfill threads --numbers FILE`.',
+        'If you know who may have written, put their numbers into a file and run `trunkline backfill threads --numbers FILE`.',
     });
   }
   const uncompared = uncomparedWords(snapshot);
@@ -344,7 +350,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       level: 'notice',
       sentence: uncompared,
       remedy:
-        '`trunkline backfill calls` fills history in and proves it, `trunkline backfill threads` looks for older texts, and `trunkline coverage` shows what is proven of each day.',
+        '`trunkline backfill calls` fills in and proves call history, `trunkline backfill threads` searches for older texts, and `trunkline coverage` shows what is proven for each day.',
     });
   }
   return checks;
@@ -358,8 +364,8 @@ function checkPartialAnswers({ drift, takenAt }: Snapshot): HealthCheck[] {
   return [
     {
       level: 'warning',
-      sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be only a part of what there is.`,
-      remedy: `\`${latest.path}\` stands beside their data, last ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Nothing is taken for deleted by them; look for a release of Trunkline that reads them.`,
+      sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
+      remedy: `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
     },
   ];
 }
@@ -373,19 +379,21 @@ function checkModes({ processes }: Snapshot): HealthCheck[] {
   return [
     {
       level: 'problem',
-      sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some of what rules decide is done.`,
-      remedy: 'Set RULES_MODE alike for all workers, and restart those that have another.',
+      sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some actions of rules are performed.`,
+      remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
     },
   ];
 }
 
 function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
-  const facts = known(rules, undefined);
-  if (facts === undefined) return [];
-  const { problem, version, mode, lastDay, failures } = facts;
+  const status = known(rules, undefined);
+  if (status === undefined) return [];
+  const { problem, version, mode, lastDay, failures } = status;
   const checks: HealthCheck[] = [];
   if (problem && mode !== 'off') {
-    const sentence = version ? 'The rules file has a mistake, so the rules before it stay.' : 'No rules are in force.';
+    const sentence = version
+      ? 'The rules file has an error; the rules loaded before stay in force.'
+      : 'No rules are in force.';
     checks.push({ level: version ? 'warning' : 'problem', sentence, remedy: problem.split('\n')[0] ?? problem });
   }
   const use = known(credential, undefined)?.use ?? 'none';
@@ -397,7 +405,7 @@ function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
       level: 'warning',
       sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
       remedy:
-        'Nothing was done then. See ops.rule_runs: reason begins with "error:" and says why; `trunkline rules check` examines the file.',
+        'These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". `trunkline rules check` checks the file.',
     });
   }
   return checks;
@@ -408,14 +416,14 @@ function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: B
   if (state === 'unclear') {
     return {
       level: 'warning',
-      sentence: `The rule ${rule} may have done ${kind}${times}, or not: ${reason}.`,
-      remedy: 'Look into the thread; it is not done again by itself. See ops.rule_actions, state unclear.',
+      sentence: `The rule ${rule} may or may not have performed ${kind}${times}: ${reason}.`,
+      remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
     };
   }
   return {
     level: 'warning',
     sentence: `The rule ${rule} failed to ${kind}${times} in the last day: ${reason}.`,
-    // All actions except replies, which are sends, need this scope (section 4.2).
+    // The scope of all actions except replies, which are sends (section 4.2).
     remedy: remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
   };
 }
@@ -434,17 +442,17 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
         ? `Run \`trunkline auth login\` and grant the scope ${scope}.`
         : `Grant the scope ${scope} to the credential.`;
     case 'permission_denied':
-      return `The line is not the account’s, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it: allow it in the portal.`;
+      return `The account does not own the line, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it. Change it in the portal.`;
     case 'invalid_request':
       return status === '422'
-        ? 'No rate of the account applies to the destination: have it enabled at the service, or keep the rule from such numbers.'
-        : `The service does not take the request: ${otherwise}.`;
+        ? 'The account has no rate for the destination: have it enabled at the service, or exclude such numbers from the rule.'
+        : `The service does not accept the request: ${otherwise}.`;
     case 'network':
     case 'timeout':
     case 'server':
     case 'rate_limited':
     case 'circuit_open':
-      return 'The service was away or overloaded: see that API_BASE_URL is reachable; if it lasts, ask the service’s operator.';
+      return 'The service was unavailable or overloaded: check that API_BASE_URL is reachable. If this lasts, ask the service’s operator.';
     default:
       return `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`;
   }
@@ -459,7 +467,7 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
     checks.push({
       level: control.by === 'ledger' ? 'problem' : 'warning',
       sentence: 'All automatic texts are paused.',
-      remedy: `For ${span((takenAt.getTime() - control.since.getTime()) / 1_000)} now, ${control.by === 'ledger' ? 'by the daemon itself' : 'by the operator'}; the reason: ${control.reason}. \`trunkline sends resume\` lets them out again; what has become too old by then is not sent.`,
+      remedy: `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}. The reason: ${control.reason}. \`trunkline sends resume\` resumes them; texts that have expired by then are not sent.`,
     });
   }
   const open = counts.NEEDS_HUMAN ?? 0;
@@ -468,22 +476,22 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
       level: 'problem',
       sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
       remedy:
-        'Somebody has to decide: see `trunkline sends list --state NEEDS_HUMAN`, look into the thread, and `trunkline sends settle`. Nothing is sent again by itself.',
+        'Manual review: list them with `trunkline sends list --state NEEDS_HUMAN`, read the thread, and record the outcome with `trunkline sends settle`. Nothing is sent again.',
     });
   }
   const unknown = counts.UNKNOWN ?? 0;
   if (unknown > 0) {
     checks.push({
       level: 'warning',
-      sentence: `The answer to ${countOf(unknown, 'automatic text')} was lost: whether ${unknown === 1 ? 'it' : 'they'} went out is not known yet.`,
+      sentence: `The outcome of ${countOf(unknown, 'automatic text')} is unknown: the answer to the request was lost.`,
       remedy:
-        'The thread is read for it, for a day at most; nothing is sent again by itself. `trunkline sends list --state UNKNOWN` shows them.',
+        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. `trunkline sends list --state UNKNOWN` lists them.',
     });
   }
   return [...checks, ...troubles.map((trouble) => checkTrouble(trouble, sends.value, use, takenAt))];
 }
 
-function checkTrouble(trouble: SendTrouble, sends: SendFacts, use: Bearer, takenAt: Date): HealthCheck {
+function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, takenAt: Date): HealthCheck {
   const { kind, reason, count, lastAt, lines, isTotal, isOver } = trouble;
   const texts = countOf(count, 'automatic text');
   const was = count === 1 ? 'was' : 'were';
@@ -492,36 +500,36 @@ function checkTrouble(trouble: SendTrouble, sends: SendFacts, use: Bearer, taken
     case 'refused':
       return {
         level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
-        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${reason}, ${when}${isOver ? '; since then others went out' : isTotal ? ', and none has gone out since' : ''}.`,
+        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${reason}, ${when}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
         remedy: remedyOf(reason, use, 'sms:send', '`trunkline sends show ID` shows the history of each of them'),
       };
     case 'budget': {
       const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
       return {
         level: 'warning',
-        sentence: `${texts} ${was} kept back today: the day’s budget ${budgetWords(which, sends)} is used up.`,
-        remedy: 'It begins anew at midnight UTC. To let more out, raise it under `limits` in the rules file.',
+        sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} is used up.`,
+        remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
       };
     }
     case 'held_up':
       return {
         level: 'warning',
-        sentence: `${texts} ${count === 1 ? 'waits' : 'wait'} longer than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
-        remedy: 'See that a worker runs that works the queue sends, and that the service answers it.',
+        sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
+        remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
       };
     case 'too_old':
       return {
         level: 'notice',
-        sentence: `${texts} of the last day ${was} not sent, since what ${count === 1 ? 'it was' : 'they were'} to answer had become too old, ${when}.`,
-        remedy: 'A text that comes so late only confuses. `trunkline sends list --state EXPIRED` shows them.',
+        sentence: `${texts} of the last day expired before ${count === 1 ? 'it' : 'they'} could be sent, ${when}.`,
+        remedy: 'A reply to an old trigger is not sent. `trunkline sends list --state EXPIRED` lists them.',
       };
   }
 }
 
-function budgetWords(which: string, { today, dailyMicros }: SendFacts): string {
-  const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} set aside` : '';
+function budgetWords(which: string, { today, dailyMicros }: SendsStatus): string {
+  const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
   if (which === 'money') return `of money (${dollars(today.spent)} spent${set}, of ${dollars(dailyMicros)})`;
-  return which === 'line' ? 'of texts of a line' : 'of texts of the account';
+  return which === 'line' ? 'of texts per line' : 'of texts per account';
 }
 
 function checkReporting({ reporting }: Snapshot): HealthCheck[] {
@@ -557,8 +565,8 @@ function checkUnknownParts(snapshot: Snapshot): HealthCheck[] {
   return [
     {
       level: 'warning',
-      sentence: `Not all could be asked: ${unknown.map(({ name }) => name).join(', ')}.`,
-      remedy: `Postgres said: ${first.reason}`,
+      sentence: `Parts of this status could not be read: ${unknown.map(({ name }) => name).join(', ')}.`,
+      remedy: `The error was: ${first.reason}`,
     },
   ];
 }

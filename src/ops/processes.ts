@@ -1,6 +1,6 @@
 import { queueNames } from '../../config/queues.ts';
 import type { Context } from '../context.ts';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 
@@ -27,11 +27,10 @@ const goneAfterSeconds = 15;
 export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
     db,
-    `select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
+    sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation"
-     from ops.processes where seen_at > now() - interval '${goneAfterSeconds} seconds' order by started_at, process_id`,
-    [],
+     from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
 
@@ -49,23 +48,19 @@ export function reportProcess(
 ): { stop(): Promise<void> } {
   async function report(): Promise<void> {
     const waiting = service?.waiting();
+    const oldest = waiting?.oldest;
     await query(
       db,
-      `insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation, connections)
-       values ($1, $2, now(), now(), $3, now() - $4 * interval '1 ms', now() - $5 * interval '1 ms', $6, $7)
-       on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
-         seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
-         api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
-         connections = excluded.connections`,
-      [
-        processId,
-        role,
-        role === 'worker' ? settings.rulesMode : null,
-        waiting?.answeredMs ?? null,
-        waiting?.oldest?.ms ?? null,
-        waiting?.oldest?.operation ?? null,
-        connections ?? null,
-      ],
+      sql`
+        insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
+          api_waiting_operation, connections)
+        values (${processId}, ${role}, now(), now(), ${role === 'worker' ? settings.rulesMode : null},
+          now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
+          ${oldest?.operation ?? null}, ${connections ?? null})
+        on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
+          seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
+          api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
+          connections = excluded.connections`,
     );
   }
 
@@ -74,7 +69,7 @@ export function reportProcess(
   return {
     async stop() {
       await loop.stop();
-      await query(db, 'delete from ops.processes where process_id = $1', [processId]).catch(() => undefined);
+      await query(db, sql`delete from ops.processes where process_id = ${processId}`).catch(() => undefined);
     },
   };
 }

@@ -1,30 +1,31 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { UserError } from '../shared/errors.ts';
-import { type RulesFacts, readRules, readSends, type SendFacts } from './facts/automation.ts';
+import { type RunningProcess, readProcesses } from './processes.ts';
+import { type RulesStatus, readRules, readSends, type SendsStatus } from './snapshot/automation.ts';
 import {
-  type CredentialFacts,
-  type DriftFacts,
-  type QueueFacts,
-  type ReportingFacts,
+  type CredentialStatus,
+  type DriftStatus,
+  type QueuesStatus,
+  type ReportingStatus,
   readCredential,
   readDrift,
   readQueues,
   readReporting,
   readSchema,
   readSubscriptions,
-  type SchemaFacts,
-  type SubscriptionFacts,
-} from './facts/deployment.ts';
+  type SchemaStatus,
+  type SubscriptionsStatus,
+} from './snapshot/deployment.ts';
 import {
   type Artefacts,
   type Backlog,
   type Completeness,
   type Freshness,
-  type InboxFacts,
+  type InboxStatus,
   type ParkedStream,
   type RowCount,
   readArtefacts,
@@ -36,8 +37,7 @@ import {
   readParked,
   readRowCounts,
   type TargetError,
-} from './facts/mirror.ts';
-import { type RunningProcess, readProcesses } from './processes.ts';
+} from './snapshot/mirror.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
 export type Part<T> =
@@ -51,22 +51,22 @@ export interface Snapshot {
   readonly release: string;
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
-  readonly schema: Part<SchemaFacts>;
-  readonly credential: Part<CredentialFacts>;
+  readonly schema: Part<SchemaStatus>;
+  readonly credential: Part<CredentialStatus>;
   readonly freshness: Part<readonly Freshness[]>;
   readonly backlog: Part<readonly Backlog[]>;
   readonly parked: Part<readonly ParkedStream[]>;
   readonly errors: Part<readonly TargetError[]>;
   readonly artefacts: Part<Artefacts>;
   readonly completeness: Part<Completeness>;
-  readonly inbox: Part<InboxFacts>;
+  readonly inbox: Part<InboxStatus>;
   readonly holdings: Part<readonly RowCount[]>;
-  readonly drift: Part<DriftFacts>;
-  readonly subscriptions: Part<SubscriptionFacts>;
-  readonly sends: Part<SendFacts>;
-  readonly queues: Part<QueueFacts>;
-  readonly rules: Part<RulesFacts | undefined>;
-  readonly reporting: Part<ReportingFacts>;
+  readonly drift: Part<DriftStatus>;
+  readonly subscriptions: Part<SubscriptionsStatus>;
+  readonly sends: Part<SendsStatus>;
+  readonly queues: Part<QueuesStatus>;
+  readonly rules: Part<RulesStatus | undefined>;
+  readonly reporting: Part<ReportingStatus>;
   readonly processes: Part<readonly RunningProcess[]>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
@@ -94,7 +94,7 @@ export async function takeSnapshot({ database, queues, service, settings, metric
   const queueFacts = part(() => readQueues(queues));
   try {
     return await database.db.connection().execute(async (db) => {
-      const [moment] = await query<{ now: Date }>(db, 'select clock_timestamp() as now', []);
+      const [moment] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`);
       const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
       return {
         takenAt: moment?.now ?? new Date(),
@@ -137,7 +137,7 @@ export function readWithTimeout<T>(db: Database, read: (db: Database) => Promise
     .transaction()
     .setAccessMode('read only')
     .execute(async (tx) => {
-      await query(tx, `set local statement_timeout = ${partTimeoutMs}`, []);
+      await query(tx, sql`set local statement_timeout = ${sql.lit(partTimeoutMs)}`);
       return read(tx);
     });
 }

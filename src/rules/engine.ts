@@ -1,23 +1,23 @@
 import type { Service } from '../api-client/client.ts';
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, query, relation, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
 import type { BusinessHours } from '../shared/business-hours.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
-import { createEvaluator } from './evaluator.ts';
+import { createEventProcessor } from './event-processor.ts';
 import { type RulesInForce, watchRules } from './file/watch.ts';
-import { sinceKey } from './outbox.ts';
 import { lesserMode, type Mode } from './rule.ts';
-import { forgetRuns } from './runs.ts';
+import { sinceKey } from './rule-events.ts';
+import { deleteOldRuns } from './runs.ts';
 
 /** The rules running in one process. */
 export interface RulesEngine {
   /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
-  /** Resolves when what is pending now was evaluated and performed. */
+  /** Resolves when all pending events are evaluated and all due actions performed. */
   idle(): Promise<void>;
-  /** The account's budgets as the rules file in force sets them. */
+  /** The account's budgets in the rules file in force. */
   accountLimits(): Partial<AccountLimits>;
   /** Ends every loop after the batch in hand. */
   stop(): Promise<void>;
@@ -41,26 +41,26 @@ export interface RulesEngineOptions {
   readonly onMatched?: () => void;
 }
 
-/** Milliseconds between the rounds of each loop. */
+/** Milliseconds between two rounds of each loop. */
 export interface RulesPace {
   /** Events, and due actions. */
   readonly eventsMs: number;
-  /** Threads that have become idle. */
-  readonly silencesMs: number;
+  /** Idle threads. */
+  readonly idleThreadsMs: number;
   /** The rules file, where the file system reports no changes. */
   readonly fileMs: number;
 }
 
-const usualPace: RulesPace = { eventsMs: 1_000, silencesMs: 15_000, fileMs: 2_000 };
+const defaultPace: RulesPace = { eventsMs: 1_000, idleThreadsMs: 15_000, fileMs: 2_000 };
 
-/** Between two rounds in a row: a busy mirror fills the next batch meanwhile. */
+/** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
 const restMs = 100;
 
 const forgetEveryMs = 3_600_000;
 
-/** Starts the rules: follows their file, evaluates what is mirrored, and performs the actions of matched rules. */
+/** Starts the loops: watch the rules file, evaluate rules on mirrored events, perform the actions of matched rules. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
-  const { db, log, mode, pace = usualPace } = options;
+  const { db, log, mode, pace = defaultPace } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
     startLoop({ name, everyMs, log, job, restMs });
 
@@ -68,7 +68,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const publishing = loop('Recording which rules are in force', pace.eventsMs, async () => {
     const current = unpublished;
     if (!current) return;
-    await publish(db, mode, current);
+    await recordRulesInForce(db, mode, current);
     if (current.set) await options.onHours?.(current.set.hours);
     if (unpublished === current) unpublished = undefined;
   });
@@ -82,7 +82,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       void publishing.kick();
     },
   });
-  const evaluator = createEvaluator({
+  const processor = createEventProcessor({
     db,
     log,
     mode,
@@ -105,33 +105,36 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   };
   // The ledger reads from the database which rules are in force: record it before the first evaluation.
   await publishing.kick();
-  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => evaluator.events(signal));
-  const listening = loop('Looking for idle threads', pace.silencesMs, (signal) => evaluator.silences(signal));
+  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => processor.processEvents(signal));
+  const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
+    processor.processIdleThreads(signal),
+  );
   const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(actions, signal));
   const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>
-    forgetRuns(db, options.retentionDays, signal),
+    deleteOldRuns(db, options.retentionDays, signal),
   );
-  for (const each of [forgetting, listening, evaluating]) void each.kick();
+  for (const each of [forgetting, findingIdle, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
     async idle() {
       await evaluating.kick();
-      await listening.kick();
+      await findingIdle.kick();
       await acting.kick();
     },
     accountLimits: () => rules.current.set?.accountLimits ?? {},
     async stop() {
       rules.close();
-      await Promise.all([publishing, evaluating, listening, acting, forgetting].map((each) => each.stop()));
+      await Promise.all([publishing, evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
     },
   };
 }
 
-/** Writes `ops.rules_loaded`: the rules in force, since when each of them is, and what is wrong with the newest file. */
-async function publish(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
+/** Writes `ops.rules_loaded`: the rules in force, the start of each, and what is wrong with the newest file. */
+async function recordRulesInForce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
   const rules = set?.rules ?? [];
   const listed = JSON.stringify(rules.map(({ name, on, mode: own }) => ({ name, on, mode: own })));
-  const keys = sql`unnest(${rules.filter((rule) => lesserMode(rule.mode, mode) !== 'off').map(sinceKey)}::text[]) key`;
+  const active = rules.filter((rule) => lesserMode(rule.mode, mode) !== 'off');
+  const keys = relation('active', active, { key: ['text', sinceKey] });
   await query(
     db,
     sql`

@@ -1,6 +1,6 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { accountLimits } from '../ledger/limits.ts';
-import { decide, type Evaluation, factsFor } from './evaluate.ts';
+import { decide, type Evaluation, factsFor } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
 import { type Case, type Obstacle, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
@@ -8,7 +8,7 @@ import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
 import { answeredBy, sendLimitsOf } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
-import { idleDurations } from './simulate/world.ts';
+import { idleDurations } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
 
 export interface ExplainedText {
@@ -50,12 +50,12 @@ export interface RuleExplanation {
   readonly mode: Mode;
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
-   * text; `not_due` for a silence that is not long enough yet.
+   * text; `not_due` while the thread is not idle for long enough.
    */
   readonly outcome: string;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
-  /** What would become of its reply: `sent`, `held`, or the gate that refuses it. Only for a match that replies. */
+  /** The outcome of its reply: `sent`, `held`, or the gate that refuses it. Only for a match that replies. */
   readonly reply?: string;
   /** The trigger is older now than the rule's max_age. */
   readonly isTooOldNow: boolean;
@@ -71,8 +71,8 @@ export interface Explanation {
 export type TextChoice = { readonly messageId: string } | { readonly line: string; readonly number: string };
 
 /**
- * Evaluates the rules on a text, with what was known when it came. Undefined if the mirror has no such text. Writes nothing:
- * the transaction is read-only.
+ * Evaluates the rules on a text, with the data that was known when it arrived. Undefined if the mirror has no such text.
+ * Writes nothing: the transaction is read-only.
  */
 export function explain(db: Database, set: RuleSet, choice: TextChoice, mode: Mode): Promise<Explanation | undefined> {
   return db
@@ -138,7 +138,7 @@ async function explainRules(
   }));
 }
 
-/** The text itself, if it is inbound, and the silences after it, if it is the last text of its thread. */
+/** The text itself if it is inbound, and the idle triggers after it if it is the last text of its thread. */
 async function triggersOf(tx: Transaction, set: RuleSet, message: ExplainedText): Promise<Trigger[]> {
   const { conversationId, messageId, at } = message;
   const key = `${conversationId}/${messageId}`;

@@ -4,10 +4,10 @@ import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, RuleSet, Scope } from './rule.ts';
 
 /**
- * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `gone`: it went out, or may
+ * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it went out, or may
  * have. `dry_run`: it would have gone out. `none`: it was refused, or never planned.
  */
-export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'gone';
+export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'sent';
 
 /** A rule that matched. */
 export interface Match extends Pair {
@@ -20,8 +20,8 @@ export interface Match extends Pair {
 }
 
 /**
- * What rules have done so far: the source of the facts about replies and of limits. Triggers arrive late and out of order, so
- * matches of later triggers count too. A live rule counts what was done; a dry-run rule also what would have been.
+ * What rules have done so far, for limits and for the facts about replies. Matches of later triggers count too, since
+ * triggers arrive out of order. A live rule counts what was done; a dry-run rule also counts what would have been done.
  */
 export interface History {
   repliesTo(thread: Pair, before: Date, mode: ActiveMode): FactsOf<'replies'>;
@@ -29,7 +29,7 @@ export interface History {
   earlier(rule: Pick<Match, 'rule' | 'mode'>, scope: Scope, seconds: number, thread: Pair, before: Date): number;
   add(match: Match): void;
   /** Sets how the reply of a match ended. */
-  settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: 'gone' | 'none'): void;
+  settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: 'sent' | 'none'): void;
 }
 
 type Held = Omit<Match, 'reply'> & { reply: ReplyState };
@@ -88,8 +88,8 @@ function hasActed(match: Held, mode: ActiveMode): boolean {
 }
 
 /**
- * Whether the reply to a trigger would replace this one. If it counted as sent, the thread would get neither: the ledger
- * refuses the older one because they have written again.
+ * Whether the reply to a trigger would replace this one. If this one counted as sent, the thread would get neither reply: the
+ * ledger refuses the older one because the other party has written again.
  */
 function isReplaceable({ reply, at }: Held, trigger: Date): boolean {
   return reply === 'waiting' && at <= trigger;
@@ -115,8 +115,7 @@ export interface HistoryOptions {
 }
 
 /**
- * Reads the matches that can matter to triggers of these threads. A send counts as `none` only in a state that rules out
- * that it was sent: one whose outcome is unknown counts as sent.
+ * Reads the matches that can affect triggers of these threads. A send of unknown outcome counts as sent.
  */
 export async function readHistory(
   tx: Transaction,
@@ -134,7 +133,7 @@ export async function readHistory(
           when a.reply = 'dry_run' then 'dry_run'
           when a.send_id = any(${held}::uuid[]) then 'waiting'
           when s.state = 'DENIED' and s.reason = 'dry_run' then 'dry_run'
-          when s.state in ('SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') then 'none' else 'gone' end as reply
+          when s.state in ('SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') then 'none' else 'sent' end as reply
       from ops.rule_runs r cross join lateral (
         select max(state) filter (where kind = 'reply') as reply,
           (max(send_id::text) filter (where kind = 'reply'))::uuid as send_id,

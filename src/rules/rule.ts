@@ -13,7 +13,7 @@ export type Mode = (typeof modes)[number];
 /** The mode of a rule that is evaluated. */
 export type ActiveMode = Exclude<Mode, 'off'>;
 
-/** The more careful of two modes. */
+/** The more restrictive of two modes. */
 export function lesserMode(a: Mode, b: Mode): Mode {
   return modes[Math.min(modes.indexOf(a), modes.indexOf(b))] ?? 'off';
 }

@@ -1,13 +1,13 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from '../ledger/limits.ts';
 import { planSend } from '../ledger/plans.ts';
-import type { Action, Decision, Evaluation } from './evaluate.ts';
+import type { Action, Decision, Evaluation } from './decide.ts';
 import type { Case } from './facts/read.ts';
 import type { Rule } from './rule.ts';
 
 /**
- * Records decisions with their planned sends and waiting actions, in the transaction that evaluates. A rule that has met a
- * trigger before, in whatever version, is skipped: that is what makes it act once. Returns how many rules matched.
+ * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation. Skips a rule that
+ * was evaluated on the trigger before, in any version, so that it acts once. Returns how many rules matched.
  */
 export async function recordDecisions(
   tx: Transaction,
@@ -107,7 +107,7 @@ async function planReply(
 
 /** The limits that the ledger applies to a rule's replies. */
 export function sendLimitsOf({ on, replyLimits, maxAgeSeconds }: Rule): RuleLimits {
-  return { ...replyLimits, maxAgeSeconds, ...(on === 'thread_idle' && { needsSilence: true }) };
+  return { ...replyLimits, maxAgeSeconds, ...(on === 'thread_idle' && { isFollowUp: true }) };
 }
 
 /** What a reply answers, as the ledger identifies it: the call, or their newest text up to the trigger. */
@@ -135,7 +135,7 @@ async function insertAction(
   { state, reason, sendId }: ActionStart,
   { kind, ...argument }: Action,
 ): Promise<void> {
-  // The text of a reply is the ledger's to keep.
+  // The ledger stores the text of a reply.
   const isNeeded = state === 'waiting' && kind !== 'reply' && kind !== 'reopen';
   await hotQuery(
     tx,
@@ -146,21 +146,21 @@ async function insertAction(
   );
 }
 
-/** Daily rollups and the status page look back this far. */
-const minDays = 30;
+/** The range of daily rollups and of the status page. */
+const minUnmatchedDays = 30;
 
-/** Limits and the facts about replies count matches, and no limit looks back further than 366 days. */
-const matchDays = 400;
+/** Limits and the facts about replies count matches; the longest limit covers 366 days. */
+const minMatchedDays = 400;
 
 const maxAtOnce = 5_000;
 
 /**
- * Deletes runs that did not match after `days`, and those that matched after 400 days, in transactions of bounded size.
- * No rule acts again because of it: events of that age are never recorded. Returns how many were deleted.
+ * Deletes unmatched runs older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
+ * no rule act again: events of that age are never recorded. Returns how many were deleted.
  */
-export async function forgetRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {
-  const unmatched = await deleteRuns(db, false, Math.max(minDays, days), signal);
-  return unmatched + (await deleteRuns(db, true, matchDays, signal));
+export async function deleteOldRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {
+  const unmatched = await deleteRuns(db, false, Math.max(minUnmatchedDays, days), signal);
+  return unmatched + (await deleteRuns(db, true, minMatchedDays, signal));
 }
 
 async function deleteRuns(

@@ -1,4 +1,4 @@
-/** The events that a rule can wait for. All are detected in the mirror, none in a delivery. */
+/** The events that a rule can wait for. All are detected in the mirror, never in a delivery. */
 export const triggerKinds = [
   'message_received',
   'thread_idle',
@@ -10,16 +10,16 @@ export const triggerKinds = [
 ] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
 
-/** One event, by ids alone: its facts are read from the mirror. */
+/** One event. Holds ids only: its facts are read from the mirror. */
 export interface Trigger {
   readonly kind: TriggerKind;
-  /** `conversation/message` for a text; the same for a silence, with its last message; the id of a call or transcript. */
+  /** `conversation/message` for a text; the same, with the last message, for an idle thread; the id of a call or transcript. */
   readonly key: string;
-  /** When the text was sent, the silence became long enough, the call ended, or the transcript was mirrored. */
+  /** When the text was sent, the thread became idle, the call ended, or the transcript was mirrored. */
   readonly at: Date;
-  /** Length of a silence, as the rules that wait for it give it. */
+  /** `for` of the rules on an idle thread. */
   readonly idleSeconds?: number;
-  /** Names of the rules to evaluate; for a silence, those in force since before it was long enough. Default: all. */
+  /** Names of the rules to evaluate; for an idle thread, those in force before it became idle. Default: all. */
   readonly rules?: readonly string[];
 }
 
@@ -27,8 +27,8 @@ const tenMinutes = 600;
 const oneDay = 86_400;
 
 /**
- * Default `max_age` in seconds: a rule ignores an older trigger. Nobody waits for a reaction to a silence, so one that became
- * long enough during an outage still counts.
+ * Default `max_age` in seconds: a rule ignores an older trigger. An idle thread expects no quick reaction, so a thread that
+ * became idle during an outage still counts.
  */
 export const defaultMaxAgeSeconds: Readonly<Record<TriggerKind, number>> = {
   message_received: tenMinutes,

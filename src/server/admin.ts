@@ -13,20 +13,20 @@ export interface GuardDeps {
   readonly log: Log;
 }
 
-/** Each wrong token of an address delays the next refusal by one more step; in milliseconds. */
+/** Milliseconds that each wrong token of an address adds to the delay of its refusals. */
 const delayStepMs = 50;
 const maxDelayMs = 1_000;
-/** Delayed refusals hold connections; beyond so many, a wrong token is answered 429 at once. */
+/** Delayed refusals keep connections open. Beyond this number, a wrong token is answered 429 at once. */
 const maxDelayed = 50;
 
-/** An address counts as new after so many milliseconds without a wrong token. */
+/** Milliseconds without a wrong token after which an address counts as new. */
 const quietMs = 60_000;
 const maxAddresses = 1_000;
 
 /**
- * Requires `ADMIN_TOKEN` for the routes of this scope, as a bearer token or the password of basic authentication. Wrong tokens
- * are refused ever more slowly, the right one always passes at once. Without a token only requests to a loopback host pass.
- * No answer of the scope may be cached.
+ * Requires `ADMIN_TOKEN` for the routes of this scope, as a bearer token or the password of basic authentication. Refusals of
+ * wrong tokens are delayed more each time; the right token is never delayed. Without ADMIN_TOKEN only requests to a loopback
+ * host pass. No answer of the scope may be cached.
  */
 export function guardPages(app: FastifyInstance, { adminToken, metrics, log }: GuardDeps): void {
   app.addHook('onSend', async (_request, reply) => {
@@ -50,7 +50,7 @@ function askForToken(app: FastifyInstance, { adminToken, metrics, log }: GuardDe
     metrics.requestRefused('admin_token');
     const wrong = guesses.count(networkOf(address));
     if (wrong === 1)
-      log.warn({ address }, 'A request had a wrong ADMIN_TOKEN; further ones of this address are only counted');
+      log.warn({ address }, 'A request had a wrong ADMIN_TOKEN. Further ones from this address are only counted');
     if (delayed >= maxDelayed) return false;
     delayed += 1;
     await delay(Math.min(wrong * delayStepMs, maxDelayMs));
@@ -81,10 +81,10 @@ function askForToken(app: FastifyInstance, { adminToken, metrics, log }: GuardDe
 }
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** Headers of proxies: behind one, a request from this machine can be anybody's. */
+/** Headers of proxies, through which a request from anywhere seems to come from this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'] as const;
 
-/** The host is checked against DNS rebinding: a foreign page whose name resolves to this machine sends its own host. */
+/** Checks the Host header against DNS rebinding: a page whose name resolves to this machine sends its own name. */
 function admitThisMachine(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onRequest', async ({ headers }, reply) => {
     const isProxied = proxyHeaders.some((name) => headers[name] !== undefined);

@@ -3,11 +3,11 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 
 /** The part of the budget that one request holds. Disposing of it returns all of it. */
 export interface BodyShare extends Disposable {
-  /** Holds so many bytes instead of the present number. False, and no change, if the budget does not allow it. */
+  /** Sets the number of bytes that it holds. False, and no change, if the budget does not allow it. */
   resize(bytes: number): boolean;
 }
 
-/** The bytes of bodies that this process may hold at a time, from their arrival to their commit. */
+/** Limits the bytes of bodies that this process holds at a time, from their arrival to their commit. */
 export interface BodyBudget {
   readonly held: number;
   share(): BodyShare;
@@ -48,8 +48,8 @@ export type ReadBody =
 const empty: Buffer = Buffer.alloc(0);
 
 /**
- * Reads a body, counting bytes against the share as they arrive: an announced length reserves nothing. The server discards an
- * unread rest and closes the connection. Never rejects.
+ * Reads a body. Bytes count against the share as they arrive; Content-Length reserves nothing. The server discards the unread
+ * rest of a refused body and closes the connection. Never rejects.
  */
 export function readBody(
   request: IncomingMessage,
@@ -102,9 +102,9 @@ const decoders = new Map<string, Decoder>([
 ]);
 
 /**
- * Takes the `Content-Encoding` of RFC 9110 off a body; undefined when it opens to more than `maxBytes`. A body that cannot
- * be decoded is returned as it came, so that it can be kept. Synchronous on purpose: only one body is open at a time, so
- * that many small bodies that open to much cannot add up in memory.
+ * Decodes the `Content-Encoding` of a body (RFC 9110); undefined when the result exceeds `maxBytes`. A body that cannot be
+ * decoded is returned unchanged, so that it can be stored. Synchronous on purpose: one body is decompressed at a time, so that
+ * many small bodies that decompress to large ones cannot add up in memory.
  */
 export function decodeBody(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer | undefined {
   try {

@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { Socket } from 'node:net';
 
 export interface ConnectionLimits {
-  /** The maximum of open connections; one more closes the one that has waited longest for its client. */
+  /** The maximum of open connections. One more closes the one that has waited longest for its client. */
   readonly maxConnections: number;
   /** Called for each connection that is closed for a new one. */
   readonly onEvicted: () => void;
 }
 
-/** Milliseconds: a slow sender is cut off, and keep-alive lasts longer than that of usual proxies. */
+/** Milliseconds. Slow senders are disconnected; keep-alive lasts longer than that of usual proxies. */
 const requestMs = 10_000;
 const keepAliveMs = 75_000;
 
 /** Milliseconds for a client that is still sending to read its refusal. */
 const lingerMs = 2_000;
 
-/** More connections than any proxy or service keeps open; each costs some 30 KiB, its headers included. */
+/** More connections than any proxy or service keeps open. Each costs about 30 KiB, headers included. */
 const usualMaxConnections = 2_000;
 
 /** The maximum of connections: three quarters of the files that this process may open; the stores need the rest. */
@@ -35,8 +35,8 @@ function limitsOfProcess(): string {
 }
 
 /**
- * Creates an HTTP server that anonymous clients cannot exhaust. It reads no body unless the handler does, and an answer before the whole body
- * has arrived closes the connection. At the limit, a new connection replaces the one that has waited longest for its client.
+ * Creates an HTTP server that anonymous clients cannot exhaust. It reads no body unless the handler does. An answer before the
+ * whole body has arrived closes the connection. At the limit, a new connection replaces the one that has waited longest.
  */
 export function createGuardedServer(handle: RequestListener, { maxConnections, onEvicted }: ConnectionLimits): Server {
   /** Connections that wait for bytes of their client, longest first. */
@@ -84,8 +84,7 @@ export function createGuardedServer(handle: RequestListener, { maxConnections, o
       open -= 1;
       waiting.delete(socket);
     });
-    // Node calls this after the last answer. Closing while bytes arrive would reset the connection, and the client might
-    // never see the answer.
+    // Node calls this after the last answer. Closing while bytes arrive would reset the connection and could lose the answer.
     socket.destroySoon = () => {
       if (unread.get(socket)?.complete === false) linger(socket);
       else Socket.prototype.destroySoon.call(socket);

@@ -11,12 +11,12 @@ export interface Readiness {
   readonly queue: boolean;
 }
 
-/** Milliseconds after which a Postgres that hangs counts as away. */
+/** Milliseconds after which a hanging Postgres counts as unreachable. */
 const timeoutMs = 2_000;
 
 /**
- * `/healthz`: the process lives. `/readyz`: deliveries can be stored, checked within two seconds through the pool that stores
- * them; a queue that is away only costs time.
+ * `/healthz`: the process is alive. `/readyz`: deliveries can be stored, checked within two seconds through the pool that
+ * stores them. An unreachable queue does not matter: it only delays reads.
  */
 export function registerHealth(
   app: FastifyInstance,
@@ -32,7 +32,7 @@ export function registerHealth(
   });
 }
 
-/** Probes the database once for all simultaneous callers, so that one that hangs takes one connection only. */
+/** Probes the database once for all simultaneous callers, so that a hanging one occupies only one connection. */
 function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readiness, 'queue'>> {
   let areApplied = false;
   let probing: Promise<boolean> | undefined;

@@ -30,8 +30,8 @@ interface HookRequest {
 }
 
 /**
- * Registers `/hooks/{token}/{type}`, which takes any content type. An answer of 202 promises that the delivery is committed and
- * its targets are marked dirty.
+ * Registers `/hooks/{token}/{type}`, which accepts any content type. 202 means that the delivery is committed and its targets
+ * are marked dirty.
  */
 export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   const tokens = deps.tokens.map((token) => Buffer.from(token));
@@ -39,13 +39,13 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   let isFailing = false;
 
   app.addHook<HookRequest>('onRequest', (request, reply, done) => {
-    // Before anything of the request is read: without a token it costs nothing and reveals nothing.
+    // Checked first: a request without a token costs nothing and reveals nothing.
     if (!isToken(tokens, request.params.token)) {
       deps.metrics.deliveryRefused('token');
       reply.code(404).send({ error: 'not found' });
       return;
     }
-    // Fastify answers a malformed content type 415 before any handler runs; deliveries are taken with any.
+    // Fastify would answer a malformed content type 415 before any handler runs.
     sentAs.set(request.raw, request.headers['content-type']);
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream';
     done();
@@ -54,7 +54,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
-    // Services and people open an address to see whether it exists.
+    // Services and people request the URL to check that it exists.
     if (request.method === 'HEAD' || (request.method === 'GET' && query === ''))
       return reply.code(200).send({ ready: true });
     if (deps.inbox.waiting > maxWaiting) return unavailable(reply);
@@ -75,18 +75,18 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
         ...targetsOf(facts.references),
       });
     } catch (error) {
-      if (!isFailing) deps.log.error({ err: error }, 'Deliveries cannot be stored and are answered 503 until they can');
+      if (!isFailing) deps.log.error({ err: error }, 'Deliveries cannot be stored and are answered 503');
       isFailing = true;
       return unavailable(reply);
     }
-    if (isFailing) deps.log.info('Deliveries are stored again');
+    if (isFailing) deps.log.info('Deliveries can be stored again');
     isFailing = false;
     deps.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isTruncated);
     deps.metrics.commitSeconds((performance.now() - arrivedAt) / 1_000);
     return reply.code(202).send({ received: found });
   }
 
-  /** Reads a delivery; undefined if it was refused. Does not hold on to the raw bytes. */
+  /** Reads a delivery; undefined if it was refused. Keeps no reference to the raw bytes. */
   async function receive(
     request: FastifyRequest<HookRequest>,
     reply: FastifyReply,
@@ -135,9 +135,9 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
 const publicPath = /^\/(?:hooks\/|oauth\/callback(?:\?|$))/;
 
 /**
- * Rewrites request URLs to routes: strips the path of PUBLIC_URL, which a proxy may leave in place, from hooks and the OAuth
- * callback only, so that a proxied path opens no page; and drops what the service appends to a registered URL. An escape
- * that cannot be decoded is taken literally.
+ * Rewrites request URLs to routes. Strips the path of PUBLIC_URL, which a proxy may leave in place, but only from hooks and the
+ * OAuth callback, so that no page is reachable below it. Drops what the service appends to a registered URL. An escape that
+ * cannot be decoded is taken literally.
  */
 export function routingBelow(publicUrl: string | undefined): (url: string) => string {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');

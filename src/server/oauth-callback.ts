@@ -28,7 +28,7 @@ export function registerOAuthCallback(app: FastifyInstance, { settings, database
       if (refused.count('') === 1) {
         log.warn(
           { address: request.ip },
-          'A request answered a login that is not pending; it changed nothing, and further ones are only counted',
+          'An OAuth callback did not belong to a pending login and was refused. Further ones are only counted',
         );
       }
     }
@@ -55,11 +55,11 @@ function sentenceOf(completed: CallbackOutcome): string {
         ? 'You are logged in; this window can be closed.'
         : 'You are logged in, but not with all requested scopes; this window can be closed.';
     case 'denied':
-      return 'Nothing was granted, as you chose; this window can be closed.';
+      return 'Access was not granted, as you chose; this window can be closed.';
     case 'failed':
-      return 'The login failed: the terminal in which it began says why.';
+      return 'The login failed. The reason is in the terminal where you started it.';
     case 'unknown':
-      return 'This login is not pending any more: start again with `trunkline auth login`.';
+      return 'This login is no longer pending. Start again with `trunkline auth login`.';
   }
 }
 
@@ -85,13 +85,13 @@ function pageOf(completed: CallbackOutcome): string {
 `;
 }
 
-/** Other processes use the tokens that they hold for ten seconds more (`freshMs` of the credential), and a read takes time. */
+/** Other processes cache the old tokens for up to 10 s (`freshMs` of the credential), and a read takes time. */
 const newTokensAfterSeconds = 15;
 
 /**
- * After a login, retries what the old credential was refused, once every process uses the new tokens: a retry with the old
- * ones would wait another day. A second pass finds what the old tokens were refused meanwhile. `retry` never rejects, since
- * every refused read is retried some day anyway.
+ * After a login, schedules retries of the refused reads for when every process uses the new tokens: a retry with the old ones
+ * would be refused for another day. A second pass then covers reads that were refused meanwhile. `retry` never rejects: every
+ * refused read is retried within a day anyway.
  */
 function createRefusalRetry({ db, log }: { readonly db: Database; readonly log: Log }) {
   let timer: NodeJS.Timeout | undefined;
@@ -102,9 +102,9 @@ function createRefusalRetry({ db, log }: { readonly db: Database; readonly log: 
       await retryStreams(db);
       const targets = await retryForbidden(db, afterSeconds);
       const hours = await retryHours(db, afterSeconds);
-      if (targets + hours > 0) log.info({ targets, hours }, 'Reads that were refused before the login are retried');
+      if (targets + hours > 0) log.info({ targets, hours }, 'The login makes refused reads due again');
     } catch (error) {
-      log.warn({ err: error }, 'Reads that were refused before the login are retried no sooner than they were due');
+      log.warn({ err: error }, 'Refused reads could not be made due after the login; they are retried within a day');
     }
   }
 

@@ -10,7 +10,7 @@ import { statusJson } from '../ops/health-checks.ts';
 import { cachedFor, DatabaseUnavailable, takeSnapshot } from '../ops/snapshot.ts';
 import type { Queues } from '../queues/queues.ts';
 import { maskTree } from '../shared/masking.ts';
-import { style } from './document.ts';
+import { style } from './html.ts';
 import { registerReports } from './reports/routes.ts';
 import { renderOutage, renderPage, script } from './status-page.ts';
 
@@ -93,7 +93,7 @@ export function registerBoard(app: FastifyInstance, queues: Pick<Queues, 'bull'>
   });
   adapter.setBasePath(boardPath);
   let listed: Queues['bull'] = [];
-  // The queues may open late, when Postgres was unreachable at the start.
+  // The queues open late if Postgres was unreachable at the start.
   const showQueues = () => {
     const { bull } = queues;
     if (bull.length === listed.length) return;
@@ -118,7 +118,7 @@ export function registerBoard(app: FastifyInstance, queues: Pick<Queues, 'bull'>
     });
     scope.addHook('onRequest', async (request, reply) => {
       showQueues();
-      if (request.method !== 'GET') return reply.code(405).send({ error: 'the queue board is for reading' });
+      if (request.method !== 'GET') return reply.code(405).send({ error: 'the queue board is read-only' });
     });
     scope.addHook('preSerialization', async (_request, _reply, payload) => maskTree(payload));
     await scope.register(adapter.registerPlugin(), { prefix: boardPath });

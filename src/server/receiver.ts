@@ -23,7 +23,7 @@ export interface Receiver {
   /** Where it listens. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more connections, and resolves when the requests in hand are answered. */
+  /** Refuses new connections. Resolves when the requests in progress are answered. */
   close(): Promise<void>;
 }
 
@@ -37,10 +37,10 @@ class UnknownHost extends UserError {
   }
 }
 
-/** Milliseconds after which a stop cuts off requests that have not arrived in full; their senders repeat them. */
+/** Milliseconds after which a stop aborts requests that have not arrived completely; their senders repeat them. */
 const closeMs = 2_000;
 
-/** Memory for bodies of deliveries. Copies of a body on its way to Postgres take about four times its size. */
+/** Memory for bodies of deliveries. The copies of a body on its way to Postgres take about four times its size. */
 const maxBodyBytes = 32 * largestBody;
 
 /**
@@ -68,7 +68,7 @@ export async function createReceiver(
   opened.defer(inbox.idle);
   const lines = createOurLines(database.db, log);
   opened.defer(lines.stop);
-  // While Postgres is away the receiver starts nevertheless, and answers 503.
+  // Without Postgres the receiver starts too, and answers 503.
   await Promise.all([lines.refresh(), erased.refresh().catch(() => undefined)]);
 
   const routed = routingBelow(publicUrl);
@@ -84,19 +84,19 @@ export async function createReceiver(
     logger: false,
     serverFactory: (handle) => createGuardedServer(handle, { maxConnections, onEvicted }),
     forceCloseConnections: 'idle',
-    // The inbox outlives the server: requests on open connections are still taken while it closes.
+    // The inbox is closed after the server, so requests on open connections are still accepted during the close.
     return503OnClosing: false,
     // The router's error would repeat a secret or type that is too long.
     routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
   });
-  // Only the hooks read bodies, and do it themselves: Fastify would read one even for a route that does not exist.
+  // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
-    // Anybody can repeat a failing request, so each failure of a route is logged once.
+    // Log each failure of a route once: anybody can repeat a failing request.
     if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
       log.error({ err: error, method: request.method }, 'A request could not be answered');
     }
@@ -152,8 +152,8 @@ async function listenAtTwin(server: Server, { family, port }: AddressInfo): Prom
 const linesRefreshMs = 2_000;
 
 /**
- * Keeps the account's own lines, as the mirror knows them, to tell the sides of a text apart. While they are unknown, a
- * reference points at both threads that it may mean.
+ * Keeps the account's own lines, as mirrored, to tell the two parties of a text apart. While they are unknown, a reference
+ * points at both threads that it may mean.
  */
 function createOurLines(db: Database, log: Log) {
   let lines: ReadonlySet<string> = new Set();

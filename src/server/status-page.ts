@@ -1,14 +1,12 @@
 import { queueNames } from '../../config/queues.ts';
 import { type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { LedgerSummary } from '../ledger/control.ts';
-import { credentialWords } from '../ops/facts/deployment.ts';
-import type { Backlog, Completeness, InboxFacts, TargetError } from '../ops/facts/mirror.ts';
 import {
   ago,
   countOf,
   dollars,
   exactly,
-  fatesOfTexts,
+  missingTextStates,
   quantity,
   simulatedWords,
   span,
@@ -16,8 +14,10 @@ import {
   timeOfDay,
 } from '../ops/format.ts';
 import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
+import { credentialWords } from '../ops/snapshot/deployment.ts';
+import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
-import { documentOf, type Html, html, style } from './document.ts';
+import { documentOf, type Html, html, style } from './html.ts';
 
 export interface PageOptions {
   /** IANA time zone of all times on the page. */
@@ -58,11 +58,11 @@ export function renderOutage(sentence: string): string {
 function verdict(snapshot: Snapshot): Html {
   const { level, sentence } = verdictOf(snapshot);
   const checks = healthChecks(snapshot);
-  const gravest = level === 'ok' ? undefined : checks[0];
-  const others = gravest ? checks.slice(1) : checks;
+  const worst = level === 'ok' ? undefined : checks[0];
+  const others = worst ? checks.slice(1) : checks;
   return html`<section class="verdict" aria-live="polite">
   <span class="dot ${level}"></span>
-  <div><h1>${sentence}</h1>${gravest && html`<p class="remedy">${gravest.remedy}</p>`}</div>
+  <div><h1>${sentence}</h1>${worst && html`<p class="remedy">${worst.remedy}</p>`}</div>
   ${
     others.length > 0 &&
     html`<ul class="checks">${others.map(
@@ -78,7 +78,7 @@ function frame(title: string, content: Html): string {
     title,
     style,
     head: html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
-    header: html`<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is what it said last.</span>
+    header: html`<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is its last known state.</span>
 <nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>`,
     content,
     script,
@@ -98,7 +98,7 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
 export function streams(snapshot: Snapshot, timeZone: string): Html {
   const { freshness } = snapshot;
   if (freshness.state === 'unknown') {
-    return html`<section class="card"><p class="unknown">The streams could not be asked: ${freshness.reason}</p></section>`;
+    return html`<section class="card"><p class="unknown">The streams could not be read: ${freshness.reason}</p></section>`;
   }
   return html`<section class="streams">${targetKinds.map((kind) => stream(snapshot, kind, timeZone))}</section>`;
 }
@@ -130,7 +130,7 @@ function stateOf(
   if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing` };
   if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind' };
   if (backlog.due > 0) return { level: 'ok', word: 'reading' };
-  return readAt === null ? { level: 'quiet', word: 'nothing read yet' } : { level: 'ok', word: 'in step' };
+  return readAt === null ? { level: 'quiet', word: 'nothing read yet' } : { level: 'ok', word: 'up to date' };
 }
 
 function pending(backlog: Backlog | undefined): Html {
@@ -141,22 +141,22 @@ function pending(backlog: Backlog | undefined): Html {
     due > 0 && `${quantity(due)} due, oldest ${span(oldestDueSeconds ?? 0)}`,
     later > 0 && `${quantity(later)} ${due > 0 ? 'later' : 'due later'}`,
     history > 0 && `${quantity(history)} of history`,
-    unconfirmed > 0 && `${quantity(unconfirmed)} that only deliveries named`,
+    unconfirmed > 0 && `${quantity(unconfirmed)} unconfirmed`,
   ].filter((part) => part !== false);
-  return parts.length === 0 ? html`nothing owed` : html`${least}${parts.join(' · ')}`;
+  return parts.length === 0 ? html`nothing pending` : html`${least}${parts.join(' · ')}`;
 }
 
 /** Deliveries: per minute, by type, and the latest. */
 export function inbox(snapshot: Snapshot, timeZone: string): Html {
-  return card('Deliveries', snapshot.inbox, (facts) => {
-    if (facts.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
-    return html`${pace(facts)}${types(facts)}${latest(facts, snapshot.takenAt, timeZone)}`;
+  return card('Deliveries', snapshot.inbox, (status) => {
+    if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
+    return html`${pace(status)}${types(status)}${latest(status, snapshot.takenAt, timeZone)}`;
   });
 }
 
 const paceHeight = 24;
 
-function pace({ perMinute }: InboxFacts): Html {
+function pace({ perMinute }: InboxStatus): Html {
   const peak = Math.max(1, ...perMinute);
   const bars = perMinute.map((count, at) => {
     const tall = count === 0 ? 0 : Math.max(1, (count / peak) * paceHeight);
@@ -166,7 +166,7 @@ function pace({ perMinute }: InboxFacts): Html {
 <p class="axis"><span>an hour ago</span><span>at most ${quantity(peak)} a minute</span><span>now</span></p>`;
 }
 
-function types({ types, isAtLeast, unrecognized }: InboxFacts): Html {
+function types({ types, isAtLeast, unrecognized }: InboxStatus): Html {
   const more = isAtLeast ? '+' : '';
   return html`<table>
 <thead><tr><th>type</th><th class="number">last hour</th><th class="number">last day</th></tr></thead>
@@ -174,32 +174,32 @@ function types({ types, isAtLeast, unrecognized }: InboxFacts): Html {
     ({ type, lastHour, lastDay }) =>
       html`<tr><td>${type ?? 'no type in the address'}</td><td class="number">${quantity(lastHour)}</td><td class="number">${quantity(lastDay)}${more}</td></tr>`,
   )}
-<tr><td class="${unrecognized.lastDay > 0 ? 'warning' : 'soft'}">not understood</td><td class="number soft">${quantity(unrecognized.count)}${unrecognized.isAtLeast && '+'} kept</td><td class="number">${quantity(unrecognized.lastDay)}</td></tr></tbody>
+<tr><td class="${unrecognized.lastDay > 0 ? 'warning' : 'soft'}">not recognized</td><td class="number soft">${quantity(unrecognized.count)}${unrecognized.isAtLeast && '+'} kept</td><td class="number">${quantity(unrecognized.lastDay)}</td></tr></tbody>
 </table>`;
 }
 
-function latest({ latest }: InboxFacts, from: Date, timeZone: string): Html {
+function latest({ latest }: InboxStatus, from: Date, timeZone: string): Html {
   const lines = latest.map(({ receivedAt, type, targets, isRecognized }) => {
     const what = isRecognized
       ? targets.map((target) => html`<code>${target}</code> `)
-      : html`<span class="warning">not understood</span>`;
+      : html`<span class="warning">not recognized</span>`;
     return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span>${type ?? 'no type'}</span><span class="aside">${what}</span>`;
   });
   return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
 }
 
-/** The coverage of the last two days, hour by hour, and texts that are missing. */
+/** Hourly coverage of the last two days, and missing texts. */
 export function completeness({ completeness, takenAt }: Snapshot, timeZone: string): Html {
-  return card('Compared with the service', completeness, (facts) =>
-    facts.hours.length === 0
-      ? html`<p class="soft">Call history was not compared yet.</p>`
-      : html`${strip(facts)}
-<p class="note">${proven(facts)}${unannounced(facts)}</p>
-${facts.backfillShare !== null && html`<p>History is filled in: ${Math.floor(facts.backfillShare * 100)}%.</p>`}
-${facts.openGapCount > 0 && html`<p class="warning">${countOf(facts.openGapCount, 'gap')} in the webhooks under way.</p>`}
-${facts.lines.map(
+  return card('Compared with the service', completeness, (status) =>
+    status.hours.length === 0
+      ? html`<p class="soft">Call history has not been compared yet.</p>`
+      : html`${strip(status)}
+<p class="note">${proven(status)}${unannounced(status)}</p>
+${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
+${status.openGapCount > 0 && html`<p class="warning">${countOf(status.openGapCount, 'gap')} in the webhooks, being filled.</p>`}
+${status.lines.map(
   ({ line, missing, since, state }) =>
-    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${fatesOfTexts[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
+    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
 )}`,
   );
 }
@@ -221,7 +221,7 @@ function proven({ hours }: Pick<Completeness, 'hours'>): string {
 
 function unannounced({ lastDay }: Completeness): string {
   if (lastDay.reported === 0) return '.';
-  return `; of ${countOf(lastDay.reported, 'call')} in a day, webhooks did not announce ${quantity(lastDay.unannounced)}.`;
+  return `; webhooks did not announce ${quantity(lastDay.unannounced)} of ${countOf(lastDay.reported, 'call')} in the last day.`;
 }
 
 /** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
@@ -229,29 +229,29 @@ export function sends({ sends, takenAt }: Snapshot, timeZone: string): Html {
   return card('Automatic texts', sends, ({ control, counts, simulated, today, dailyMicros }) => {
     const rows = Object.entries(counts).map(
       ([state, count]) =>
-        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${wordsOf[state as keyof typeof wordsOf]}</td><td class="number">${quantity(count)}${simulatedWords(simulated[state as keyof typeof wordsOf], count)}</td></tr>`,
+        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${stateNames[state as keyof typeof stateNames]}</td><td class="number">${quantity(count)}${simulatedWords(simulated[state as keyof typeof stateNames], count)}</td></tr>`,
     );
     const paused =
       control.isPaused &&
       html`<p class="warning">Paused ${moment(control.since, takenAt, timeZone)}: ${control.reason}</p>`;
-    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} set aside`}</p>
+    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
 ${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None in the last day.</p>`}`;
   });
 }
 
-const wordsOf: Readonly<Record<keyof LedgerSummary['counts'], string>> = {
+const stateNames: Readonly<Record<keyof LedgerSummary['counts'], string>> = {
   PLANNED: 'planned',
-  HELD: 'wait for the morning',
-  RESERVED: 'about to leave',
-  DISPATCHED: 'under way',
-  UNKNOWN: 'outcome unknown, looked for',
-  NEEDS_HUMAN: 'need a person',
+  HELD: 'held',
+  RESERVED: 'reserved',
+  DISPATCHED: 'in progress',
+  UNKNOWN: 'outcome unknown, being reconciled',
+  NEEDS_HUMAN: 'need manual review',
   SENT: 'sent',
   SKIPPED: 'skipped by the service',
   REJECTED: 'refused by the service',
-  NOT_SENT: 'could not be sent',
-  DENIED: 'kept back',
-  EXPIRED: 'too old',
+  NOT_SENT: 'not sent, retries failed',
+  DENIED: 'refused by a gate',
+  EXPIRED: 'expired',
 };
 
 const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
@@ -277,14 +277,16 @@ function shares(counts: Readonly<Record<string, number>>): Html {
 <p class="key">${present.map(
     ({ state, count }) =>
       html`<span class="${state}"><span class="dot"></span><b>${quantity(count)} ${state}</b></span>`,
-  )}${present.length === 0 && 'not looked for yet'}</p>`;
+  )}${present.length === 0 && 'not read yet'}</p>`;
 }
 
 export function queues({ queues }: Snapshot): Html {
   return card('Queue', queues, ({ backend, isReachable, waiting }) => {
-    const state = isReachable ? html`<span class="ok">reachable</span>` : html`<span class="problem">away</span>`;
+    const state = isReachable
+      ? html`<span class="ok">reachable</span>`
+      : html`<span class="problem">unreachable</span>`;
     return html`<table><tbody>
-<tr><td>${backend === 'redis' ? 'Redis' : 'in Postgres'}</td><td class="number">${state}</td></tr>
+<tr><td>${backend === 'redis' ? 'Redis' : 'Postgres'}</td><td class="number">${state}</td></tr>
 ${queueNames.map((name) => {
   const count = waiting[name];
   return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
@@ -298,7 +300,7 @@ export function subscriptions({ subscriptions, takenAt }: Snapshot, timeZone: st
       ({ type, isEnabled }) =>
         html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
     );
-    const others = othersCount > 0 && html` · ${quantity(othersCount)} of other people’s`;
+    const others = othersCount > 0 && html` · ${quantity(othersCount)} others`;
     return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
 <p class="note">read ${moment(readAt, takenAt, timeZone)}${others}</p>`;
   });
@@ -348,14 +350,14 @@ export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
 /** Which rules are in force, and what they did within a day. */
 export function rules({ rules, takenAt }: Snapshot, timeZone: string): Html {
   if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
-  return card('Rules', rules, (facts) => {
-    if (!facts) return html``;
-    const { mode, version, loadedAt, ruleCount, problem, lastDay } = facts;
+  return card('Rules', rules, (status) => {
+    if (!status) return html``;
+    const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
     const rows = lastDay.map(
       ({ rule, tried, matched }) =>
         html`<tr><td>${rule}</td><td class="number">${quantity(matched)}</td><td class="number soft">${quantity(tried)}</td></tr>`,
     );
-    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">tried</th></tr></thead><tbody>${rows}</tbody></table>`;
+    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
     const inForce =
       version === null
         ? html`none in force`
@@ -370,10 +372,10 @@ export function moment(at: Date | null, from: Date, timeZone: string): Html {
   return html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, from)}</time>`;
 }
 
-/** A card that shows its part, or in its place why it is not known. */
+/** A card that shows its part, or why it is unknown. */
 export function card<T>(title: string, part: Part<T>, show: (value: T) => Html): Html {
   return html`<section class="card"><h2>${title}</h2>${
-    part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be asked: ${part.reason}</p>`
+    part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`
   }</section>`;
 }
 
@@ -382,12 +384,12 @@ export function entries(lines: readonly Html[]): Html {
   return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
 }
 
-/** How often the page asks for itself, in seconds. */
+/** How often the page refreshes itself, in seconds. */
 export const refreshSeconds = 5;
 
 /**
- * Keeps the page current: fetches it and swaps what is inside `main`, so that nothing flickers and the scroll position
- * stays. It rests while the page is hidden or text in it is selected, and says so when the daemon does not answer.
+ * Refreshes the page: fetches it and replaces the content of `main`, which keeps the scroll position. Pauses while the page is
+ * hidden or text in it is selected, and shows when the daemon does not answer.
  */
 export const script = `
 (() => {

@@ -1,4 +1,4 @@
-import { decide } from '../../src/rules/evaluate.ts';
+import { decide } from '../../src/rules/decide.ts';
 import { sampleFacts } from '../../src/rules/facts/declared.ts';
 import type { Case } from '../../src/rules/facts/read.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';

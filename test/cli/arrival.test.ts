@@ -25,7 +25,7 @@ const environment = {
   PORT: '0',
 };
 const soon = { timeout: 60_000 };
-const waiting = 'The start waits for Postgres';
+const waiting = 'Waiting for Postgres';
 
 /** A place where no Postgres is, until one is let in. */
 async function emptyPlace() {
@@ -76,7 +76,7 @@ test.each(processes)('%s waits for a Postgres that is away, and starts when it i
   expect(command.process.exitCode).toBeNull();
   await place.letIn();
   await expect.poll(command.out, soon).toContain('\n');
-  expect(command.err()).toContain('Postgres takes connections now');
+  expect(command.err()).toContain('Postgres accepts connections now');
   command.process.kill('SIGTERM');
   expect(await command.ended).toBe(0);
 });

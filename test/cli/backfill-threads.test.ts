@@ -36,7 +36,7 @@ describe('where no line is known, it fails with the cure', async () => {
     [
       'while the credential is refused',
       `insert into ops.streams (kind, parked_until, reason) values ('lines', now() + interval '1 minute', 'it was revoked')`,
-      '(it was revoked). See to API_KEY',
+      '(it was revoked). Set API_KEY to a valid key',
     ],
     [
       'of an account without one',
@@ -69,7 +69,7 @@ describe('beside a worker', async () => {
     expect(first).toMatchObject({ code: 0, err: '' });
     expect(first.out).toMatch(/ 1 conversations found, 0 pairs left for later\.$/m);
     expect((await run(databaseUrl, '--numbers', await listOf(`18455550124,${line}`))).out).toContain(
-      '1 pair of the list left out: asked for within the last hour',
+      '1 pair of the list left out: probed within the last hour',
     );
   });
 
@@ -93,7 +93,7 @@ describe('beside a worker', async () => {
       ),
     ).toEqual([{ number, texts: 2 }]);
     expect((await run(databaseUrl, '--numbers', await listOf(number), '--most', '1')).out).toMatch(
-      / 1 held threads read again, .*\n1 more held threads/,
+      / 1 known threads read again, .*\n1 more known threads/,
     );
   });
 
@@ -106,7 +106,7 @@ describe('beside a worker', async () => {
     await query('delete from ops.streams');
     expect({ code, err }).toEqual({
       code: 1,
-      err: '1 answers are missing: the service refuses (insufficient scope). Grant messages:read to the credential; the rest follows.\n',
+      err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the credential; the rest follows.\n',
     });
   });
 

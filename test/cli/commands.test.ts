@@ -47,7 +47,7 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['sends paus', '(Did you mean pause?)'],
     ['events lits', '(Did you mean list?)'],
     ['pause', '(Did you mean sends pause?)'],
-    ['events discard 5 --unrecognized', '--unrecognized goes with --before'],
+    ['events discard 5 --unrecognized', '--unrecognized needs --before'],
     ['events show five', 'whole number'],
     ['events list --since yesterday', '2026-11-01'],
     ['events replay', '--since'],
@@ -205,9 +205,7 @@ test('coverage names the lines whose unread texts are missed, below the days', a
   const { code, out } = await run(['coverage', '--from', '2026-03-02', '--to', '2026-03-04']);
   expect(code).toBe(0);
   expect(out).toMatch(/2026-03-03 .* 0 of 24 h .* not compared yet/);
-  expect(out).toContain(
-    'Line 16465550109: 2 unread texts cannot be found, a possible gap, since 2026-03-03 09:15 UTC.',
-  );
+  expect(out).toContain('Line 16465550109: 2 unread texts not found: a possible gap, since 2026-03-03 09:15 UTC.');
 });
 
 test('a webhook is created, disabled, and removed; another’s only when that is wanted', async () => {

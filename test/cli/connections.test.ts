@@ -130,10 +130,10 @@ test.each(['web', 'worker'])('%s waits and retries when it gets a first connecti
   await superuser.query(`alter role ${role} connection limit 1`);
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
   const command = trunkline({ ...environment, WEBHOOK_SECRET: secret, PORT: '0' }, name, '--json');
-  await expect.poll(command.err, soon).toContain('The start waits for Postgres');
+  await expect.poll(command.err, soon).toContain('Waiting for Postgres');
   expect(command.err()).toContain('DATABASE_POOL_SIZE');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  expect(command.err().match(/The start waits for Postgres/g)).toHaveLength(1);
+  expect(command.err().match(/Waiting for Postgres/g)).toHaveLength(1);
   expect(command.process.exitCode).toBeNull();
   await superuser.query(`alter role ${role} connection limit 30`);
   await expect.poll(command.out, soon).toContain('\n');
@@ -147,7 +147,7 @@ test('a limit that is reached is waited for and named, with what helps, in the l
   for (const holder of holders) await holder.connect();
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
   const worker = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, 'worker', '--json');
-  await expect.poll(worker.err, soon).toContain('The start waits for Postgres');
+  await expect.poll(worker.err, soon).toContain('Waiting for Postgres');
   expect(worker.err()).toContain(`all that the role \\"${role}\\" allows are open`);
   expect(worker.err()).toContain('DATABASE_POOL_SIZE');
   for (const name of ['doctor', 'status']) {

@@ -7,7 +7,7 @@ import { confirm, type Preview } from '../../src/cli/terminal.ts';
 const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
 afterEach(() => said.mockClear());
 
-const look = vi.fn((): Promise<Preview> => Promise.resolve({ sentence: 'Two rows would go.', facts: { rows: 2 } }));
+const look = vi.fn((): Promise<Preview> => Promise.resolve({ sentence: 'Two rows would go.', data: { rows: 2 } }));
 afterEach(() => look.mockClear());
 
 /** A terminal at which a person types; null ends it, as Ctrl-D does. */
@@ -67,5 +67,5 @@ test.each(['erase', 'events discard', 'auth logout', 'sends settle'])('%s takes 
     .split(' ')
     .reduce<Command | undefined>((group, name) => group?.commands.find((each) => each.name() === name), program);
   const help = command?.helpInformation().replace(/\s+/g, ' ');
-  expect(help).toMatch(/--yes do it without asking.*--dry-run only show what it would do/);
+  expect(help).toMatch(/--yes do not ask for confirmation.*--dry-run only show what it would do/);
 });

@@ -23,13 +23,13 @@ describe('a list of numbers', () => {
   });
 
   test('does not drown whoever reads in lines', () => {
-    expect(() => parseNumberList('x\n'.repeat(40), 'list.csv')).toThrow(/line 5: [^\n]*\nand 35 lines more$/);
+    expect(() => parseNumberList('x\n'.repeat(40), 'list.csv')).toThrow(/line 5: [^\n]*\nand 35 more lines$/);
   });
 
   test('is refused where it names a line that the account does not have', () => {
     const listed = parseNumberList('18455550123,18457511133\n18455550123,18457511134', 'list.csv');
     expect(() => refuseUnknownLines('list.csv', listed, ['18457511133'])).toThrow(
-      /^list\.csv, line 2: 18457511134 is no line of the account$/,
+      /^list\.csv, line 2: 18457511134 is not a line of the account$/,
     );
     expect(() => refuseUnknownLines('list.csv', listed, ['18457511133', '18457511134'])).not.toThrow();
   });

@@ -17,7 +17,7 @@ const lines = new Map(
 
 // A container tells its first process alone, and what that one started is killed with it.
 test.each([
-  ['web', 'The receiver listens'],
+  ['web', 'The receiver is listening'],
   ['worker', 'The worker processes its queues'],
 ])('%s hears a SIGTERM that only the first process of its line is sent', async (name, isUp) => {
   const child = spawn('sh', ['-c', lines.get(name) ?? ''], {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkRulesFile } from '../../src/cli/lifetime.ts';
+import { checkRulesFile } from '../../src/cli/lifecycle.ts';
 import { trunkline } from '../credentials/commands.ts';
 
 let folder = '';

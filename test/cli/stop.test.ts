@@ -157,7 +157,7 @@ test('web ends while the API hangs', async () => {
     WEBHOOK_SECRET: 'a-secret-of-the-stop-0123456789ab',
     ADMIN_TOKEN: 'a-token-of-the-stop-0123456789ab',
   });
-  await until(() => api.asked.length > 0 && web.written().includes('The receiver listens'), web.written);
+  await until(() => api.asked.length > 0 && web.written().includes('The receiver is listening'), web.written);
   await stop(web);
 });
 

@@ -34,7 +34,7 @@ describe('auth login', () => {
     await open(await consent(address, { scope: ['sms:read', 'reports:read'] }));
     expect(await login.ended).toBe(0);
     expect(login.out()).toContain('Granted: reports:read sms:read');
-    expect(login.out()).toMatch(/Asked for and not granted: .*recordings:read/);
+    expect(login.out()).toMatch(/Requested but not granted: .*recordings:read/);
   });
 
   test('names the user where the directory shows nobody else', async () => {
@@ -59,21 +59,21 @@ describe('auth login', () => {
     const login = auth('login');
     await open(await consent(await addressOf(login), { decision: 'deny' }));
     expect(await login.ended).toBe(1);
-    expect(login.err()).toBe('The user did not allow it; nothing was granted.\n');
+    expect(login.err()).toBe('The user refused; nothing was granted.\n');
   });
 
   test('fails when nobody answers in time, and takes no answer after that', async () => {
     const login = auth('login', '--wait', '1');
     const address = await addressOf(login);
     expect(await login.ended).toBe(1);
-    expect(login.err()).toMatch(/^No answer came in time.*trunkline web/);
+    expect(login.err()).toMatch(/^No answer arrived in time.*trunkline web/);
     expect((await open(await consent(address))).status).toBe(400);
   });
 
   test('fails with a cure when the service does not allow the address', async () => {
     const login = trunkline({ ...daemon.environment, PUBLIC_URL: 'http://trunkline.example' }, 'auth', 'login');
     expect(await login.ended).toBe(1);
-    expect(login.err()).toMatch(/^The log in cannot begin .*PUBLIC_URL must be HTTPS/);
+    expect(login.err()).toMatch(/^The login cannot start .*PUBLIC_URL must be HTTPS/);
     expect(login.err()).not.toContain('    at ');
   });
 
@@ -82,7 +82,7 @@ describe('auth login', () => {
     const { url } = await startService({ registration: (response) => json(response, 400, refusal) });
     const login = trunkline({ ...daemon.environment, API_BASE_URL: url }, 'auth', 'login');
     expect(await login.ended).toBe(1);
-    expect(login.err()).toMatch(/^The log in cannot begin .*unknown field software_id.*operator/);
+    expect(login.err()).toMatch(/^The login cannot start .*unknown field software_id.*operator/);
     expect(login.err()).not.toContain('PUBLIC_URL');
   });
 

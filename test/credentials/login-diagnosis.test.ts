@@ -49,11 +49,11 @@ describe('the remedy of a registration that did not succeed', () => {
     ['leads elsewhere', (response) => response.writeHead(302, { location: 'https://host.example.com/' }).end()],
     ['fails', (response) => refuse(response, 500, 'internal_error')],
   ])('is API_BASE_URL where the service %s', async (_, registration) => {
-    expect(await remedyAfter(registration)).toBe('See that API_BASE_URL is right.');
+    expect(await remedyAfter(registration)).toBe('Check that API_BASE_URL is right.');
   });
 });
 
 test('the remedy of a service that cannot be reached is API_BASE_URL', async () => {
   const { url } = await listenTcp((socket) => socket.destroy());
-  expect(remedyOf(await refusalOf(openOAuth(url).discover()))).toBe('See that API_BASE_URL is right.');
+  expect(remedyOf(await refusalOf(openOAuth(url).discover()))).toBe('Check that API_BASE_URL is right.');
 });

@@ -102,7 +102,7 @@ describe('a log in that fails', () => {
   ])('because of a state %s changes nothing', async (_what, search) => {
     const begun = await begin();
     const { status, body } = await open(`${daemon.receiver.url}/oauth/callback?${search}`);
-    expect([status, body]).toEqual([400, expect.stringContaining('not pending any more')]);
+    expect([status, body]).toEqual([400, expect.stringContaining('no longer pending')]);
     expect(body).not.toContain('a-code');
     expect(await readOutcome(database.db, begun.id)).toBeUndefined();
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
@@ -129,7 +129,7 @@ describe('a log in that fails', () => {
     const address = new URL(await consent(begun.url));
     address.searchParams.set('code', 'no-such-code');
     const { status, body } = await open(address.href);
-    expect([status, body]).toEqual([502, expect.stringContaining('the terminal in which it began says why')]);
+    expect([status, body]).toEqual([502, expect.stringContaining('The reason is in the terminal')]);
     expect(await readOutcome(database.db, begun.id)).toMatchObject({
       outcome: 'failed',
       reason: expect.stringContaining('invalid_grant'),

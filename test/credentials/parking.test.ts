@@ -52,11 +52,11 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
   await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
   await expect.poll(async () => (await streams()).map(({ kind }) => kind), { timeout: 60_000 }).toEqual(['users']);
-  expect((await sentences())[0]).toBe('Somebody has to log in again, so nothing is read.');
+  expect((await sentences())[0]).toBe('The login is no longer valid, so nothing is read.');
   const page = await (await fetch(daemon.receiver.url)).text();
   expect(page).toContain('lost: log in again');
   const findings = await diagnose(daemon.context.settings, createLog('silent'));
-  for (const begin of ['Somebody has to log in again', 'The log in cannot be used']) {
+  for (const begin of ['The login is no longer valid', 'The login cannot be used']) {
     expect(findings.find(({ sentence }) => sentence.startsWith(begin))).toMatchObject({
       level: 'problem',
       remedy: expect.stringContaining('Run `trunkline auth login`'),
@@ -65,7 +65,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
 
   await logIn();
   await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
-  expect(await sentences()).not.toContain('Somebody has to log in again, so nothing is read.');
+  expect(await sentences()).not.toContain('The login is no longer valid, so nothing is read.');
 });
 
 test('a scope that was not granted parks only what needs it, and is named everywhere', async () => {

@@ -121,5 +121,5 @@ test('doctor says whether the previous key is still needed', async () => {
   await keepRecording('1.1', createSealer(old).sealLink(link(1), 'recording_urls 1.1 1.1'));
   expect(await sentences()).toContainEqual(expect.stringContaining('may need ENCRYPTION_KEY_PREVIOUS: 1.'));
   await reseal(db, settings, never);
-  expect(await sentences()).toContain('Nothing stored needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.');
+  expect(await sentences()).toContain('No stored value needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.');
 });

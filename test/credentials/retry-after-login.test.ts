@@ -53,5 +53,5 @@ test('what the wrong user was refused comes within a minute of the right log in'
     })
     .toBeGreaterThan(0);
   expect(performance.now() - began).toBeLessThan(60_000);
-  expect(daemon.logged()).toContain('Reads that were refused before the login are retried');
+  expect(daemon.logged()).toContain('The login makes refused reads due again');
 });

@@ -368,7 +368,7 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
 
   test('ends the silence that a send is about', async () => {
     const ledger = await openLedger(database, sandbox);
-    const limits = { quietHours: 'none', needsSilence: true } as const;
+    const limits = { quietHours: 'none', isFollowUp: true } as const;
     const { sendId, line, number } = await ledger.answer({ limits });
     await sandbox.emit.sms({ line, number, text: 'Here I am', ...later() });
     expect(await ledger.dispatcher.advance(sendId)).toBe('denied');

@@ -91,7 +91,7 @@ describe('beside a running start', () => {
 
   test('rollups are made anew in the zone that is in force there', async () => {
     const { out } = await trunkline(['reporting', 'rebuild'], env);
-    expect(out).toMatch(/^\d+ days in America\/New_York and the turns of \d+ conversations are computed anew\.\n$/);
+    expect(out).toMatch(/^Rebuilt \d+ days in America\/New_York and the turns of \d+ conversations\.\n$/);
     const changed = await trunkline(['reporting', 'rebuild', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
     expect(JSON.parse(changed.out)).toMatchObject({ days: expect.any(Number), timeZone: 'Asia/Tokyo' });
     const part = await trunkline(['reporting', 'rebuild', '--from', '2026-01-01', '--json'], env);
@@ -154,7 +154,7 @@ describe('beside a running start', () => {
     expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`resync recordings ${id}`) });
     expect(await trunkline(['links', 'recordings', '1700000000.1'], env)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('No link is held of recordings 1700000000.1.'),
+      err: expect.stringContaining('No link is stored for recordings 1700000000.1.'),
     });
     expect((await trunkline(['links', 'recordings', 'nonsense'], env)).code).toBe(2);
   });
@@ -167,12 +167,14 @@ describe('beside a running start', () => {
     const done = await trunkline(['erase', number], env);
     expect([done.code, done.out.trim()]).toEqual([
       0,
-      expect.stringMatching(/^Nothing was left of …7777; it is kept out\.\n+What this does not erase:\n- the service/),
+      expect.stringMatching(
+        /^Nothing of …7777 was left to delete; it will not be stored again\.\n+What this does not erase:\n- the service/,
+      ),
     ]);
     expect((await trunkline(['erase', 'nobody'], env)).code).toBe(2);
     const again = await trunkline(['resync', 'thread', '18005550100/15550107777'], env);
     expect([again.code, again.out]).toEqual([1, '']);
-    expect(again.err).toContain('…7777 is not read: somebody takes part who was erased');
+    expect(again.err).toContain('…7777 is not read: one of its participants was erased');
   });
 });
 

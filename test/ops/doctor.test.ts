@@ -111,7 +111,7 @@ test('tells a wrong key, a weak secret and a receiver with another one', async (
   expect(faults(await diagnose(settingsFor(databaseUrl, wrong), log))).toEqual([
     'The service refuses the credential.',
     'The webhook secret has 8 characters and might be guessed.',
-    'PUBLIC_URL answers 404: another secret, or another program stands there.',
+    'PUBLIC_URL answers 404: a receiver with another secret, or another program, runs there.',
   ]);
 });
 
@@ -119,9 +119,9 @@ test('tells subscriptions that are missing at this address, and that nothing lis
   const findings = await diagnose(settingsFor(databaseUrl, environment({ PUBLIC_URL: 'http://127.0.0.1:1' })), log);
   expect(faults(findings)).toEqual([
     expect.stringContaining('Nothing answers at PUBLIC_URL'),
-    'AccountSMS is not subscribed to.',
-    'AccountEndedCalls is not subscribed to.',
-    'AccountAITranscription is not subscribed to.',
+    'There is no subscription of AccountSMS.',
+    'There is no subscription of AccountEndedCalls.',
+    'There is no subscription of AccountAITranscription.',
   ]);
 });
 
@@ -133,7 +133,7 @@ test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
     const { port } = other.address() as AddressInfo;
     const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
     expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
-      'PUBLIC_URL answers 200: another program stands there.',
+      'PUBLIC_URL answers 200: another program runs there.',
     ]);
   },
 );
@@ -148,8 +148,8 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
     { id: 3, url: `${hooks}/AccountAITranscription`, type: 'AccountSMS' },
   ].map((each) => ({ ...each, type: each.type as EventType, enabled: true, raw: {}, unknownKeys: [] }));
   const findings = await diagnoseReceiver(settings, subscriptions, false);
-  expect(faults(findings).filter((each) => each.includes('subscri'))).toEqual([
-    'AccountAITranscription has a subscription that is disabled or of another type.',
+  expect(faults(findings).filter((each) => each.includes('subscription'))).toEqual([
+    'The subscription is disabled or not of the type AccountAITranscription.',
   ]);
 });
 

@@ -93,14 +93,14 @@ describe('sends that do not go out', () => {
       'the line is not permitted',
       () => send('REJECTED', 'permission_denied (403)'),
       /permission_denied/,
-      /The line is not the account’s/,
+      /The account does not own the line/,
       'trunkline_sends{state="REJECTED",mode="live"} 1',
     ],
     [
       'no rate applies',
       () => send('REJECTED', 'invalid_request (422)'),
       /invalid_request/,
-      /No rate of the account/,
+      /The account has no rate/,
       'trunkline_sends{state="REJECTED",mode="live"} 1',
     ],
     [
@@ -113,12 +113,12 @@ describe('sends that do not go out', () => {
     [
       'the answer was lost',
       () => send('UNKNOWN', 'timeout'),
-      /^The answer to 1 automatic text was lost/,
-      /nothing is sent again by itself/,
+      /^The outcome of 1 automatic text is unknown/,
+      /sends nothing again/,
       'trunkline_sends{state="UNKNOWN",mode="live"} 1',
     ],
     [
-      'a person has to decide',
+      'manual review is needed',
       () => send('NEEDS_HUMAN', 'no message matches'),
       /^1 automatic text may or may not have gone out/,
       /sends settle/,
@@ -132,7 +132,7 @@ describe('sends that do not go out', () => {
         );
         await send('DENIED', 'gate:budget_money', { ago: '0 seconds' });
       },
-      /^1 automatic text was kept back today: the day’s budget of money \(\$5\.00 spent, of \$5\.00\) is used up/,
+      /^1 automatic text was not sent today: the daily budget of money \(\$5\.00 spent, of \$5\.00\) is used up/,
       /midnight UTC.*rules file/,
       'trunkline_sends_spent_dollars 5',
     ],
@@ -143,13 +143,13 @@ describe('sends that do not go out', () => {
           `update ops.send_control set is_paused = true, pause_reason = 'maintenance', paused_by = 'operator', changed_at = now() - interval '5 minutes'`,
         ),
       /^All automatic texts are paused\.$/,
-      /^For 5 min now, by the operator; the reason: maintenance\..*sends resume/,
+      /^Paused 5 min ago by the operator\. The reason: maintenance\..*sends resume/,
       'trunkline_sends_paused 1',
     ],
     [
       'nobody takes them',
       () => send('PLANNED', 'the thread could not be read', { ago: '5 minutes' }),
-      /^1 automatic text waits longer than a minute to be sent: the thread could not be read/,
+      /^1 automatic text has waited for more than a minute to be sent: the thread could not be read/,
       /worker/,
       'trunkline_send_troubles{kind="held_up",reason="the thread could not be read"} 1',
     ],

@@ -124,11 +124,11 @@ test('answers that may be only a part are a concern for a day, those with any ot
   );
   const told = await takeSnapshot(context);
   await query(db, `delete from ops.drift where what = 'sibling_key'`, []);
-  const partial = ({ sentence }: HealthCheck) => sentence.includes('only a part');
+  const partial = ({ sentence }: HealthCheck) => sentence.includes('incomplete');
   expect(healthChecks(snapshot).filter(partial)).toEqual([]);
   expect(healthChecks(told).filter(partial)).toMatchObject([
     {
-      sentence: 'Answers of users.list may be only a part of what there is.',
+      sentence: 'Answers of users.list may be incomplete.',
       remedy: expect.stringContaining('`paging`'),
     },
   ]);
@@ -192,7 +192,7 @@ test('a part that is locked shows so in its place, and the others are told', asy
     expect(partial.drift).toMatchObject({ state: 'unknown' });
     expect(partial.inbox).toMatchObject({ state: 'known' });
     const warnings = healthChecks(partial).filter(({ level }) => level === 'warning');
-    expect(warnings.at(-1)?.sentence).toBe('Not all could be asked: drift.');
+    expect(warnings.at(-1)?.sentence).toBe('Parts of this status could not be read: drift.');
   });
 });
 
@@ -201,7 +201,7 @@ test('a Postgres that takes no writes is the gravest concern', async () => {
   await using other = await createContext(settingsFor(readOnly), silent);
   expect(verdictOf(await takeSnapshot(other))).toEqual({
     level: 'problem',
-    sentence: 'Postgres takes no writes, so deliveries are answered 503 and nothing is mirrored.',
+    sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { message } from '../../src/api-client/entities/texts.ts';
-import { readFacts } from '../../src/ledger/gates/facts.ts';
 import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
+import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
@@ -33,7 +33,7 @@ async function mirrorGroup(participants: readonly string[], said: readonly { fro
 
 async function isOut(number: string, from: string): Promise<boolean> {
   const subject = { line: from, number, trigger: { kind: 'message', id: '1', at: new Date() } } as const;
-  const { optOuts, skips } = await db.transaction().execute((tx) => readFacts(tx, subject));
+  const { optOuts, skips } = await db.transaction().execute((tx) => readGateInputs(tx, subject));
   return hasOptedOut(from, optOuts, skips);
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { createEvaluator } from '../../src/rules/evaluator.ts';
+import { createEventProcessor } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { until } from '../world.ts';
 import { createDesk } from './desk.ts';
@@ -86,7 +86,7 @@ test('a resolve whose answer is lost is repeated without its note, and a note is
   sandbox.faults({});
   expect(await desk.actions('close')).toEqual([
     { kind: 'resolve', state: 'done', reason: expect.stringContaining('repeated without the note') },
-    { kind: 'comment', state: 'unclear', reason: expect.stringContaining('the note may stand') },
+    { kind: 'comment', state: 'unclear', reason: expect.stringContaining('the note may have been posted') },
   ]);
   expect(posts('resolve', '17185550303')).toHaveLength(2);
   expect(posts('comments', '17185550303')).toHaveLength(1);
@@ -138,13 +138,13 @@ test('an evaluation that ends halfway has not happened, and happens again once',
   expect(await value(`select count(*)::integer from ops.rule_runs where number = '17185550306'`)).toBe(0);
   await query('drop trigger fail_once on ops.rule_actions');
   await query('update ops.rule_events set due_at = now()');
-  const evaluator = createEvaluator({
+  const processor = createEventProcessor({
     db: desk.context.database.db,
     log: desk.context.log,
     mode: 'live',
     rules: () => set,
   });
-  await Promise.all(Array.from({ length: 3 }, () => evaluator.events(new AbortController().signal)));
+  await Promise.all(Array.from({ length: 3 }, () => processor.processEvents(new AbortController().signal)));
   await until(
     async () =>
       Number(await value(`select count(*) from ops.rule_runs where number = '17185550306' and is_matched`)) === 1,

@@ -182,7 +182,7 @@ test('a user whom the directory does not know is told, and a warning ends the co
   const assigning = (...users: string[]) =>
     `rules:\n${users.map((user, at) => `  - { name: r${at}, on: call_missed, do: [{ assign: ${user} }] }\n`).join('')}`;
   const before = await checked(assigning('nobody@example.com'), database.url);
-  expect(before).toMatchObject({ code: 0, output: expect.stringContaining('is good') });
+  expect(before).toMatchObject({ code: 0, output: expect.stringContaining('is valid') });
   await database.insert('warehouse.users', { user_id: 7, username: 'Pat', email: 'pat@example.com' });
   const { output, code } = await checked(assigning('pat', 'PAT@example.com', '7', '8', 'sam'), database.url);
   expect(code).toBe(1);

@@ -165,7 +165,7 @@ test('a text that no event told of keeps the thread open', async () => {
   await desk.settled();
   await sandbox.emit.sms({ line, number, text: 'It is broken, please help!', announce: false });
   await until(async () => (await actsOn(number)).some((act) => !act.includes('waiting')));
-  expect(await actsOn(number)).toEqual(['silent resolve skipped they have written again']);
+  expect(await actsOn(number)).toEqual(['silent resolve skipped the other party has written again']);
   expect(resolvesOf(number)).toBe(0);
 });
 

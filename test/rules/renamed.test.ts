@@ -14,7 +14,7 @@ rules:
 `;
 
 const desk = await createDesk(rule('follow-up'), 'live', 'postgres', {
-  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, silencesMs: 100, fileMs: 200 } },
+  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 200 } },
 });
 const { sandbox, query, value } = desk;
 const line = '16465550100';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { forgetRuns } from '../../src/rules/runs.ts';
+import { deleteOldRuns } from '../../src/rules/runs.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const { db, query, value, ...database } = await migratedDatabase();
@@ -24,13 +24,13 @@ test('runs that did not match are forgotten after the retention, those that did 
   await runs('old', 46, false);
   await runs('old-match', 399, true);
   await runs('ancient-match', 401, true);
-  expect(await forgetRuns(db, 45)).toBe(2);
+  expect(await deleteOldRuns(db, 45)).toBe(2);
   expect(await left()).toEqual(['fresh', 'old-match']);
 });
 
 test('thirty days are kept, however short the retention', async () => {
   await runs('month', 29.5, false);
-  expect(await forgetRuns(db, 1)).toBe(0);
+  expect(await deleteOldRuns(db, 1)).toBe(0);
 });
 
 test('a match with an action that still waits is kept with it', async () => {
@@ -38,15 +38,15 @@ test('a match with an action that still waits is kept with it', async () => {
   await query(
     `insert into ops.rule_actions (run_id, ordinal, kind, state) select run_id, 1, 'reply', 'waiting' from ops.rule_runs where rule = 'waits'`,
   );
-  expect(await forgetRuns(db, 30)).toBe(0);
+  expect(await deleteOldRuns(db, 30)).toBe(0);
   await query(`update ops.rule_actions set state = 'done'`);
-  expect(await forgetRuns(db, 30)).toBe(1);
+  expect(await deleteOldRuns(db, 30)).toBe(1);
   expect(await value('select count(*)::int from ops.rule_actions')).toBe(0);
 });
 
 test('many go in bounded steps, and a process that ends stops between two', async () => {
   await runs('many', 60, false, 12_000);
   const stopped = AbortSignal.abort();
-  expect(await forgetRuns(db, 30, stopped)).toBe(0);
-  expect(await forgetRuns(db, 30)).toBe(12_000);
+  expect(await deleteOldRuns(db, 30, stopped)).toBe(0);
+  expect(await deleteOldRuns(db, 30)).toBe(12_000);
 });

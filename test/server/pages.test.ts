@@ -206,7 +206,7 @@ test('answers to a login that nobody began write nothing, and are logged once', 
     const answer = await get(`/oauth/callback?state=never-heard-of-${at}&code=x`);
     expect(answer.status).toBe(400);
   }
-  expect(world.logged().match(/A request answered a login that is not pending/g)).toHaveLength(1);
+  expect(world.logged().match(/An OAuth callback did not belong to a pending login/g)).toHaveLength(1);
   const text = await (await get('/metrics', { authorization: `Bearer ${adminToken}` })).text();
   expect(text).toContain('trunkline_requests_refused_total{reason="login_state"} 20');
 });

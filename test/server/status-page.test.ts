@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { targetKinds } from '../../src/inbox/targets.ts';
-import type { SendFacts } from '../../src/ops/facts/automation.ts';
-import type { Completeness } from '../../src/ops/facts/mirror.ts';
+import type { SendsStatus } from '../../src/ops/snapshot/automation.ts';
+import type { Completeness } from '../../src/ops/snapshot/mirror.ts';
 import type { Snapshot } from '../../src/ops/snapshot.ts';
 import { renderOutage, renderPage } from '../../src/server/status-page.ts';
 
@@ -15,7 +15,7 @@ const complete: Completeness = {
   ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
 };
 
-const quietLedger: SendFacts = {
+const quietLedger: SendsStatus = {
   control: { isPaused: false, reason: null, by: null, since: before(3_600), highestUnitMicros: 0 },
   counts: { SENT: 4 },
   today: { spent: 40_000, reserved: 0, sends: 4 },
@@ -94,7 +94,7 @@ test('names what was never compared beside what is mirrored, and takes no stream
   );
   expect(page).toContain('<span class="dot notice"></span>');
   expect(page).toContain('trunkline backfill calls');
-  expect(page.split('title="in step"').length - 1).toBe(targetKinds.length - 1);
+  expect(page.split('title="up to date"').length - 1).toBe(targetKinds.length - 1);
   expect(page).toContain('title="nothing read yet"');
 });
 
@@ -110,7 +110,7 @@ test('puts what may be missing above odd posts, which are no headline', () => {
   const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained' } as const;
   const page = render({ inbox: known(odd), completeness: known({ ...complete, lines: [missing] }) });
   expect(headline(page)).toBe('Unread texts of …0100 cannot be found: a possible gap.');
-  expect(page).toContain('6 deliveries of the last day could not be understood.');
+  expect(page).toContain('6 deliveries of the last day could not be parsed.');
 });
 
 test('does not call mirrored what was put off for a moment', () => {
@@ -118,7 +118,7 @@ test('does not call mirrored what was put off for a moment', () => {
   const streams = backlog.state === 'known' ? backlog.value : [];
   const putOff = { later: 2, putOff: 2, longestPutOffSeconds: 3 };
   expect(headline(render({ backlog: known(streams.map((each, at) => ({ ...each, ...(at === 0 && putOff) }))) }))).toBe(
-    'Everything is mirrored but 2 reads under way; the newest text arrived 2 min ago.',
+    'Everything is mirrored, except 2 reads in progress; the newest text arrived 2 min ago.',
   );
 });
 
@@ -133,9 +133,9 @@ test('says first of all that somebody has to log in', () => {
     credential: known({ ...login, ...times }),
     parked: known([{ kind: 'call', since: before(5), until: before(-5), missingScope: null, reason: 'no' } as never]),
   });
-  expect(headline(page)).toBe('Somebody has to log in again, so nothing is read.');
+  expect(headline(page)).toBe('The login is no longer valid, so nothing is read.');
   expect(page).toContain('The reason: its answer is lost.');
-  expect(page).toContain('log in of Karen &lt;Whitfield&gt;, lost: log in again');
+  expect(page).toContain('login of Karen &lt;Whitfield&gt;, lost: log in again');
 });
 
 test('has whoever logged in log in again, and no key set, where the service refuses the tokens', () => {
@@ -176,8 +176,8 @@ test('escapes whatever the service, the database or a sender wrote', () => {
 
 test('shows a part that could not be asked in its place', () => {
   const page = render({ inbox: { state: 'unknown', reason: 'canceling statement due to statement timeout' } });
-  expect(page).toContain('<h2>Deliveries</h2><p class="unknown">This could not be asked: canceling statement');
-  expect(headline(page)).toBe('Not all could be asked: inbox.');
+  expect(page).toContain('<h2>Deliveries</h2><p class="unknown">This could not be read: canceling statement');
+  expect(headline(page)).toBe('Parts of this status could not be read: inbox.');
 });
 
 test.each<[string, Partial<Snapshot>]>([
@@ -202,14 +202,14 @@ test.each<[string, Partial<Snapshot>]>([
     'Calls are not read: the service refuses the credential.',
     { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
   ],
-  ['The last delivery could not be stored, and was answered 503.', { isRefusing: true }],
+  ['The last delivery could not be stored and was answered 503.', { isRefusing: true }],
   [
-    'The service fails repeatedly, so reads rest.',
+    'The service fails repeatedly, so no request is sent for a while.',
     { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
   ],
   ['The API key may not read 3 conversations.', { backlog: forbiddenThreads }],
   [
-    'The role of who logged in may not read 3 conversations.',
+    'The role of the logged-in user may not read 3 conversations.',
     {
       credential: known({
         ...{ use: 'login', state: 'valid', scopes: ['sms:read'], user: 'Karen', lastError: null },
@@ -229,7 +229,7 @@ test.each<[string, Partial<Snapshot>]>([
     },
   ],
   [
-    'The service does not take 31 reads at present.',
+    '31 reads failed and wait for a retry.',
     {
       backlog: known([
         {
@@ -242,7 +242,7 @@ test.each<[string, Partial<Snapshot>]>([
     },
   ],
   [
-    'No webhook subscription delivers to this receiver, so nothing announces what is new.',
+    'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
     {
       subscriptions: known({ ours: [], othersCount: 2, readAt: takenAt }),
       inbox: known({

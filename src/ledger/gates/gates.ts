@@ -1,6 +1,6 @@
 import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
-import type { Facts, OptOut } from './facts.ts';
+import type { GateInputs, OptOut } from './inputs.ts';
 import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
 
 /** What the gates decide about a send at one moment. */
@@ -26,46 +26,47 @@ type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'ex
  */
 export function judge(
   send: Judged,
-  facts: Facts,
+  inputs: GateInputs,
   isBlocked: boolean,
   { countries }: Pick<AccountLimits, 'countries'>,
 ): Verdict {
-  if (facts.now > send.expiresAt) return { kind: 'expire' };
-  const reason = findRefusal(send, facts, isBlocked, countries);
+  if (inputs.now > send.expiresAt) return { kind: 'expire' };
+  const reason = findRefusal(send, inputs, isBlocked, countries);
   if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
   // A rule that answers the newer text supersedes this send; if none does, this one goes out.
-  if (facts.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
-  return judgeQuietHours(send, facts);
+  if (inputs.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
+  return judgeQuietHours(send, inputs);
 }
 
 function findRefusal(
   send: Judged,
-  facts: Facts,
+  inputs: GateInputs,
   isBlocked: boolean,
   countries: AccountLimits['countries'],
 ): string | undefined {
   const { number, line, trigger, limits } = send;
-  if (facts.ruleMode === 'off') return 'rule_off';
+  if (inputs.ruleMode === 'off') return 'rule_off';
   if (!/^\d+$/.test(number) || number.length > maxDigits) return 'no_number';
   if (number.length < minDigits) return 'short_code';
-  if (number === line || facts.isOwnNumber) return 'own_number';
+  if (number === line || inputs.isOwnNumber) return 'own_number';
   if (isCostlyNumber(number)) return 'costly_number';
-  if (!isAllowedCountry(number, countries, [line, ...facts.ownPrefixes])) return 'country';
-  if (facts.isErased) return 'erased';
-  if (facts.isGroup) return 'group';
-  if (hasOptedOut(line, facts.optOuts, facts.skips)) return 'opted_out';
-  if (facts.trigger?.direction === 'in' && facts.trigger.optOutVerdict === 'unsure') return 'opt_out_unsure';
+  if (!isAllowedCountry(number, countries, [line, ...inputs.ownPrefixes])) return 'country';
+  if (inputs.isErased) return 'erased';
+  if (inputs.isGroup) return 'group';
+  if (hasOptedOut(line, inputs.optOuts, inputs.skips)) return 'opted_out';
+  if (inputs.trigger?.direction === 'in' && inputs.trigger.optOutVerdict === 'unsure') return 'opt_out_unsure';
   if (isBlocked) return 'blocked';
-  if (trigger.kind === 'message' && facts.trigger === null) return 'trigger_gone';
-  if (facts.hasNewerInbound && limits.needsSilence) return 'newer_inbound';
-  if (facts.isAnswered) return 'answered';
+  if (trigger.kind === 'message' && inputs.trigger === null) return 'trigger_gone';
+  if (inputs.hasNewerInbound && limits.isFollowUp) return 'newer_inbound';
+  if (inputs.isAnswered) return 'answered';
   const minutes = limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
-  if (facts.humanAt !== null && facts.now.getTime() - facts.humanAt.getTime() < minutes * 60_000) return 'human_wrote';
-  const loop = detectLoop(facts, limits);
+  if (inputs.humanAt !== null && inputs.now.getTime() - inputs.humanAt.getTime() < minutes * 60_000)
+    return 'human_wrote';
+  const loop = detectLoop(inputs, limits);
   return loop === undefined ? undefined : `loop_${loop}`;
 }
 
-function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: Facts): Verdict {
+function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInputs): Verdict {
   const quiet = limits.quietHours ?? defaultRuleLimits.quietHours;
   if (quiet === 'none') return { kind: 'pass' };
   const zones = zonesOfNumber(number);
@@ -79,7 +80,7 @@ function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: Facts):
  * Whether a number may not be texted from a line. Its last opt-out or opt-in on that line decides; without one, an opt-out
  * on any other line counts. `skips` are opt-outs that the service reported. In any order.
  */
-export function hasOptedOut(line: string, texts: Facts['optOuts'], skips: Facts['skips']): boolean {
+export function hasOptedOut(line: string, texts: GateInputs['optOuts'], skips: GateInputs['skips']): boolean {
   const changes = [...texts, ...skips.map((skip) => ({ ...skip, isOut: true }))];
   const isOutOf = (one: string) => lastOf(changes.filter((each) => each.line === one || each.line === ''));
   return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
@@ -102,10 +103,10 @@ const identicalWithinMs = 86_400_000;
  * it repeats itself, or it came too fast too often. Undefined when it does not.
  */
 function detectLoop(
-  facts: Facts,
+  inputs: GateInputs,
   limits: Pick<RuleLimits, 'sameTexts' | 'quickAnswers'>,
 ): 'echo' | 'identical' | 'too_fast' | undefined {
-  const { trigger, earlierInbound, ownSends, ownMessages } = facts;
+  const { trigger, earlierInbound, ownSends, ownMessages } = inputs;
   if (trigger?.direction !== 'in') return undefined;
   const words = wordsOf(trigger.text);
   if (words !== '' && ownSends.some(({ text }) => wordsOf(text) === words)) return 'echo';

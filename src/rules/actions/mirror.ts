@@ -10,7 +10,7 @@ export type FoundAssignee =
   | { readonly user: number | null }
   | { readonly missing: string; readonly isMistake: boolean };
 
-/** Resolves an assignee of the rules file by the user directory and the call's attribution as they are now. */
+/** Resolves an assignee of the rules file by the current user directory and call attribution. */
 export async function findAssignee(
   db: Database | Transaction,
   to: Assignee,
@@ -82,9 +82,9 @@ async function agentOf(
 const withoutBlanks = (column: string) => sql.raw(`btrim(regexp_replace(${column}, '\\s+', ' ', 'g'))`);
 
 /**
- * Direction of the oldest kind of text that makes a resolve wrong: one newer than the text that was judged, or than the
- * trigger. For a silence our own texts count too, except the run's own reply, which is recognised by its body where the
- * response that carried its id was lost. Texts of one second are ordered by id.
+ * Direction of a text newer than the trigger, which makes a resolve wrong; `in` if there are both. For an idle thread our own
+ * texts count too, except the run's own reply, which is recognised by its body if the answer with its id was lost. Texts of
+ * the same second are ordered by id.
  */
 export async function newerText(
   db: Database,
@@ -109,7 +109,7 @@ export async function newerText(
   return rows[0]?.direction;
 }
 
-/** What the answer to one of our own calls says of a conversation. */
+/** The state of a conversation in the answer to one of our own requests. */
 export interface ObservedState {
   readonly line: string;
   readonly number: string;
@@ -123,8 +123,8 @@ export interface ObservedState {
 }
 
 /**
- * Records the state of a conversation. The API has no way to read it (section 2.5), so these answers are all there is. Every
- * answer says whether the conversation is resolved, whatever was requested.
+ * Records the state of a conversation. The API has no way to read it (section 2.5), so the answers to our own requests are the
+ * only source. Each contains whether the conversation is resolved, whatever was requested.
  */
 export async function recordState(tx: Transaction, observed: ObservedState): Promise<void> {
   const { line, number, axis, state, assignedTo = null, actor, via, runId } = observed;

@@ -40,15 +40,15 @@ export async function performDueActions(context: ActionContext, signal: AbortSig
 
 /** A request that is ready to leave. */
 interface Request {
-  /** It carries a note, which a repetition would post twice. */
+  /** It carries a note, which a retry would post twice. */
   readonly hasNote: boolean;
   /** Sends it; resolves with what records the answer. */
   send(): Promise<(tx: Transaction) => Promise<void>>;
 }
 
 /**
- * Performs a claimed action and records its outcome together with what the answer said. Requests are repeated until they
- * succeed, except one that carries a note: the service has no idempotency key for notes (section 4.2).
+ * Performs a claimed action, and records its outcome and the state in the answer. Requests are retried until they succeed,
+ * except those with a note: the service has no idempotency key for notes (section 4.2).
  */
 export async function performAction(context: ActionContext, action: ClaimedAction, signal: AbortSignal): Promise<void> {
   const outcome = await attempt(context, action, signal);
@@ -58,15 +58,15 @@ export async function performAction(context: ActionContext, action: ClaimedActio
     context.log.warn(
       { rule: action.rule, run: action.runId, action: action.kind, reason: outcome.reason },
       outcome.state === 'failed'
-        ? 'An action of a rule failed; it is not tried again'
+        ? 'An action of a rule failed; it is not retried'
         : 'An action of a rule may or may not have been performed; check the conversation',
     );
   }
 }
 
-const doneWithoutNote: Outcome = { state: 'done', reason: 'repeated without the note, which may stand' };
+const doneWithoutNote: Outcome = { state: 'done', reason: 'repeated without the note, which may have been posted' };
 
-/** Resolves with undefined when the outcome is recorded already, or is another process's to record. */
+/** Resolves with undefined when the outcome is already recorded, or another process records it. */
 async function attempt(
   context: ActionContext,
   action: ClaimedAction,
@@ -103,36 +103,36 @@ async function refusalOf(
   const { rule, kind, replyState, replyReason, wasBegun } = action;
   if (!context.liveRules()?.has(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
-    return { state: 'unclear', reason: 'the note may stand: the process ended during the request' };
+    return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
   }
   if (kind !== 'resolve') return undefined;
   if (replyState === 'skipped') {
-    return { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'not known why'}` };
+    return { state: 'skipped', reason: `its reply was not sent: ${replyReason ?? 'no reason recorded'}` };
   }
-  return newsOf(context, action, signal);
+  return checkForNewerText(context, action, signal);
 }
 
-const skippedFor = {
-  in: { state: 'skipped', reason: 'they have written again' },
-  out: { state: 'skipped', reason: 'the silence has ended' },
+const skippedBecauseOf = {
+  in: { state: 'skipped', reason: 'the other party has written again' },
+  out: { state: 'skipped', reason: 'the thread is no longer idle' },
 } as const satisfies Record<string, Outcome>;
 
 /**
- * Reads the thread from the service before it is resolved: an event can be lost, and a resolved thread hides what is new in
- * it. Throws when the read does not end within `readSeconds`.
+ * Reads the thread from the service before it is resolved: a webhook may have been lost, and a resolved thread hides new
+ * texts. Throws when the read does not end within `readSeconds`.
  */
-async function newsOf(
+async function checkForNewerText(
   { db, readThread }: ActionContext,
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const known = await newerText(db, action);
-  if (known) return skippedFor[known];
+  if (known) return skippedBecauseOf[known];
   const { line, number } = action;
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(readSeconds * 1_000)]);
   const isWhole = await readThread({ line, number, participants: [] }, inTime);
   const found = await newerText(db, action);
-  if (found) return skippedFor[found];
+  if (found) return skippedBecauseOf[found];
   return isWhole ? undefined : later(action, 'the thread could not be read whole');
 }
 
@@ -207,7 +207,7 @@ async function observed(
 const minPauseMs = 2_000;
 const maxPauseMs = 600_000;
 
-/** An action that could not be requested for a day is given up. One that becomes due later than that has one attempt. */
+/** An action that could not be requested for a day is given up. An action that becomes due later still gets one attempt. */
 const maxWaitMs = 24 * 3_600_000;
 
 /** Retries after as long as the action has waited so far, or as the service asks; gives up after a day. */
@@ -222,19 +222,19 @@ function later(
   return { state: 'later', afterMs: Math.max(requestedMs, pauseMs), reason, tries, isBegun: wasBegun, ...changes };
 }
 
-/** The outcome of a request that failed after it had begun, and so may have had its effect. */
+/** The outcome of a request that failed after it had begun, so that it may have had its effect. */
 function outcomeOfRequest(error: unknown, action: ClaimedAction, hasNote: boolean): Outcome {
-  // Any other error is our own, and came after a successful answer: the request is repeated with the recording.
+  // Any other error is our own, from recording a successful answer: retry the request to record its answer.
   const isServiceError = error instanceof ServiceError;
   const mayExist = hasNote && !(isServiceError && error.effect === 'none');
   if (mayExist && action.kind === 'comment') {
-    return { state: 'unclear', reason: `the note may stand: ${reasonOf(error)}` };
+    return { state: 'unclear', reason: `the note may have been posted: ${reasonOf(error)}` };
   }
   // An open circuit breaker or a missing credential lets no request out, and an unreachable host receives none.
   const hasLeft = !isServiceError || error.effect === 'unknown' || error.status !== undefined;
   return (
     refusedBy(error) ??
-    later(action, mayExist ? `${reasonOf(error)}, and its note may stand` : reasonOf(error), {
+    later(action, mayExist ? `${reasonOf(error)}, and its note may have been posted` : reasonOf(error), {
       afterMs: retryAfterOf(error),
       tries: action.tries + (hasLeft ? 1 : 0),
       isBegun: action.wasBegun || mayExist,

@@ -7,7 +7,7 @@ import type { Trigger } from '../triggers.ts';
  *
  *   matched, live ─▶ waiting ──claimed──▶ begun ──▶ done, failed, skipped
  *                      ▲  ▲                 │  └──▶ unclear: it may have happened, and twice would be wrong
- *                      │  └── try later ────┘
+ *                      │  └─ retry later ───┘
  *                      └── a crash ends the claim
  *   matched, dry-run ─▶ dry_run                         a reply waits for its send in the ledger, in either mode
  *
@@ -44,7 +44,7 @@ export interface ClaimedAction {
   readonly replyReason: string | null;
 }
 
-/** The part of a claim that reading the thread before a request may take. */
+/** Seconds of a claim that reading the thread before a request may take. */
 export const readSeconds = 30;
 
 /** Longer than a request takes with all its retries. */
@@ -99,8 +99,8 @@ const isClaimed = ({ runId, ordinal, claim }: Claim) =>
   sql`run_id = ${runId} and ordinal = ${ordinal} and state = 'waiting' and claimed_until = ${claim}::timestamptz`;
 
 /**
- * Records that a request leaves now, and whether it carries a note. False when the claim is over, or would end during the
- * request: another process may then be at the action, so nothing may leave.
+ * Records that a request leaves now, and whether it carries a note. False when the claim has expired or would expire during
+ * the request: another process may then perform the action, so the request must not leave.
  */
 export async function beginAction(db: Database, claim: Claim, hasNote: boolean): Promise<boolean> {
   const begun = await query(

@@ -93,7 +93,7 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
   } catch (error) {
     const { offset, message } = locate(error);
     return (
-      slipAt(text, offset) ?? {
+      commonMistake(text, offset) ?? {
         offset,
         message,
         remedy: 'This is not a CEL expression: see the examples in config/rules.yaml.',
@@ -143,8 +143,8 @@ function utcCalls(environment: Environment, text: string, root: ASTNode, timeZon
 const maxWordLength = 3;
 const operators: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!' };
 
-/** Mistakes of those who know another language better. */
-function slipAt(text: string, offset: number): TextProblem | undefined {
+/** Recognizes the syntax of other languages: `=`, `and`, `or`, `not`. */
+function commonMistake(text: string, offset: number): TextProblem | undefined {
   if (text[offset] === '=') {
     return { offset, message: 'A single = compares nothing.', remedy: 'Write == for "equals", != for "differs".' };
   }
@@ -202,10 +202,10 @@ function typeProblem(kind: TriggerKind, text: string, error: unknown): TextProbl
         : 'Compare values of one type; a time and a length such as now - message.sent_at > duration("2h") do.',
     };
   }
-  return { offset, message: message.replaceAll(safeMatches, 'matches'), remedy: cureOf(text, message) };
+  return { offset, message: message.replaceAll(safeMatches, 'matches'), remedy: typeRemedy(text, message) };
 }
 
-function cureOf(text: string, message: string): string {
+function typeRemedy(text: string, message: string): string {
   const [, called] = /overload for '(\w+)\(/.exec(message) ?? [];
   if (called === undefined) return 'See the conditions of config/rules.yaml.';
   const known = [

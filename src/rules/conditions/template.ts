@@ -76,8 +76,8 @@ function checkedSize(kind: TriggerKind, template: Template): Template | TextProb
 const factPattern = /\{\{\s*(\w+)\.(\w+)\s*\}\}/;
 
 /**
- * Renders a text that holds only words and facts, as most do, without the engine: for such a text it takes longer than a
- * condition. Undefined for any other text.
+ * Renders a text of only words and facts, as most are, without the engine, which takes longer than a condition. Undefined for
+ * any other text.
  */
 function plainTemplate(text: string): Template | undefined {
   const parts = text.split(factPattern);

@@ -39,8 +39,8 @@ const optionalPrivate = <T extends FactType>(type: T, doc: string) =>
   ({ type, doc, isOptional: true, isPrivate: true }) as const;
 
 /**
- * The facts of rules and templates, each as it stood at the moment of the trigger: evaluated on last month's trigger, a rule
- * decides as it would have decided then.
+ * The facts of rules and templates, each as of the moment of the trigger: evaluated on last month's trigger, a rule decides as
+ * it would have decided then.
  */
 export const declaredFacts = {
   message: {
@@ -65,11 +65,11 @@ export const declaredFacts = {
     last_human_reply_at: optional('timestamp', 'Newest text that a user of the account sent.'),
     is_resolved: optional(
       'bool',
-      'As an answer to one of our own calls last said; false once they have written again (for message_received: before this text). Missing when no call of ours has shown it: what people resolve in the portal is not seen.',
+      'From the newest answer to one of our own requests; false once they have written again (for message_received: before this text). Missing when no such answer contained it: what people resolve in the portal is not visible.',
     ),
     assigned_user_id: optional(
       'int',
-      'As an answer to one of our own calls last said; missing when it is not known, or nobody.',
+      'From the newest answer to one of our own requests; missing when it is unknown, or nobody.',
     ),
   },
   line: {
@@ -113,7 +113,7 @@ export const declaredFacts = {
   },
   transcript: {
     id: fact('int', 'The service’s id of the transcript.'),
-    text: personal('string', 'What was said, one utterance a line.'),
+    text: personal('string', 'The spoken text, one utterance a line.'),
     summary: optionalPrivate('string', 'Short summary.'),
     purpose: optional('string', 'Purpose, in the account’s own words.'),
     sentiment: optional('string', 'Sentiment, in the account’s own words.'),

@@ -6,7 +6,7 @@ import type { Facts } from './declared.ts';
 import { hoursAt } from './hours.ts';
 import { factsOfRow, plainText } from './values.ts';
 
-/** Why no rule can act on a trigger: it is gone, has no other party, or is a group's. */
+/** Why no rule can act on a trigger: it was deleted, has no other party, or belongs to a group. */
 export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
 
 /** The two parties of a trigger. */
@@ -21,21 +21,21 @@ export interface Subject extends Pair {
 /** A trigger with all that rules may know of it. */
 export interface Case {
   readonly trigger: Trigger;
-  /** Undefined where there is an obstacle. */
+  /** Undefined if there is an obstacle. */
   readonly subject: Subject | undefined;
   readonly facts: Facts | Obstacle;
-  /** Their newest text before the one of the trigger: it makes an earlier resolve void. */
+  /** The other party's newest text before the trigger: it ends an earlier resolve. */
   readonly earlierInboundAt?: Date | undefined;
 }
 
 export interface ReadOptions {
-  /** Leaves out what rules did at or after this moment: a simulation does it anew. */
+  /** Leaves out what rules did at or after this moment, since a simulation repeats it. */
   readonly withoutRulesFrom?: Date;
 }
 
 /**
- * Reads the facts of triggers as they stood at their moment, in the order of the triggers, with at most four statements.
- * The facts about replies are not among them: they come from the history.
+ * Reads the facts of triggers as of their moments, in the order of the triggers, with at most four statements. The facts about
+ * replies are missing: they come from the history.
  */
 export async function readCases(
   db: Database | Transaction,
@@ -181,7 +181,7 @@ interface SurroundingsRow extends Record<string, unknown> {
   readonly earlierInboundAt: Date | null;
 }
 
-/** A call becomes known when it ends: one that was going on when a text came did not count yet. */
+/** A call is known once it has ended: one that was in progress when a text arrived does not count. */
 const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.at`;
 
 async function readSurroundings(
@@ -236,8 +236,8 @@ async function readSurroundings(
           and ${isNotByRule('m.send_id', 'm.sent_at')}
       ) thread
       left join lateral (
-        -- A resolve is compared with texts by the service's clock, which has whole seconds; a text mirrored after the resolve was
-        -- observed is compared by our clock too.
+        -- Compares a resolve with texts by the service's clock, in whole seconds, and by our clock: only a text that was
+        -- mirrored after the resolve was observed ends it.
         select e.is_resolved and not exists (
           select from warehouse.sms_messages m
           where m.conversation_id = s.conversation_id and m.direction = 'in' and m.is_scheduled is not true

@@ -38,7 +38,7 @@ const allowance = z
     return { count: Number(count), seconds: secondsOf(time) };
   })
   .refine(({ seconds }) => seconds <= maxAllowanceSeconds, {
-    error: 'This looks back further than a year.\nWrite 366d or less.',
+    error: 'This is longer than a year.\nWrite 366d or less.',
   });
 
 const clockSpan = /^([01]\d|2[0-3]):([0-5]\d)-(([01]\d|2[0-3]):([0-5]\d)|24:00)$/;
@@ -134,7 +134,7 @@ export function accountLimitsOf({ budgets: written = {}, countries: allowed }: R
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
-const template = z.string().min(1, { error: 'The text is empty.\nWrite what is to be said.' });
+const template = z.string().min(1, { error: 'The text is empty.\nWrite a text.' });
 
 const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
@@ -186,7 +186,7 @@ export const ruleSchema = z
       .describe('Identifies the rule: what it did is recorded under this name.'),
     description: z.string().optional().describe('For readers.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
-    for: duration.optional().describe('How long the thread was silent; with `on: thread_idle`, and only there.'),
+    for: duration.optional().describe('How long the thread was idle; with `on: thread_idle`, and only there.'),
     if: z
       .string()
       .min(1, { error: 'The condition is empty.\nWrite one, or remove `if`: without it, every trigger matches.' })
@@ -203,18 +203,20 @@ export const ruleSchema = z
         per_account: allowance.describe('How often it acts at all.'),
         max_age: duration
           .refine((seconds) => seconds <= 86_400, {
-            error: 'This is longer than a day.\nWrite 24h or less: what is older makes no rule act.',
+            error: 'This is longer than a day.\nWrite 24h or less: rules never act on older triggers.',
           })
-          .describe('An older trigger is left alone. Default: 10m; 24h for thread_idle.'),
-        human_pause: duration.describe('No reply within this time of a person’s own text. Default: 30m.'),
+          .describe('An older trigger is ignored. Default: 10m; 24h for thread_idle.'),
+        human_pause: duration.describe(
+          'No reply within this time after a text by a user of the account. Default: 30m.',
+        ),
         quiet_hours: quietHours.describe(
           'Local times of the recipient between which a reply waits. Default: those of the ledger.',
         ),
         same_texts: machineCount.describe(
-          'The same text so often within a day, while rules answer, is taken for a machine’s and not answered (loop_identical). Default: 3.',
+          'After so many equal texts within a day, while rules answer, the sender counts as a machine and gets no reply (loop_identical). Default: 3.',
         ),
         quick_answers: machineCount.describe(
-          'So many replies of rules in a row, each followed by a text within 4 seconds, are taken to be answered by a machine, and no further one is sent (loop_too_fast). Default: 2.',
+          'After so many replies of rules in a row that were each answered within 4 seconds, the sender counts as a machine and gets no reply (loop_too_fast). Default: 2.',
         ),
       })
       .partial()

@@ -8,7 +8,7 @@ import type { RuleSet } from '../rule.ts';
 import { parseRules } from './parse.ts';
 
 export interface RulesInForce {
-  /** The newest good file; undefined until there was one. */
+  /** The newest valid file; undefined until there was one. */
   readonly set: RuleSet | undefined;
   readonly loadedAt: Date | undefined;
   /** Why the newest file is not in force. */
@@ -31,15 +31,15 @@ export interface WatchOptions {
   readonly onChange: (current: RulesInForce) => void;
 }
 
-/** Time between the steps in which an editor writes a file. */
+/** Pause between two reads of a file that an editor may be writing. */
 const settleMs = 50;
 
 /** The text of the file, or the error code of reading it: the same symbol each time. */
 type Content = string | symbol;
 
 /**
- * Loads the rules file and follows its changes. A bad file never replaces a good one. A file that is missing or bad at the
- * start leaves no rules in force, which is logged.
+ * Loads the rules file and watches it for changes. An invalid file never replaces a valid one. A file that is missing or
+ * invalid at the start leaves no rules in force, which is logged.
  */
 export async function watchRules({ path, timeZone, log, pollMs, onChange }: WatchOptions): Promise<WatchedRules> {
   let current: RulesInForce = { set: undefined, loadedAt: undefined, problem: undefined };
@@ -85,8 +85,8 @@ export async function watchRules({ path, timeZone, log, pollMs, onChange }: Watc
 }
 
 /**
- * The content of the file once two reads agree: half a file can be a valid file with fewer rules. An editor may empty or
- * remove the file before it writes it, so an empty or missing file must stay so for `graceMs`.
+ * The content of the file once two reads agree: half a file can be a valid file with fewer rules. Editors may truncate or
+ * remove the file before they write it, so an empty or missing file must stay so for `graceMs`.
  */
 async function settledContent(path: string, seen: Content | undefined, graceMs: number): Promise<Content> {
   const deadline = performance.now() + graceMs;
@@ -109,7 +109,7 @@ async function contentOf(path: string): Promise<Content> {
   }
 }
 
-/** Watches the folder: editors replace the file. Undefined where the file system cannot watch; the poll finds changes then. */
+/** Watches the folder, since editors replace the file. Undefined if the file system cannot watch: polling finds changes then. */
 function watchFolder(folder: string, name: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, (_event, changed) => {

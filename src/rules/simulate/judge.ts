@@ -1,13 +1,13 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { type BudgetName, maxSegments } from '../../ledger/budgets.ts';
-import { readFacts } from '../../ledger/gates/facts.ts';
 import { judge } from '../../ledger/gates/gates.ts';
+import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { type AccountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
 import type { SendPlan } from '../../ledger/send.ts';
 import type { Pair } from '../../shared/thread.ts';
-import type { SimulatedSend } from './world.ts';
+import type { SimulatedSend } from './changes.ts';
 
-/** What would have become of a reply. */
+/** The simulated outcome of a reply. */
 export type ReplyOutcome =
   | { readonly kind: 'sent'; readonly at: Date; readonly segments: number; readonly micros: number }
   /** Held until its quiet hours end. */
@@ -20,18 +20,18 @@ export interface ThreadChanges {
   readonly isBlocked: boolean;
 }
 
-/** Decides what becomes of a reply at a moment, as the ledger would have. */
+/** Decides about a reply at a moment, as the ledger would have. */
 export type Judge = (plan: SendPlan, changes: ThreadChanges, at: Date) => Promise<ReplyOutcome>;
 
 /**
- * Judges replies by the ledger's own gates, on what the mirror knew then, and by budgets, which start with what was really
- * sent before `from`.
+ * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real sends
+ * before `from`.
  */
 export async function createJudge(tx: Transaction, limits: AccountLimits, from: Date): Promise<Judge> {
   const budgets = await openBudgets(tx, limits, from);
 
   return async (plan, changes, at) => {
-    const facts = await readFacts(tx, plan, { now: at, withoutOwnFrom: from });
+    const inputs = await readGateInputs(tx, plan, { now: at, withoutOwnFrom: from });
     const own = changes.sends.filter((sent) => sent.at <= at).toReversed();
     const maxAgeMs = (plan.limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds) * 1_000;
     const send = {
@@ -44,20 +44,20 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, from: 
     const verdict = judge(
       send,
       {
-        ...facts,
+        ...inputs,
         isPaused: false,
-        ownMessages: [...own.map((sent) => sent.at), ...facts.ownMessages],
-        ownSends: [...own, ...facts.ownSends],
+        ownMessages: [...own.map((sent) => sent.at), ...inputs.ownMessages],
+        ownSends: [...own, ...inputs.ownSends],
       },
       // The service cannot be asked about the past.
-      changes.isBlocked || facts.wasBlocked,
+      changes.isBlocked || inputs.wasBlocked,
       limits,
     );
     if (verdict.kind === 'hold') return { kind: 'held', until: verdict.until };
     if (verdict.kind === 'expire') return { kind: 'denied', reason: 'gate:too_old' };
     if (verdict.kind === 'deny' || verdict.kind === 'wait') return { kind: 'denied', reason: verdict.reason };
     const segments = maxSegments(plan.text);
-    const price = facts.highestUnitMicros;
+    const price = inputs.highestUnitMicros;
     const micros = segments * Math.max(limits.unitMicros, price);
     // Until a price is known, the ledger charges the maximum.
     const usedUp = budgets.take(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });

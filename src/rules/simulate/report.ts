@@ -1,6 +1,6 @@
 import { maskNumbers } from '../../shared/masking.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { Decision, Evaluation } from '../evaluate.ts';
+import type { Decision, Evaluation } from '../decide.ts';
 import type { RuleSet } from '../rule.ts';
 import type { ReplyOutcome } from './judge.ts';
 
@@ -47,7 +47,7 @@ export interface Report extends Tally {
 }
 
 export interface ReportBuilder {
-  /** Counts one evaluation, and what became of its reply if it has one. */
+  /** Counts one evaluation, and the outcome of its reply if it has one. */
   add(decision: Decision, evaluation: Evaluation, reply: ReplyOutcome | undefined): void;
   finish(): Report;
 }

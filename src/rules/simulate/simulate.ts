@@ -3,22 +3,16 @@ import { type AccountLimits, accountLimits } from '../../ledger/limits.ts';
 import type { SendPlan } from '../../ledger/send.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
-import { type Action, type Decision, decide, type Evaluation } from '../evaluate.ts';
+import { type Action, type Decision, decide, type Evaluation } from '../decide.ts';
 import { type Case, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import type { Mode, RuleSet } from '../rule.ts';
 import { answeredBy, sendLimitsOf } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
+import { createChanges, type SimulatedChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
 import { createReport, type Report, type ReportBuilder } from './report.ts';
-import {
-  createChanges,
-  idleDurations,
-  nextTextAfter,
-  pastTriggers,
-  type SimulatedChanges,
-  threadsBefore,
-} from './world.ts';
+import { idleDurations, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
 
 export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;
@@ -31,7 +25,7 @@ export interface SimulationOptions extends TimeRange<Date> {
 
 const batchSize = 200;
 
-/** Dry-run rules see each other's matches: together they meet what they would meet if all were live. */
+/** Dry-run rules count each other's matches, as they would if all were live. */
 const simulatedMode: Mode = 'dry-run';
 
 /**
@@ -66,7 +60,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     const cases = await readCases(tx, some, set.hours, { withoutRulesFrom: from });
     for (const each of cases) {
       await runTasks(run, each.trigger);
-      if (!isSilenceBroken(run.changes, each)) await runCase(run, each);
+      if (!isNoLongerIdle(run.changes, each)) await runCase(run, each);
     }
     onProgress?.(Math.min(triggers.length, at + batchSize), triggers.length);
   }
@@ -81,7 +75,7 @@ interface Simulation {
   readonly judge: Judge;
   readonly history: History;
   readonly report: ReportBuilder;
-  /** What the simulation has to do later, in order: silences after its own replies, and replies held by quiet hours. */
+  /** What the simulation has to do later, in order: idle triggers after its own replies, and replies held by quiet hours. */
   readonly tasks: Task[];
   /** The newest reply of each thread, by its pair key. */
   readonly newest: Map<string, PlannedReply>;
@@ -106,7 +100,7 @@ async function runCase(run: Simulation, real: Case): Promise<void> {
   const { trigger, subject } = real;
   const newest = trigger.kind === 'thread_idle' && subject ? run.newest.get(pairKey(subject)) : undefined;
   if (subject && newest?.heldUntil) {
-    // A held reply will end the silence, or be replaced: decide when that is known.
+    // A held reply will end the idle time or be replaced: decide when that is known.
     return addTask(run, newest.heldUntil, async () => {
       if (!run.changes.sentTo(subject).some(({ at }) => at > trigger.at)) await runCase(run, real);
     });
@@ -204,7 +198,7 @@ async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Prom
   });
 }
 
-/** Records what became of a reply, and performs what follows it. */
+/** Records the outcome of a reply, and performs what follows it. */
 async function settleReply(
   run: Simulation,
   decision: Decision,
@@ -217,18 +211,18 @@ async function settleReply(
   if (!subject || outcome.kind === 'held') return;
   const { line, number } = subject;
   const match = { line, number, rule: evaluation.rule.name, at: trigger.at };
-  run.history.settle(match, outcome.kind === 'sent' ? 'gone' : 'none');
+  run.history.settle(match, outcome.kind === 'sent' ? 'sent' : 'none');
   if (outcome.kind !== 'sent') return;
   const text = evaluation.actions.find((action) => action.kind === 'reply')?.text ?? '';
   run.changes.send({ line, number, at, text });
   for (const action of evaluation.actions) {
     if (action.kind === 'resolve') await performAction(run, decision.case, action, at);
   }
-  await addSilences(run, decision.case, at);
+  await scheduleIdleTriggers(run, decision.case, at);
 }
 
-/** Adds the silences that begin with a simulated reply, if nobody writes after it. */
-async function addSilences(run: Simulation, { subject, trigger }: Case, at: Date): Promise<void> {
+/** Schedules the idle triggers after a simulated reply, if nobody writes after it. */
+async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Case, at: Date): Promise<void> {
   if (!subject) return;
   const { set, to } = run.options;
   const durations = idleDurations(set.rules);
@@ -237,22 +231,22 @@ async function addSilences(run: Simulation, { subject, trigger }: Case, at: Date
   for (const idleSeconds of durations) {
     const due = new Date(at.getTime() + idleSeconds * 1_000);
     if (due >= to || (next && next <= due)) continue;
-    const silence: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idleSeconds };
+    const idle: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idleSeconds };
     addTask(run, due, async () => {
-      const each = await readSilence(run, silence, trigger);
-      if (each && !isSilenceBroken(run.changes, each, true)) await runCase(run, each);
+      const each = await readIdleCase(run, idle, trigger);
+      if (each && !isNoLongerIdle(run.changes, each, true)) await runCase(run, each);
     });
   }
 }
 
-/** The case of a silence after a simulated reply. The reply is not in the mirror, so what it answered stands in for it. */
-async function readSilence(run: Simulation, silence: Trigger, origin: Trigger): Promise<Case | undefined> {
+/** The case of an idle thread after a simulated reply. The reply is not in the mirror: reads the facts of what it answered. */
+async function readIdleCase(run: Simulation, idle: Trigger, origin: Trigger): Promise<Case | undefined> {
   const { set, from } = run.options;
-  const [found] = await readCases(run.tx, [{ ...origin, at: silence.at }], set.hours, { withoutRulesFrom: from });
+  const [found] = await readCases(run.tx, [{ ...origin, at: idle.at }], set.hours, { withoutRulesFrom: from });
   if (!found?.subject || typeof found.facts === 'string') return undefined;
   const { message: _, call: __, transcript: ___, ...facts } = found.facts;
   const earlierInboundAt = facts.thread?.last_inbound_at;
-  return { trigger: silence, facts, subject: { ...found.subject, callId: null }, earlierInboundAt };
+  return { trigger: idle, facts, subject: { ...found.subject, callId: null }, earlierInboundAt };
 }
 
 function addTask(run: Simulation, at: Date, task: Task['run']): void {
@@ -268,8 +262,8 @@ async function runTasks(run: Simulation, before: Trigger | undefined): Promise<v
   }
 }
 
-/** Whether a simulated reply broke a silence. The reply that a silence begins with does not. */
-function isSilenceBroken(changes: SimulatedChanges, { trigger, subject }: Case, isOwn = false): boolean {
+/** Whether a simulated reply interrupted the idle time. The reply that it begins with does not. */
+function isNoLongerIdle(changes: SimulatedChanges, { trigger, subject }: Case, isOwn = false): boolean {
   if (trigger.kind !== 'thread_idle' || !subject) return false;
   const began = trigger.at.getTime() - (trigger.idleSeconds ?? 0) * 1_000;
   return changes

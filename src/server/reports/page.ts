@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { exactly } from '../../ops/format.ts';
-import { documentOf, type Html, html, palette, trusted } from '../document.ts';
+import { documentOf, type Html, html, palette, trusted } from '../html.ts';
 import {
   browserSource,
   type Chart,

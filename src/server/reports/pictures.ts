@@ -1,4 +1,4 @@
-import { type Database, query } from '../../db/database.ts';
+import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { DatabaseUnavailable, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { type Column, type Figures, formatValue, type Series } from './charts.ts';
@@ -427,8 +427,7 @@ export async function readReport(db: Database, period: Period, which: readonly P
     return await db.connection().execute(async (connection) => {
       const [frame] = await query<{ now: Date; zone: string }>(
         connection,
-        'select clock_timestamp() as now, time_zone as zone from reporting.params',
-        [],
+        sql`select clock_timestamp() as now, time_zone as zone from reporting.params`,
       );
       const drawn: Drawn[] = [];
       for (const picture of which) {

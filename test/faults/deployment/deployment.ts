@@ -114,7 +114,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
           WEBHOOK_SECRET: secrets['webhook secret'],
           ADMIN_TOKEN: secrets['admin token'],
         },
-        readyWords: 'The receiver listens',
+        readyWords: 'The receiver is listening',
       },
       onOpen,
     ),

@@ -56,7 +56,7 @@ test('a silence that one of us has broken, of which no event told, is not resolv
   await letGo();
   await until(async () => (await resolvesWaiting('silence')) === 0);
   expect(await desk.actions('silence')).toEqual([
-    { kind: 'resolve', state: 'skipped', reason: 'the silence has ended' },
+    { kind: 'resolve', state: 'skipped', reason: 'the thread is no longer idle' },
   ]);
   expect(resolvesOf(number)).toHaveLength(0);
 });

@@ -47,8 +47,8 @@ test('a note whose answer cannot be read is still not asked for twice', async ()
   await sandbox.emit.sms({ number, text: 'close' });
   await desk.acted();
   expect(await desk.actions('close')).toEqual([
-    { kind: 'resolve', state: 'done', reason: 'repeated without the note, which may stand' },
-    { kind: 'comment', state: 'unclear', reason: 'the note may stand: unreadable' },
+    { kind: 'resolve', state: 'done', reason: 'repeated without the note, which may have been posted' },
+    { kind: 'comment', state: 'unclear', reason: 'the note may have been posted: unreadable' },
   ]);
   expect(asked(number)).toEqual(['resolve', 'resolve', 'comments']);
 });

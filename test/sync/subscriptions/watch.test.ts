@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Service } from '../../../src/api-client/client.ts';
 import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
-import { startRegistration } from '../../../src/server/registration.ts';
+import { startWebhookRegistration } from '../../../src/server/webhook-registration.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { backends } from '../../stores/backends.ts';
@@ -11,7 +11,7 @@ describe.each(backends)('on %s', async (backend) => {
   const world = await createWorld({ backend });
   const { context, sandbox, receiver } = world;
   const { webhooks } = context.service as Service;
-  const registration = startRegistration(context, receiver.url, secret, { everyMs: 100, firstRetryMs: 50 });
+  const registration = startWebhookRegistration(context, receiver.url, secret, { everyMs: 100, firstRetryMs: 50 });
   afterAll(async () => {
     await registration.stop();
     await world.close();

@@ -3,19 +3,19 @@ import { isOpenSend } from '../ledger/send.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
-/* ops.rule_events: triggers that the mirroring transaction recorded and no rule was evaluated on yet. */
+/* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
 
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
-const waitsForCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
+const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
-/** The events that are due, oldest first, locked. */
+/** Locks and selects the due events, oldest first. */
 const dueEvents = (limit: number) => sql`
-  select event_id from ops.rule_events e where due_at <= now() and not ${waitsForCall} order by event_id limit ${limit}
+  select event_id from ops.rule_events e where due_at <= now() and not ${isAwaitingCall} order by event_id limit ${limit}
   for update skip locked`;
 
-/** Whether any event is due. Cheap: most of what is mirrored records none. */
+/** Whether any event is due. A cheap check, since most writes record no event. */
 export async function hasDueEvents(db: Database): Promise<boolean> {
   const rows = await hotQuery(db, sql`select from ops.rule_events where due_at <= now() limit 1`);
   return rows.length > 0;
@@ -34,24 +34,24 @@ export function takeEvents(tx: Transaction, limit: number): Promise<Trigger[]> {
   );
 }
 
-const putBackMs = 500;
+const requeueDelayMs = 500;
 
-/** Puts taken events back, due again in half a second. This does not count as a failure. */
-export async function putBackEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
+/** Inserts taken events again, due in half a second. Not counted as a failure. */
+export async function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
   if (triggers.length === 0) return;
   const columns = { kind: 'text', key: 'text', at: 'timestamptz' } as const;
   await query(
     tx,
     sql`
       insert into ops.rule_events (kind, key, happened_at, due_at)
-      select kind, key, at, clock_timestamp() + ${putBackMs} * interval '1 ms'
+      select kind, key, at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms'
       from ${relation('e', triggers, columns, 'place')} order by place`,
   );
 }
 
 const maxTries = 5;
 
-/** Postpones the event that would be taken first, after it failed; deletes it after five failures. */
+/** Postpones the first due event after a failure; deletes it after five failures. */
 export async function postponeFirstEvent(db: Database): Promise<{ readonly isGivenUp: boolean }> {
   const rows = await query<{ is_given_up: boolean }>(
     db,
@@ -67,17 +67,17 @@ export async function postponeFirstEvent(db: Database): Promise<{ readonly isGiv
   return { isGivenUp: rows[0]?.is_given_up ?? false };
 }
 
-/** Deletes all events. With rules off they must not be kept: turned on later, rules would act on what is long past. */
-export async function dropEvents(db: Database): Promise<void> {
+/** Deletes all events, while rules are off. If they were kept, rules switched on later would act on old texts. */
+export async function deleteAllEvents(db: Database): Promise<void> {
   await query(db, sql`delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)`);
 }
 
-/** The key of a rule in `ops.rules_loaded.since`: with another name, trigger or silence it is a new rule. */
+/** The key of a rule in `ops.rules_loaded.since`: a change of name, trigger or idle time makes a new rule. */
 export function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
   return [name, on, ...(idleSeconds === undefined ? [] : [idleSeconds])].join(' ');
 }
 
-/** Since when each rule has been in force; a rule that is not recorded counts as in force from now on. */
+/** When each rule came into force; now, for a rule that is not recorded yet. */
 export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
@@ -90,10 +90,10 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
 }
 
 /**
- * Threads that have been idle for as long as a rule waits, in silences that the rule was not evaluated on. They are read from
- * the mirror, so that no timer is lost with a process. A silence is only for rules in force before it was long enough and
- * mirrored: a new or renamed rule does not act on the past. It waits while an event of its first text is pending, and while
- * a reply is on its way, which would end it.
+ * Idle threads: their last text is as old as some rule's `for`, and that rule was not yet evaluated on it. Read from the
+ * mirror, so that no timer can be lost. A rule that came into force later than the thread became idle is left out: new and
+ * renamed rules do not act on the past. A thread is also left out while an event of its last text is pending, and while a
+ * reply is on its way, which would end the idle time.
  */
 export async function idleTriggers(
   tx: Transaction,

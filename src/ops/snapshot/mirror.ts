@@ -1,5 +1,5 @@
 import { type MissingTexts, missingTexts } from '../../completeness/gaps/unread-snapshots.ts';
-import { type Database, query } from '../../db/database.ts';
+import { type Database, query, relation, sql } from '../../db/database.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
 import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
@@ -31,23 +31,21 @@ interface Stream {
 export async function readFreshness(db: Database): Promise<Freshness[]> {
   const [texts] = await query<Stream>(
     db,
-    `select max(sent_at) as newest, max(fetched_at) as read from (
+    sql`select max(sent_at) as newest, max(fetched_at) as read from (
        select sent_at, fetched_at from warehouse.sms_messages where sent_at <= now() order by sent_at desc limit ${newestRows}
      ) m`,
-    [],
   );
   const [calls] = await query<
     Record<'calls' | 'recordings' | 'transcripts', Date | null> & Record<string, Date | null>
   >(
     db,
-    `select max(started_at) as calls, max(started_at) filter (where recording_count > 0) as recordings,
+    sql`select max(started_at) as calls, max(started_at) filter (where recording_count > 0) as recordings,
        max(started_at) filter (where transcript_count > 0) as transcripts, max(fetched_at) as calls_read,
        max(recordings_fetched_at) as recordings_read, max(transcripts_fetched_at) as transcripts_read
      from (${newestCalls}) c`,
-    [],
   );
-  const [users] = await query<Stream>(db, directoryOf('warehouse.users'), []);
-  const [lines] = await query<Stream>(db, directoryOf('warehouse.sms_lines'), []);
+  const [users] = await query(db, directoryOf('warehouse.users'));
+  const [lines] = await query(db, directoryOf('warehouse.sms_lines'));
   const of = (kind: TargetKind, newestAt: Date | null | undefined, readAt: Date | null | undefined): Freshness => ({
     kind,
     newestAt: newestAt ?? null,
@@ -66,11 +64,10 @@ export async function readFreshness(db: Database): Promise<Freshness[]> {
 export async function readArtefacts(db: Database): Promise<Artefacts> {
   const rows = await query<{ what: 'recordings' | 'transcripts'; state: string; calls: number }>(
     db,
-    `select what, state, count(*)::int as calls
+    sql`select what, state, count(*)::int as calls
      from (${newestCalls}) c
      cross join lateral (values ('recordings', recordings_state), ('transcripts', transcripts_state)) s (what, state)
      where state is not null group by what, state`,
-    [],
   );
   const of = (what: string) =>
     Object.fromEntries(rows.flatMap((row) => (row.what === what ? [[row.state, row.calls]] : [])));
@@ -79,10 +76,10 @@ export async function readArtefacts(db: Database): Promise<Artefacts> {
   return { calls: Math.max(sumOf(recordings), sumOf(transcripts)), recordings, transcripts };
 }
 
-const newestCalls = `select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}`;
+const newestCalls = sql`select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}`;
 
-function directoryOf(table: string): string {
-  return `select max(changed_at) as newest, max(fetched_at) as read from ${table}`;
+function directoryOf(table: string) {
+  return sql<Stream>`select max(changed_at) as newest, max(fetched_at) as read from ${sql.table(table)}`;
 }
 
 function sumOf(counts: Readonly<Record<string, number>>): number {
@@ -162,7 +159,7 @@ interface BacklogRow {
 export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<BacklogRow>(
     db,
-    `with owed as (
+    sql`with pending as (
        select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
          priority = ${priorities.live} and due_at > now() and ${isRetrying} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted}
@@ -175,18 +172,16 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
        count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
        extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as oldest,
        (array_agg(distinct last_error) filter (where attempts > 0 or is_put_off))[1:3] as errors
-     from owed group by kind`,
-    [],
+     from pending group by kind`,
   );
   const forbidden = await query<{ kind: TargetKind; count: number }>(
     db,
-    `select kind, count(*)::int as count from (
+    sql`select kind, count(*)::int as count from (
        select kind from ops.sync_targets where last_error is not null and state = 'forbidden'
          and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
            or not exists (select from warehouse.sms_lines))
        limit ${maxCounted}
      ) forbidden group by kind`,
-    [],
   );
   const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history + row.unconfirmed, 0);
   return targetKinds.map((kind) => {
@@ -212,30 +207,31 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
 export async function readParked(db: Database): Promise<ParkedStream[]> {
   const rows = await query<ParkedStream>(
     db,
-    `select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
+    sql`select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
      from ops.streams order by parked_at`,
-    [],
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
 }
 
 /** The newest errors of pending reads; while the table is small, also of reads that were finally refused. */
 export async function readErrors(db: Database): Promise<TargetError[]> {
-  const [size] = await query<{ bytes: number }>(db, `select pg_relation_size('ops.sync_targets')::float8 as bytes`, []);
-  const isScannable = (size?.bytes ?? 0) < 64 * 1024 * 1024;
+  const [size] = await query<{ bytes: number }>(db, sql`select pg_relation_size('ops.sync_targets')::float8 as bytes`);
+  const isSmall = (size?.bytes ?? 0) < 64 * 1024 * 1024;
+  const targets = isSmall
+    ? sql`ops.sync_targets`
+    : sql`(select * from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted})`;
   const rows = await query<TargetError>(
     db,
-    `select kind, key, state, attempts, last_error as error, read_at as "readAt",
+    sql`select kind, key, state, attempts, last_error as error, read_at as "readAt",
        case when dirty_version > clean_version then due_at end as "nextAt"
-     from ${isScannable ? 'ops.sync_targets' : `(select * from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted})`} t
+     from ${targets} t
      where last_error is not null order by read_at desc nulls last limit ${newestErrors}`,
-    [],
   );
   return rows.map((row) => ({ ...row, key: maskKey(row.kind, row.key), error: maskNumbers(row.error) }));
 }
 
 /** Counts and targets of deliveries, without their bodies. */
-export interface InboxFacts {
+export interface InboxStatus {
   readonly types: readonly TypeCount[];
   /** The counts of the day are lower bounds: only the newest deliveries were counted. */
   readonly isAtLeast: boolean;
@@ -267,27 +263,24 @@ const maxUnrecognized = 1_000;
 const latestShown = 20;
 const minutes = 60;
 
-export async function readInbox(db: Database): Promise<InboxFacts> {
+export async function readInbox(db: Database): Promise<InboxStatus> {
   // Ids follow arrival, so the primary key bounds the scan; the BRIN index on the time cannot.
   const counts = await query<{ type: string | null; minute: number; count: number }>(
     db,
-    `select event_type as type, least(floor(extract(epoch from now() - received_at) / 60), ${minutes})::int as minute,
+    sql`select event_type as type, least(floor(extract(epoch from now() - received_at) / 60), ${minutes})::int as minute,
        count(*)::int as count
      from (select event_type, received_at from ops.deliveries order by delivery_id desc limit ${maxDeliveriesCounted}) d
      where received_at > now() - interval '1 day' group by 1, 2`,
-    [],
   );
   const [unrecognized] = await query<{ count: number; lastDay: number }>(
     db,
-    `select count(*)::int as count, count(*) filter (where received_at > now() - interval '1 day')::int as "lastDay"
+    sql`select count(*)::int as count, count(*) filter (where received_at > now() - interval '1 day')::int as "lastDay"
      from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit ${maxUnrecognized}) u`,
-    [],
   );
   const latest = await query<LatestDelivery>(
     db,
-    `select received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
+    sql`select received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
      from ops.deliveries order by delivery_id desc limit ${latestShown}`,
-    [],
   );
   const perMinute = Array.from({ length: minutes }, (_, at) =>
     total(counts.filter(({ minute }) => Math.max(0, minute) === minutes - 1 - at)),
@@ -345,10 +338,9 @@ const judgedDays = 14;
 export async function readCompleteness(db: Database): Promise<Completeness> {
   const hours = await query<ComparedHour>(
     db,
-    `select from_at as begin, state from (
+    sql`select from_at as begin, state from (
        select from_at, state from ops.coverage where stream = 'calls' and to_at <= now()
        order by from_at desc limit ${shownHours}) c order by 1`,
-    [],
   );
   const [sums] = await query<{
     unproven: number;
@@ -360,7 +352,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
     uncompared: number;
   }>(
     db,
-    `select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
+    sql`select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
        (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
        coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
        coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
@@ -373,7 +365,6 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
           select from ops.coverage o
           where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)) as uncompared
      from ops.coverage where stream = 'calls'`,
-    [],
   );
   const lines = await missingTexts(db);
   return {
@@ -415,10 +406,10 @@ const countedTables = [
 export async function readRowCounts(db: Database): Promise<RowCount[]> {
   const sizes = await query<{ table: string; bytes: number; estimate: number }>(
     db,
-    `select t.name as table, pg_relation_size(c.oid)::float8 as bytes,
+    sql`select t.name as table, pg_relation_size(c.oid)::float8 as bytes,
        greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::float8 as estimate
-     from unnest($1::text[]) with ordinality t (name, at) join pg_class c on c.oid = t.name::regclass order by t.at`,
-    [countedTables],
+     from ${relation('t', countedTables, { name: ['text', (table) => table] }, 'at')}
+     join pg_class c on c.oid = t.name::regclass order by t.at`,
   );
   const small = sizes.filter(({ bytes }) => bytes <= countedBytes).map(({ table }) => table);
   const counted = new Map<string, number>();

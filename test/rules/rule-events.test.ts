@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { postponeFirstEvent } from '../../src/rules/outbox.ts';
+import { postponeFirstEvent } from '../../src/rules/rule-events.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

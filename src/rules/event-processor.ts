@@ -3,19 +3,19 @@ import { type Database, hotQuery, inTransaction, relation, sql, type Transaction
 import { isOpenSend } from '../ledger/send.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
-import { decide } from './evaluate.ts';
+import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
+import type { Mode, RuleSet } from './rule.ts';
 import {
-  dropEvents,
+  deleteAllEvents,
   hasDueEvents,
   idleTriggers,
   postponeFirstEvent,
-  putBackEvents,
   readSince,
+  requeueEvents,
   takeEvents,
-} from './outbox.ts';
-import type { Mode, RuleSet } from './rule.ts';
+} from './rule-events.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
 
@@ -29,15 +29,15 @@ import type { Trigger } from './triggers.ts';
  *                                    └───────────────── crash or failure: nothing of it happened ───────┘
  */
 
-/** Evaluates the rules on what was mirrored. Safe in any number of processes: a lock lets one evaluate at a time. */
-export interface Evaluator {
-  /** Evaluates pending events until none is left, or until the signal: then it ends after the batch in hand. */
-  events(signal: AbortSignal): Promise<void>;
+/** Evaluates the rules on mirrored events. Safe in any number of processes: a lock lets one evaluate at a time. */
+export interface EventProcessor {
+  /** Evaluates pending events until none is left. After the signal it ends with the current batch. */
+  processEvents(signal: AbortSignal): Promise<void>;
   /** The same for threads that have become idle. */
-  silences(signal: AbortSignal): Promise<void>;
+  processIdleThreads(signal: AbortSignal): Promise<void>;
 }
 
-export interface EvaluatorOptions {
+export interface EventProcessorOptions {
   readonly db: Database;
   readonly log: Log;
   readonly mode: Mode;
@@ -49,8 +49,8 @@ export interface EvaluatorOptions {
 
 const batchSize = 50;
 
-export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorOptions): Evaluator {
-  /** Evaluates one batch in one transaction; resolves with how many triggers it took, and how many had to be postponed. */
+export function createEventProcessor({ db, log, mode, rules, onMatched }: EventProcessorOptions): EventProcessor {
+  /** Evaluates one batch in one transaction. Returns how many triggers it took, and how many of them it postponed. */
   async function runBatch(
     take: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>,
     postpone: (tx: Transaction, triggers: readonly Trigger[]) => Promise<void>,
@@ -88,17 +88,17 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorOp
   }
 
   return {
-    async events(signal) {
-      if (mode === 'off') return dropEvents(db);
+    async processEvents(signal) {
+      if (mode === 'off') return deleteAllEvents(db);
       let size = batchSize;
       let isMore = await hasDueEvents(db);
       while (isMore && !signal.aborted) {
         try {
-          const { taken } = await runBatch((tx) => takeEvents(tx, size), putBackEvents);
+          const { taken } = await runBatch((tx) => takeEvents(tx, size), requeueEvents);
           isMore = taken === size;
         } catch (error) {
           if (size > 1) {
-            // A single event can be the cause: evaluate each on its own, so that it fails alone.
+            // Retry one by one, so that a single bad event fails alone.
             size = 1;
             continue;
           }
@@ -108,11 +108,11 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorOp
         }
       }
     },
-    async silences(signal) {
+    async processIdleThreads(signal) {
       if (mode === 'off') return;
       let isMore = true;
       while (isMore && !signal.aborted) {
-        // The next round finds postponed silences again; they are no reason for another batch now.
+        // Postponed threads are found again in the next round; they do not justify another batch now.
         const { taken, postponed } = await runBatch(
           (tx, set) => idleTriggers(tx, set, batchSize),
           async () => undefined,
@@ -124,8 +124,8 @@ export function createEvaluator({ db, log, mode, rules, onMatched }: EvaluatorOp
 }
 
 /**
- * One process evaluates at a time, so that limits count right and texts are evaluated in order. The locks end with the
- * transaction. Erasures are held off too: nobody may be recorded while their data is being erased.
+ * One process evaluates at a time, so that limits count correctly and texts are evaluated in order. Also holds off erasures:
+ * a person must not be recorded while their data is being erased. Both locks end with the transaction.
  */
 async function lockEvaluation(tx: Transaction): Promise<boolean> {
   const [row] = await hotQuery<{ is_locked: boolean }>(
@@ -140,8 +140,8 @@ interface HeldSends {
   /** Ids of sends locked until the transaction ends: a reply to a newer trigger can still replace them. */
   readonly sends: readonly string[];
   /**
-   * Whether a send of the thread is being dispatched, so that its outcome is open. If it counted as sent and then failed, the
-   * thread would be left without a reply.
+   * Whether a send of the thread is being dispatched. Its triggers wait: if it counted as sent and then failed, the thread
+   * would get no reply.
    */
   isDispatching(thread: Pair): boolean;
 }
@@ -151,8 +151,8 @@ const maxWaitMs = 250;
 const pauseMs = 10;
 
 /**
- * Locks the open sends of threads. One that a worker has locked is polled, never waited for: two transactions that hold
- * many threads could wait for each other.
+ * Locks the open sends of threads. Polls a send that a worker has locked, instead of waiting for the lock: two transactions
+ * that lock many threads could deadlock.
  */
 async function holdSends(tx: Transaction, threads: readonly Pair[]): Promise<HeldSends> {
   const deadline = performance.now() + maxWaitMs;
@@ -170,7 +170,7 @@ async function holdSends(tx: Transaction, threads: readonly Pair[]): Promise<Hel
 
 interface OpenSend extends Pair {
   readonly send_id: string;
-  /** `taken`: a worker holds it; `sent`: its request has left, and its outcome is not known. */
+  /** `taken`: a worker has locked it; `sent`: its request has left, and the outcome is unknown. */
   readonly lock: 'ours' | 'taken' | 'sent';
 }
 

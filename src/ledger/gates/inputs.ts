@@ -3,7 +3,7 @@ import type { OptOutVerdict } from '../../warehouse/opt-out.ts';
 import type { SendPlan } from '../send.ts';
 
 /** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
-export interface Facts {
+export interface GateInputs {
   readonly now: Date;
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
@@ -59,20 +59,20 @@ export interface DatedText {
   readonly at: Date;
 }
 
-/** The part of a send that the facts depend on. */
-export type FactsSubject = Pick<SendPlan, 'line' | 'number' | 'trigger'> & { readonly sendId?: string };
+/** The part of a send that the inputs depend on. */
+export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger'> & { readonly sendId?: string };
 
 /** Another moment than now: a simulation asks what was known then. */
-export interface FactsMoment {
+export interface PastMoment {
   readonly now: Date;
   /** Leaves out what the ledger sent from this moment on. */
   readonly withoutOwnFrom: Date;
 }
 
-/** Reads the facts for a send in one statement. The thread is the conversation of two parties. */
-export async function readFacts(tx: Transaction, subject: FactsSubject, moment?: FactsMoment): Promise<Facts> {
-  const [row] = await hotQuery(tx, factsQuery(subject, moment));
-  if (!row) throw new Error('the facts of a send came without a row');
+/** Reads the inputs for a send in one statement. The thread is the conversation of two parties. */
+export async function readGateInputs(tx: Transaction, subject: GateSubject, moment?: PastMoment): Promise<GateInputs> {
+  const [row] = await hotQuery(tx, inputsQuery(subject, moment));
+  if (!row) throw new Error('the inputs of the gates came without a row');
   // Times inside JSON arrive as text.
   const dated = <T extends { at: string }>(value: T) => ({ ...value, at: new Date(value.at) });
   return {
@@ -88,8 +88,8 @@ export async function readFacts(tx: Transaction, subject: FactsSubject, moment?:
 
 /** A value as JSON transports it. */
 type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyof T]: Raw<T[K]> } : T;
-type JsonFact = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts' | 'skips';
-type FactsRow = Omit<Facts, JsonFact> & Raw<Pick<Facts, JsonFact>>;
+type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts' | 'skips';
+type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
 /** For how many days a send of the ledger counts as what a machine may be answering. */
 const ownDays = 7;
@@ -98,11 +98,11 @@ const ownDays = 7;
  * The moment is a parameter, so that a simulation judges the past by the same statement. A text of the trigger's own second
  * with a higher id came after it. Of a group text, only what its sender wrote counts as theirs.
  */
-function factsQuery({ line, number, trigger, sendId }: FactsSubject, moment?: FactsMoment) {
+function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: PastMoment) {
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;
   const pastNow = sql`${moment?.now ?? null}::timestamptz`;
   const ownDaysAgo = sql.raw(`interval '${ownDays} days'`);
-  return sql<FactsRow>`
+  return sql<InputsRow>`
     with moment as (
       select coalesce(${pastNow}, clock_timestamp()) as now, coalesce(${moment?.withoutOwnFrom ?? null}::timestamptz, 'infinity') as without_own_from
     ), texts as (

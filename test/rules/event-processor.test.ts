@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createEvaluator } from '../../src/rules/evaluator.ts';
+import { createEventProcessor } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -27,12 +27,12 @@ test('a stop ends the evaluation of a backlog after the batch in hand', async ()
     stopping.abort();
     return set;
   };
-  await createEvaluator({ db, log: createLog('silent'), mode: 'live', rules }).events(stopping.signal);
+  await createEventProcessor({ db, log: createLog('silent'), mode: 'live', rules }).processEvents(stopping.signal);
   expect(await pending()).toBe(backlog - 50);
 });
 
 test('without a stop, all of a backlog is evaluated', async () => {
-  const evaluator = createEvaluator({ db, log: createLog('silent'), mode: 'live', rules: () => set });
-  await evaluator.events(new AbortController().signal);
+  const processor = createEventProcessor({ db, log: createLog('silent'), mode: 'live', rules: () => set });
+  await processor.processEvents(new AbortController().signal);
   expect(await pending()).toBe(0);
 });

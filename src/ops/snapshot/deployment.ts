@@ -1,12 +1,12 @@
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
-import { type Database, query } from '../../db/database.ts';
+import { type Database, query, sql } from '../../db/database.ts';
 import { isMigrated } from '../../db/migrate.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { ago } from '../format.ts';
 
 /** Where answers of the API differ from its specification. */
-export interface DriftFacts {
+export interface DriftStatus {
   readonly kinds: number;
   readonly latest: readonly DriftRow[];
   /** Signs of partial answers in the last day, newest first, one per operation. */
@@ -23,13 +23,13 @@ export interface DriftRow {
 }
 
 /** The webhook subscriptions that deliver to this receiver, as last mirrored. */
-export interface SubscriptionFacts {
+export interface SubscriptionsStatus {
   readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
   readonly othersCount: number;
   readonly readAt: Date | null;
 }
 
-export interface SchemaFacts {
+export interface SchemaStatus {
   readonly newestMigration: string | null;
   /** The database has all migrations of this release. */
   readonly isMigrated: boolean;
@@ -41,32 +41,29 @@ export interface SchemaFacts {
 
 const maxDriftRows = 8;
 
-export async function readDrift(db: Database): Promise<DriftFacts> {
+export async function readDrift(db: Database): Promise<DriftStatus> {
   const latest = await query<DriftRow & { kinds: number }>(
     db,
-    `select operation, path, what, sample, seen_count::float8 as seen, last_seen_at as "lastSeenAt",
+    sql`select operation, path, what, sample, seen_count::float8 as seen, last_seen_at as "lastSeenAt",
        count(*) over ()::int as kinds
      from ops.drift order by last_seen_at desc, operation, path limit ${maxDriftRows}`,
-    [],
   );
-  const partial = await query<DriftFacts['partial'][number]>(
+  const partial = await query<DriftStatus['partial'][number]>(
     db,
-    `select * from (
+    sql`select * from (
        select distinct on (operation) operation, path, last_seen_at as "lastSeenAt" from ops.drift
        where what = 'sibling_key' and last_seen_at > now() - interval '1 day' order by operation, last_seen_at desc
      ) newest order by "lastSeenAt" desc`,
-    [],
   );
   return { kinds: latest[0]?.kinds ?? 0, latest: latest.map(({ kinds: _, ...row }) => row), partial };
 }
 
-export async function readSubscriptions(db: Database): Promise<SubscriptionFacts> {
+export async function readSubscriptions(db: Database): Promise<SubscriptionsStatus> {
   const rows = await query<{ type: string | null; isEnabled: boolean; isOurs: boolean; readAt: Date }>(
     db,
-    `select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
+    sql`select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
        fetched_at as "readAt"
      from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
-    [],
   );
   const ours = rows.filter(({ isOurs }) => isOurs);
   return {
@@ -76,16 +73,15 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionFacts
   };
 }
 
-export async function readSchema(db: Database): Promise<SchemaFacts> {
+export async function readSchema(db: Database): Promise<SchemaStatus> {
   // Not `transaction_read_only`: the snapshot itself is read in a read-only transaction.
   const [server] = await query<{ postgres: string; takesWrites: boolean; hasMigrations: boolean }>(
     db,
-    `select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations",
+    sql`select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations",
        not (pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean) as "takesWrites"`,
-    [],
   );
   const [newest] = server?.hasMigrations
-    ? await query<{ name: string }>(db, 'select name from ops.migrations order by name desc limit 1', [])
+    ? await query<{ name: string }>(db, sql`select name from ops.migrations order by name desc limit 1`)
     : [];
   return {
     newestMigration: newest?.name ?? null,
@@ -96,7 +92,7 @@ export async function readSchema(db: Database): Promise<SchemaFacts> {
 }
 
 /** Whether the reports mean what is set now. */
-export interface ReportingFacts {
+export interface ReportingStatus {
   /** The zone of their days and hours. */
   readonly timeZone: string;
   /** The TIME_ZONE of the worker that started last; null when it was not set. */
@@ -105,8 +101,8 @@ export interface ReportingFacts {
   readonly isCurrent: boolean;
 }
 
-export async function readReporting(db: Database): Promise<ReportingFacts> {
-  const [facts] = await query<ReportingFacts>(
+export async function readReporting(db: Database): Promise<ReportingStatus> {
+  const [facts] = await query<ReportingStatus>(
     db,
     `select p.time_zone as "timeZone", s.wanted_time_zone as "wantedTimeZone",
        s.meaning is not distinct from ops.rollup_meaning() as "isCurrent"
@@ -118,12 +114,12 @@ export async function readReporting(db: Database): Promise<ReportingFacts> {
 }
 
 /** The credential of this process: its API key, or else the login that all processes share. */
-export type CredentialFacts =
+export type CredentialStatus =
   | { readonly use: 'api_key' }
   | ({ readonly use: 'login' } & Omit<LoginStatus, 'service'>)
   | { readonly use: 'none' };
 
-export async function readCredential(db: Database, apiKey: string | undefined): Promise<CredentialFacts> {
+export async function readCredential(db: Database, apiKey: string | undefined): Promise<CredentialStatus> {
   if (apiKey !== undefined) return { use: 'api_key' };
   const status = await readLoginStatus(db);
   if (status === undefined) return { use: 'none' };
@@ -132,26 +128,26 @@ export async function readCredential(db: Database, apiKey: string | undefined): 
 }
 
 /** The credential in use, in words, and whether it needs a new login. */
-export function credentialWords(facts: CredentialFacts, at: Date): string {
-  switch (facts.use) {
+export function credentialWords(status: CredentialStatus, at: Date): string {
+  switch (status.use) {
     case 'api_key':
       return 'API key';
     case 'none':
-      return 'no API key here, and nobody is logged in';
+      return 'no API key here, and no login';
     case 'login': {
-      const whose = `log in${facts.user === null ? '' : ` of ${facts.user}`}`;
-      return facts.state === 'lost' ? `${whose}, lost: log in again` : `${whose}, made ${ago(facts.loggedInAt, at)}`;
+      const whose = `login${status.user === null ? '' : ` of ${status.user}`}`;
+      return status.state === 'lost' ? `${whose}, lost: log in again` : `${whose}, made ${ago(status.loggedInAt, at)}`;
     }
   }
 }
 
-export interface QueueFacts extends QueuesHealth {
+export interface QueuesStatus extends QueuesHealth {
   /** Waiting jobs of each queue; null when unknown. */
   readonly waiting: Readonly<Record<QueueName, number | null>>;
 }
 
 /** Never rejects: an unreachable queue store is a valid result. */
-export async function readQueues(queues: Pick<Queues, 'health' | 'waiting'>): Promise<QueueFacts> {
+export async function readQueues(queues: Pick<Queues, 'health' | 'waiting'>): Promise<QueuesStatus> {
   const health = await queues.health();
   const waiting = await Promise.all(
     queueNames.map(async (name) => {

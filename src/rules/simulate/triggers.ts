@@ -2,13 +2,8 @@ import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { Action } from '../evaluate.ts';
-import type { Case } from '../facts/read.ts';
-import { pairKey } from '../history.ts';
 import type { Rule } from '../rule.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
-
-/* The world of a simulation: triggers of the past, and what simulated rules have changed since. */
 
 /** All triggers of a span that some rule waits for, in the order of their moments. */
 export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span: TimeRange<Date>): Promise<Trigger[]> {
@@ -20,13 +15,13 @@ export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span
     triggers.push(...rows.filter(({ kind }) => wanted.has(kind)));
   }
   for (const idleSeconds of idleDurations(rules)) {
-    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastSilences(span, idleSeconds));
+    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastIdleTriggers(span, idleSeconds));
     triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
   }
   return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** The silences, in seconds, that active rules wait for. */
+/** The idle times, in seconds, that active rules wait for. */
 export function idleDurations(rules: readonly Rule[]): Set<number> {
   return new Set(rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
 }
@@ -64,8 +59,8 @@ const triggerSources: readonly (readonly [readonly TriggerKind[], (span: TimeRan
   ],
 ];
 
-/** Silences that end in the span. Texts that rules sent in it are left out: the simulation sends them anew. */
-function pastSilences({ from, to }: TimeRange<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
+/** Threads that became idle in the span. Leaves out texts that rules sent in it, since the simulation sends its own. */
+function pastIdleTriggers({ from, to }: TimeRange<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
   const idle = sql`${idleSeconds} * interval '1 second'`;
   return sql`
     select conversation_id || '/' || message_id as key, sent_at + ${idle} as at
@@ -80,7 +75,7 @@ function pastSilences({ from, to }: TimeRange<Date>, idleSeconds: number): RawBu
     order by at`;
 }
 
-/** When the thread was next written in after a moment, by anybody but rules. */
+/** When the next text of the thread was sent after a moment, by anybody but rules. */
 export async function nextTextAfter(tx: Transaction, conversationId: string, at: Date): Promise<Date | undefined> {
   const [row] = await query<{ at: Date | null }>(
     tx,
@@ -100,89 +95,4 @@ export function threadsBefore(tx: Transaction, from: Date): Promise<Pair[]> {
       select distinct line, number from ops.rule_runs
       where is_matched and line is not null and number is not null and trigger_at < ${from}`,
   );
-}
-
-/** A reply that a simulated rule would have sent. */
-export interface SimulatedSend extends Pair {
-  readonly at: Date;
-  readonly text: string;
-}
-
-/** What simulated rules have changed so far. */
-export interface SimulatedChanges {
-  /** The case with these changes in its facts. */
-  applyTo(each: Case): Case;
-  send(sent: SimulatedSend): void;
-  sentTo(thread: Pair): readonly SimulatedSend[];
-  isBlocked(thread: Pair): boolean;
-  /** Performs a step other than a reply; an assignment with the user that was found, null for nobody. */
-  perform(thread: Pair, action: Action, at: Date, assignedTo?: number | null): void;
-}
-
-interface ThreadState {
-  resolved?: { readonly is: boolean; readonly at: Date };
-  /** Null for nobody. */
-  assignedTo?: number | null;
-  isBlocked?: boolean;
-}
-
-export function createChanges(): SimulatedChanges {
-  const sends = new Map<string, SimulatedSend[]>();
-  const states = new Map<string, ThreadState>();
-  const sentTo = (thread: Pair) => sends.get(pairKey(thread)) ?? [];
-  const stateOf = (thread: Pair) => states.get(pairKey(thread)) ?? {};
-
-  return {
-    sentTo,
-    isBlocked: (thread) => stateOf(thread).isBlocked === true,
-    send(sent) {
-      sends.set(pairKey(sent), [...sentTo(sent), sent]);
-    },
-    perform(thread, action, at, assignedTo) {
-      const state = stateOf(thread);
-      if (action.kind === 'resolve') state.resolved = { is: true, at };
-      if (action.kind === 'reopen') state.resolved = { is: false, at };
-      if (action.kind === 'block') state.isBlocked = true;
-      if (action.kind === 'assign' && assignedTo !== undefined) state.assignedTo = assignedTo;
-      states.set(pairKey(thread), state);
-    },
-    applyTo(each) {
-      const { subject, facts, trigger } = each;
-      if (!subject || typeof facts === 'string' || !facts.thread || !facts.contact) return each;
-      const { thread, contact } = facts;
-      const { resolved, assignedTo } = stateOf(subject);
-      const before = sentTo(subject).filter(({ at }) => at <= trigger.at);
-      const last = before.at(-1)?.at;
-      const isResolved = resolved?.is && !(each.earlierInboundAt && each.earlierInboundAt > resolved.at);
-      const isLast =
-        last !== undefined && last >= (thread.last_inbound_at ?? last) && last >= (thread.last_outbound_at ?? last);
-      return {
-        ...each,
-        facts: {
-          ...facts,
-          thread: {
-            ...thread,
-            exists: thread.exists || before.length > 0,
-            message_count: thread.message_count + before.length,
-            outbound_count: thread.outbound_count + before.length,
-            last_outbound_at: newest(thread.last_outbound_at, last),
-            last_direction: isLast ? 'out' : thread.last_direction,
-            is_resolved: isResolved ?? thread.is_resolved,
-            assigned_user_id: assignedTo === undefined ? thread.assigned_user_id : (assignedTo ?? undefined),
-          },
-          contact: {
-            ...contact,
-            is_new: contact.is_new && before.length === 0,
-            earlier_messages: contact.earlier_messages + before.length,
-            last_message_at: newest(contact.last_message_at, last),
-          },
-        },
-      };
-    },
-  };
-}
-
-function newest(a: Date | undefined, b: Date | undefined): Date | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return a > b ? a : b;
 }

@@ -16,18 +16,18 @@ import { describeFailure, exitCodes, isPostgresAway } from './failures.ts';
 
 /*
  * Deadlines of a stop, in milliseconds since the signal. A process ends within five seconds even while the API, Redis or
- * Postgres hangs: another process or the next start takes over its work when the leases end.
+ * Postgres hangs: another process or the next start takes over its work when the leases expire.
  */
 
-/** Reads are awaited until then, and aborted afterwards; no send leaves after that. */
+/** Reads that have not ended by then are aborted, and no send is dispatched any more. */
 const readsMs = 2_000;
-/** The answer to a dispatched send is awaited until then; afterwards the send is recorded as UNKNOWN. */
+/** A dispatched send without an answer by then is recorded as UNKNOWN. */
 const sendsMs = 3_500;
 /** The queues' handlers have ended by then. */
 export const drainMs = 3_000;
-/** The process exits then, whatever still runs except a dispatched token refresh: its lost answer would cost the login. */
+/** The process exits then, unless it waits for the answer to a token refresh: losing that would end the login. */
 const hardLimitMs = 4_500;
-/** The time to close what is left after such a refresh. */
+/** The time to close the rest after such a refresh. */
 const lastCloseMs = 1_000;
 
 /** What the entry point passes to the commands, since nothing in `src` may import the workers. */
@@ -47,8 +47,8 @@ export interface Running {
 }
 
 /**
- * Keeps the process until it is told to stop or fails, then closes what is open; exit code 0 unless it failed. A second
- * Ctrl-C forces the exit. A second SIGTERM does not: platforms send it to several processes of one group.
+ * Runs until a signal or a failure, then closes all resources; exit code 0 unless it failed. A second Ctrl-C forces the exit.
+ * A second SIGTERM does not: platforms send it to several processes of one group.
  */
 export function runUntilStopped(log: Log, running: Running): void {
   const grace = closeWithGrace(
@@ -59,7 +59,7 @@ export function runUntilStopped(log: Log, running: Running): void {
     },
     async ({ signal, err }) => {
       if (err) log.fatal({ err }, 'The process failed and stops');
-      else log.info({ signal: signal ?? 'SIGTERM' }, 'Stopping: work in progress is finished first');
+      else log.info({ signal: signal ?? 'SIGTERM' }, 'Stopping after the work in progress');
       const timers = [
         setTimeout(() => running.abandon('repeatable'), readsMs),
         setTimeout(() => running.abandon('all'), sendsMs),
@@ -67,19 +67,18 @@ export function runUntilStopped(log: Log, running: Running): void {
       const closed = running.close().then(() => true);
       let isClosed = await withTimeout(hardLimitMs, closed, () => false);
       if (!isClosed && hasProtectedWork()) {
-        log.info('A token refresh was sent: its answer is stored before the process ends');
+        log.info('Waiting for the answer to a token refresh before the process ends');
         await protectedWorkEnded();
         isClosed = await withTimeout(lastCloseMs, closed, () => false);
       }
       for (const timer of timers) clearTimeout(timer);
       if (isClosed) log.info('Stopped');
-      else log.warn('Stopped before everything was closed; what was in hand is taken over');
+      else log.warn('Stopped before all work was finished; another process or the next start takes it over');
     },
   );
-  let isTold = false;
-  process.on('SIGTERM', () => {
-    if (!isTold) grace.close();
-    isTold = true;
+  process.once('SIGTERM', () => {
+    grace.close();
+    process.on('SIGTERM', () => undefined);
   });
 }
 
@@ -93,8 +92,8 @@ const maxPauseMs = 5_000;
 
 /**
  * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order.
- * SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once with what waiting does not solve: a refused
- * password, a missing database.
+ * SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once with errors that waiting does not solve, such as a
+ * refused password or a missing database.
  */
 export function waitForPostgres(databaseUrl: string, log: Log, connections = 1): Promise<void> {
   return stoppable(log, () => retryWhileAway(databaseUrl, log, () => tryToConnect(databaseUrl, connections)));
@@ -117,14 +116,14 @@ async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
 const refusalMs = 2_000;
 
 /**
- * Rejects with what waiting for Postgres does not solve, such as a refused password. For a process that serves while
- * Postgres is away: an unreachable or slow one is no error here.
+ * Rejects with errors that waiting for Postgres does not solve, such as a refused password. For a process that serves without
+ * Postgres: an unreachable or slow one is no error here.
  */
 export async function checkPostgres(databaseUrl: string): Promise<void> {
-  const knocked = tryToConnect(databaseUrl).catch((error: unknown) => {
+  const connected = tryToConnect(databaseUrl).catch((error: unknown) => {
     if (!isPostgresAway(error)) throw error;
   });
-  await withTimeout(refusalMs, knocked, () => undefined);
+  await withTimeout(refusalMs, connected, () => undefined);
 }
 
 /** Milliseconds between two checks for missing migrations, and between two log lines about them. */
@@ -138,14 +137,14 @@ const migrationsAgainMs = 300_000;
 export function waitForMigrations({ databaseUrl, redisUrl }: ReadySettings, log: Log): Promise<void> {
   return stoppable(log, async () => {
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrations' });
-    const isThere = () => areMigrated(database.db, redisUrl === undefined);
-    await logMissingMigrations(isThere, log, 'This worker takes no work until they are there.');
+    const areApplied = () => areMigrated(database.db, redisUrl === undefined);
+    await logMissingMigrations(areApplied, log, 'This worker waits for them.');
   });
 }
 
 /** Like {@link waitForMigrations}, for a process that works meanwhile. Never rejects; ends when the signal fires. */
 export async function logMissingMigrations(
-  areThere: () => Promise<boolean>,
+  areApplied: () => Promise<boolean>,
   log: Log,
   meanwhile: string,
   signal = new AbortController().signal,
@@ -153,7 +152,7 @@ export async function logMissingMigrations(
   let loggedAt: number | undefined;
   while (!signal.aborted) {
     // An unreachable Postgres is reported elsewhere.
-    const isDone = await areThere().catch(() => undefined);
+    const isDone = await areApplied().catch(() => undefined);
     if (isDone) {
       if (loggedAt !== undefined) log.info('The database has all migrations of this release now');
       return;
@@ -167,8 +166,8 @@ export async function logMissingMigrations(
 }
 
 /**
- * Runs `open`, and again while Postgres is away or has no connection left. Logs one warning with the remedy, and a line when
- * it succeeds after all.
+ * Runs `open`, and retries while Postgres is unreachable or has no connection left. Logs one warning with the remedy, and a
+ * line when it succeeds.
  */
 async function retryWhileAway(databaseUrl: string, log: Log, open: () => Promise<void>): Promise<void> {
   let isLogged = false;
@@ -181,10 +180,10 @@ async function retryWhileAway(databaseUrl: string, log: Log, open: () => Promise
       if (isLogged || !isPostgresAway(error)) return;
       isLogged = true;
       const reason = describeFailure(error, { DATABASE_URL: databaseUrl });
-      log.warn(`The start waits for Postgres and retries. ${reason}`);
+      log.warn(`Waiting for Postgres. ${reason}`);
     },
   });
-  if (isLogged) log.info('Postgres takes connections now; the start goes on');
+  if (isLogged) log.info('Postgres accepts connections now; the start continues');
 }
 
 /** Opens and closes the connections at once, to prove that Postgres grants them. */
@@ -203,8 +202,7 @@ async function tryToConnect(databaseUrl: string, connections = 1): Promise<void>
 }
 
 /**
- * Rejects with a SettingsError when RULES_FILE is set and the file is missing or invalid. A file that becomes invalid later
- * is ignored.
+ * Rejects with a SettingsError when RULES_FILE is set and the file is missing or invalid at the start.
  */
 export async function checkRulesFile(
   { rulesFile: file, timeZone }: Pick<Settings, 'rulesFile' | 'timeZone'>,
@@ -223,6 +221,6 @@ export async function checkRulesFile(
 function problemOf(file: string, error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'rules') return ` ${file} cannot be read (${code ?? error.message})`;
-  // Each mistake already has its place and remedy in the message.
+  // The message already contains the position and remedy of each problem.
   return `\n${error.message}`.replace(/\n(?=.)/g, '\n    ');
 }

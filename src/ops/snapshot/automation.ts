@@ -1,9 +1,9 @@
-import { type Database, query } from '../../db/database.ts';
+import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { maskKey } from '../../shared/masking.ts';
 
 /** The rules that the workers use, and their results in the last day. */
-export interface RulesFacts {
+export interface RulesStatus {
   readonly mode: string;
   /** Null until a file was valid. */
   readonly version: string | null;
@@ -33,40 +33,36 @@ export interface ActionFailure {
 }
 
 /** Undefined until a worker has loaded a rules file. */
-export async function readRules(db: Database): Promise<RulesFacts | undefined> {
-  const [loaded] = await query<Omit<RulesFacts, 'lastDay' | 'actions' | 'failures'>>(
+export async function readRules(db: Database): Promise<RulesStatus | undefined> {
+  const [loaded] = await query<Omit<RulesStatus, 'lastDay' | 'actions' | 'failures'>>(
     db,
-    `select mode, version, loaded_at as "loadedAt", jsonb_array_length(rules) as "ruleCount", problem from ops.rules_loaded`,
-    [],
+    sql`select mode, version, loaded_at as "loadedAt", jsonb_array_length(rules) as "ruleCount", problem from ops.rules_loaded`,
   );
   if (!loaded) return undefined;
-  const lastDay = await query<RulesFacts['lastDay'][number]>(
+  const lastDay = await query<RulesStatus['lastDay'][number]>(
     db,
-    `select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
+    sql`select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
        count(*) filter (where reason like 'error:%')::integer as failed
      from ops.rule_runs where evaluated_at > now() - interval '1 day' group by rule order by rule`,
-    [],
   );
-  const actions = await query<RulesFacts['actions'][number]>(
+  const actions = await query<RulesStatus['actions'][number]>(
     db,
-    `select a.kind, a.state, count(*)::integer as count
+    sql`select a.kind, a.state, count(*)::integer as count
      from ops.rule_runs r join ops.rule_actions a using (run_id)
      where r.evaluated_at > now() - interval '1 day' group by 1, 2 order by 1, 2`,
-    [],
   );
   const failures = await query<ActionFailure>(
     db,
-    `select r.rule, a.kind, a.state, coalesce(a.reason, 'no reason was kept') as reason, count(*)::integer as count
+    sql`select r.rule, a.kind, a.state, coalesce(a.reason, 'no reason recorded') as reason, count(*)::integer as count
      from ops.rule_actions a join ops.rule_runs r using (run_id)
      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
      group by 1, 2, 3, 4 order by count desc, 1, 2 limit 5`,
-    [],
   );
   return { ...loaded, lastDay, actions, failures };
 }
 
 /** The ledger, and why automatic texts do not leave. Simulated sends are counted separately. */
-export interface SendFacts extends LedgerSummary {
+export interface SendsStatus extends LedgerSummary {
   /** The share of `counts` that is dry-run. */
   readonly simulated: LedgerSummary['counts'];
   /** Live sends of the last day that failed or wait, by state and reason, the most frequent first. */
@@ -74,7 +70,7 @@ export interface SendFacts extends LedgerSummary {
 }
 
 export interface SendTrouble {
-  readonly kind: /** The service refused it, or could not be reached: it is given up. */
+  readonly kind: /** The service refused it or could not be reached; it is not retried. */
     | 'refused'
     /** A daily budget is used up. */
     | 'budget'
@@ -93,27 +89,26 @@ export interface SendTrouble {
   readonly isOver: boolean;
 }
 
-/** A send that waits for nothing leaves within seconds. */
+/** A send that nothing delays leaves within seconds. */
 const heldUpSeconds = 60;
 
-/** A row that is never sent: its rule, or RULES_MODE of the worker that took it, is dry-run. */
-export const isSimulated = `(s.mode = 'dry-run' or coalesce(s.reason, '') = 'dry_run')`;
+/** A row that is never sent: its rule, or RULES_MODE of its worker, is dry-run. */
+const isSimulated = sql`(s.mode = 'dry-run' or coalesce(s.reason, '') = 'dry_run')`;
 
-export async function readSends(db: Database): Promise<SendFacts> {
+export async function readSends(db: Database): Promise<SendsStatus> {
   const counted = await query<{ state: keyof LedgerSummary['counts']; count: number }>(
     db,
-    `select state, count(*)::integer as count from ops.sends s where s.planned_at > now() - interval '1 day' and ${isSimulated}
+    sql`select state, count(*)::integer as count from ops.sends s where s.planned_at > now() - interval '1 day' and ${isSimulated}
      group by state`,
-    [],
   );
   const troubles = await query<SendTrouble>(
     db,
-    `with recent as (
+    sql`with recent as (
        select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
            when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then 'budget'
-           when s.state = 'PLANNED' and s.planned_at < now() - interval '${heldUpSeconds} seconds' and not k.is_paused then 'held_up'
+           when s.state = 'PLANNED' and s.planned_at < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
            when s.state = 'EXPIRED' then 'too_old' end as kind
        from ops.sends s cross join ops.send_control k
        where s.planned_at > now() - interval '1 day' and not ${isSimulated}
@@ -128,7 +123,6 @@ export async function readSends(db: Database): Promise<SendFacts> {
      select kind, reason, sum(count)::integer as count, max(last_at) as "lastAt",
        (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
      from by_line group by 1, 2 order by count desc, kind, reason limit 20`,
-    [],
   );
   return {
     ...(await summarizeSends(db)),

@@ -37,14 +37,14 @@ export interface Evaluation {
   readonly actions: readonly Action[];
 }
 
-/** The results of all rules that wait for a trigger. */
+/** The results of all rules on a trigger. */
 export interface Decision {
   readonly case: Case;
   readonly evaluations: readonly Evaluation[];
 }
 
 /**
- * Evaluates the rules on cases in order. Pure, except that each match is added to the history, where the next case finds it.
+ * Evaluates the rules on cases in order. Pure, except that it adds each match to the history for the next case.
  * `ageSecondsOf` gives the age of a trigger; a simulation gives 0.
  */
 export function decide(
@@ -66,7 +66,7 @@ export function decide(
   });
 }
 
-/** The facts as rules of one mode see them: a dry-run rule also counts the replies that dry-run rules would have sent. */
+/** The facts for rules of one mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */
 export function factsFor({ subject, facts, trigger }: Case, history: History, mode: ActiveMode): Facts | Obstacle {
   if (typeof facts === 'string' || !subject) return typeof facts === 'string' ? facts : 'gone';
   return { ...facts, replies: history.repliesTo(subject, trigger.at, mode) };

@@ -5,13 +5,13 @@ import { backoffMs } from '../shared/backoff.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
 
-export interface Registration {
-  /** False if there is no service to register at. */
-  readonly isUnderWay: boolean;
+export interface WebhookRegistration {
+  /** False without an API or credentials. */
+  readonly isStarted: boolean;
   stop(): Promise<void>;
 }
 
-/** Milliseconds between two checks of the subscriptions; and the first wait after a check that failed, which doubles. */
+/** Milliseconds between two checks of the subscriptions, and before the first retry of a failed check; retries double it. */
 export interface CheckPace {
   readonly everyMs: number;
   readonly firstRetryMs: number;
@@ -20,19 +20,19 @@ export interface CheckPace {
 const defaultPace: CheckPace = { everyMs: 60_000, firstRetryMs: 5_000 };
 
 /**
- * Registers the webhooks of this receiver, and checks and repairs them each minute. The receiver serves meanwhile. Without
- * an API or credentials it logs one warning and registers nothing.
+ * Registers the webhooks of this receiver in the background, and checks and repairs them each minute. Without an API or
+ * credentials it logs one warning and registers nothing.
  */
-export function startRegistration(
+export function startWebhookRegistration(
   context: Context,
   publicUrl: string,
   secret: string,
   { everyMs, firstRetryMs } = defaultPace,
-): Registration {
+): WebhookRegistration {
   const { service, database, log, settings, processId, sealLink } = context;
   if (!service) {
-    log.warn(`PUBLIC_URL is set, but this receiver registers no webhook: it lacks ${lackingOf(settings)}`);
-    return { isUnderWay: false, stop: () => Promise.resolve() };
+    log.warn(`PUBLIC_URL is set, but no webhook is registered: set ${missingSettings(settings)}`);
+    return { isStarted: false, stop: () => Promise.resolve() };
   }
   const { previousSecret } = settings.receiver;
   const deps = { service, db: database.db, log, publicUrl, secret, previousSecret, processId, sealLink };
@@ -45,10 +45,10 @@ export function startRegistration(
   });
   void loop.kick();
   return {
-    isUnderWay: true,
+    isStarted: true,
     async stop() {
       await loop.stop();
-      // Without Postgres, the other receivers notice within minutes.
+      // If this fails, the other receivers notice within minutes.
       await leaveSubscriptions(deps).catch(() => undefined);
     },
   };
@@ -59,10 +59,10 @@ function withScope(error: unknown): never {
   throw scope === undefined ? error : new Error(`The credential needs the scope ${scope}`, { cause: error });
 }
 
-function lackingOf({ api, encryptionKey }: Settings): string {
-  const lacking = [
+function missingSettings({ api, encryptionKey }: Settings): string {
+  const missing = [
     ...(api.baseUrl === undefined ? ['API_BASE_URL'] : []),
     ...(api.key === undefined && encryptionKey === undefined ? ['API_KEY (or ENCRYPTION_KEY, for a login)'] : []),
   ];
-  return lacking.join(' and ');
+  return missing.join(' and ');
 }
