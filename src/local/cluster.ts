@@ -11,7 +11,7 @@ import { keptSecret } from './data-folder.ts';
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-/** Creates `owner` and its database, and does nothing else for the daemon. */
+/** Used only to create `owner` and its database. */
 export const superuser = 'postgres';
 /** The role that the daemon works as. */
 export const owner = 'trunkline';
@@ -22,7 +22,7 @@ const passwordBytes = 18;
 export interface Cluster {
   readonly directory: string;
   readonly passwords: Readonly<Record<typeof superuser | typeof owner, string>>;
-  /** Gives the password of `owner` to psql and everything else that uses libpq. */
+  /** A libpq password file with the password of `owner`, for psql. */
   readonly passfile: string;
   readonly logFile: string;
   /** Spawns the server program under an account that Postgres accepts. */
@@ -41,7 +41,7 @@ export async function makeFolder(folder: string): Promise<void> {
   if (!account) return;
   const home = await realpath(folder);
   await checkFolderOwner(join(home, 'cluster'), account);
-  // Others may pass through what was made here, whatever the umask is, and read nothing.
+  // Other users may pass through the folders created here, whatever the umask is, but not read them.
   const highest = created === undefined ? home : await realpath(created);
   for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
   await letPass(dirname(home), home, account);
@@ -112,7 +112,7 @@ async function findPrograms(): Promise<Programs> {
   }
 }
 
-/** The programs; copied into the data folder where the account cannot reach them, as below a root user's own folder. */
+/** The programs. Copied into the data folder if the account cannot reach them, such as below root's home. */
 async function reachablePrograms(home: string, account: Account | undefined): Promise<Programs> {
   const programs = await findPrograms();
   const source = dirname(dirname(programs.postgres));
@@ -147,10 +147,10 @@ async function findAccount(): Promise<Account | undefined> {
   throw new UserError('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
 }
 
-/** Postgres opens a cluster of its own account alone, so that root cannot take over what an ordinary user founded. */
+/** Postgres opens only a cluster of its own account, so root cannot use one that an ordinary user created. */
 async function checkFolderOwner(directory: string, account: Account): Promise<void> {
   const { uid } = (await stat(directory).catch(() => undefined)) ?? account;
-  // Of what is root's own Postgres says itself what it misses.
+  // For a folder of root, Postgres reports itself what is wrong.
   if (uid === account.uid || uid === 0) return;
   const named = await run('id', ['-un', String(uid)]).catch(() => undefined);
   const user = named?.stdout.trim() ?? uid;
@@ -164,14 +164,14 @@ function idsOf({ uid, gid }: Account): { uid: number; gid: number } {
 }
 
 /**
- * A right to pass through closed folders all the same (the capability `dac_override`) would let every superuser in SQL
- * read and write any file of the machine.
+ * Does not use the capability `dac_override` to pass through closed folders: it would let every SQL superuser read and write
+ * any file of the machine.
  */
 async function checkFolderAccess(home: string, account: Account): Promise<void> {
   const closed = await closedFolderOf(home, account);
   if (closed === undefined) return;
   throw new UserError(
-    `Postgres refuses to run as root, and the user ${account.name}, who runs it then, may not enter ${closed}: set ` +
+    `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${closed}: set ` +
       'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
   );
 }
@@ -195,7 +195,7 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** Initializes the cluster aside and moves it in place, so that an initialization that was cut short leaves nothing behind. */
+/** Initializes the cluster in a temporary folder and renames it, so that an aborted initialization leaves nothing behind. */
 async function initialize(
   directory: string,
   password: string,
@@ -216,13 +216,13 @@ async function initialize(
       [`--pgdata=${draft}`, `--username=${superuser}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, ...flags],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    let complaint = '';
+    let errors = '';
     child.stderr?.on('data', (chunk) => {
-      complaint += chunk;
+      errors += chunk;
     });
     const [code] = await once(child, 'close');
     if (code !== 0)
-      throw new UserError(`The embedded Postgres could not be initialized in ${directory}: ${complaint.trim()}`);
+      throw new UserError(`The embedded Postgres could not be initialized in ${directory}: ${errors.trim()}`);
     await rename(draft, directory);
   } finally {
     await rm(passwordFile, { force: true });

@@ -15,8 +15,8 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
   return line.replaceAll('\0', ' ').trim() || undefined;
 }
 
-/** When a living process began, in the system's own words: with its id it names the process beyond any reuse of the id. */
-export async function beginningOf(pid: number): Promise<string | undefined> {
+/** The start time of a living process, as the system prints it. Identifies the process even if its id is reused. */
+export async function startTimeOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps('lstart=', pid);
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // The second field, the program's name, may hold spaces and brackets: count from the last bracket.
@@ -34,18 +34,18 @@ export interface Ownership {
 }
 
 /**
- * Makes this process the only user of a data folder. A claim whose process was killed counts for nothing.
- * Throws `UserError` while a living process (this one included) holds it.
+ * Makes this process the only user of a data folder. Ignores the claim of a process that was killed. Throws `UserError` while
+ * a living process (this one included) holds it.
  */
 export async function claimFolder(folder: string): Promise<Ownership> {
   const file = join(folder, 'owner');
-  const claim = `${process.pid} ${await beginningOf(process.pid)}\n`;
+  const claim = `${process.pid} ${await startTimeOf(process.pid)}\n`;
   while (!(await createFile(file, claim))) {
     const holder = await readFile(file, 'utf8').catch(() => undefined);
     if (holder === undefined) continue;
     const [pid, beginning] = holder.trim().split(' ', 2);
-    // A process that is just writing its claim has an empty file for an instant; so has one that died in it.
-    if (beginning !== undefined && (await beginningOf(Number(pid))) === holder.trim().slice(`${pid} `.length)) {
+    // The file is empty for an instant while a claim is written, and stays so if the process dies then.
+    if (beginning !== undefined && (await startTimeOf(Number(pid))) === holder.trim().slice(`${pid} `.length)) {
       throw new UserError(`${folder} is in use by process ${pid}.`, {
         remedy: 'Stop that process, or choose another folder with DATA_DIR.',
       });
@@ -69,7 +69,7 @@ const sizes = { 'webhook-secret': 24, 'encryption-key': 32, 'admin-token': 24 } 
 
 type SecretName = keyof typeof sizes;
 
-/** A secret of this machine when the environment gives none: created once and kept in the data folder. */
+/** A generated secret, for when the environment sets none: created once and kept in the data folder. */
 export async function ownSecret(dataDir: string, name: SecretName): Promise<string> {
   await mkdir(dataDir, { recursive: true });
   return keptSecret(secretFile(dataDir, name), sizes[name]);
@@ -87,25 +87,25 @@ export async function keptSecret(file: string, bytes: number): Promise<string> {
   return secret;
 }
 
-/** Where such a secret is kept. */
+/** The file of such a secret. */
 export function secretFile(dataDir: string, name: SecretName): string {
   return join(dataDir, name);
 }
 
-/** Where a running `trunkline start` keeps its parts: what other commands on this machine need to talk to them. */
+/** The addresses and settings of a running `trunkline start`, for other commands on this machine. */
 export type Running = z.infer<typeof running>;
 
 const running = z.object({
   databaseUrl: z.string(),
   redisUrl: z.string().optional(),
-  /** Without a key where somebody logs in instead. */
+  /** Without a key if a login is used. */
   api: z.object({ baseUrl: z.string(), key: z.string().optional() }).optional(),
   /** The API is the sandbox that this `start` runs. */
   isSandbox: z.boolean(),
   webhookSecret: z.string(),
   encryptionKey: z.string().optional(),
   publicUrl: z.string().optional(),
-  /** Where one was set. */
+  /** If one was set. */
   timeZone: z.string().optional(),
   /** Absolute: other commands may run elsewhere. */
   rulesFile: z.string().optional(),
@@ -113,41 +113,41 @@ const running = z.object({
   statusUrl: z.string(),
 });
 
-const note = running.extend({ pid: z.number(), beginning: z.string() });
+const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
 
-/** Leaves a note of what runs in the data folder, for its owner's eyes only; answers with how to take it away. */
+/** Writes `running.json` into the data folder, readable by its owner only. Returns a function that removes it. */
 export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
-  const path = noteIn(dataDir);
-  const own = { ...what, pid: process.pid, beginning: (await beginningOf(process.pid)) ?? '' };
-  // Moved in place, so that nobody reads half of it, nor an older file's permissions.
+  const path = runningFileIn(dataDir);
+  const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
+  // Renamed into place, so that nobody reads half of it, and no older file's permissions stay.
   const draft = `${path}.${process.pid}`;
   await mkdir(dataDir, { recursive: true });
   await rm(draft, { force: true });
   await writeFile(draft, `${JSON.stringify(own, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);
   return async () => {
-    const left = await readNote(path);
-    if (left?.pid === own.pid && left.beginning === own.beginning) await rm(path, { force: true });
+    const current = await readRunningFile(path);
+    if (current?.pid === own.pid && current.beginning === own.beginning) await rm(path, { force: true });
   };
 }
 
-/** What runs on this machine with a data folder, while its process lives. */
+/** The `trunkline start` that runs with a data folder; undefined if its process is gone. */
 export async function findRunning(dataDir: string): Promise<Running | undefined> {
-  const left = await readNote(noteIn(dataDir));
-  return left && (await beginningOf(left.pid)) === left.beginning ? left : undefined;
+  const found = await readRunningFile(runningFileIn(dataDir));
+  return found && (await startTimeOf(found.pid)) === found.beginning ? found : undefined;
 }
 
-function noteIn(dataDir: string): string {
+function runningFileIn(dataDir: string): string {
   return join(dataDir, 'running.json');
 }
 
-async function readNote(path: string): Promise<z.infer<typeof note> | undefined> {
+async function readRunningFile(path: string): Promise<z.infer<typeof runningFile> | undefined> {
   const text = await readFile(path, 'utf8').catch(() => '');
   if (text === '') return undefined;
   try {
-    return note.parse(JSON.parse(text));
+    return runningFile.parse(JSON.parse(text));
   } catch {
-    // Another release wrote it, or a disk that was full.
+    // Written by another release, or cut off by a full disk.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import type { Log } from '../shared/log.ts';
 import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
 import { claimFolder, commandLineOf, type Ownership } from './data-folder.ts';
 
-/** Server settings for a small machine; a few of them keep what people wrote out of the server's own log. */
+/** Server settings for a small machine. The `log_…` ones keep message texts out of the server's log. */
 const defaults = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -44,24 +44,24 @@ export interface PostgresOptions {
 export interface LocalPostgres {
   /** Connection string of the database `trunkline` as its owner; the same for as long as this object lives. */
   readonly url: string;
-  /** The same without a password, for psql and what else uses libpq: they read it from a file. */
+  /** The same without a password, for psql and other users of libpq, which read it from a file. */
   readonly passfileUrl: string;
-  /** The same as superuser: for what only an administrator may do. */
+  /** The same as superuser, for administration. */
   readonly superuserUrl: string;
   readonly port: number;
-  /** Process id of the server; another one after it had to be restarted. */
+  /** Process id of the server; changes when it is restarted. */
   readonly pid: number;
   /**
-   * Stops the server and frees the folder. `immediate` is a crash: the next start recovers from the log. A server that does
-   * not stop within `timeoutMs` is stopped so.
+   * Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. A server that does
+   * not stop within `timeoutMs` gets an immediate stop.
    */
   stop(mode?: 'fast' | 'immediate', timeoutMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Runs a Postgres of our own on 127.0.0.1 until `stop()`, which nothing else does: no signal to us reaches it, so it
- * outlives the drain. A server that dies is started again; one that a killed process left behind is ended first.
+ * Runs an embedded Postgres on 127.0.0.1 until `stop()`. Signals to this process do not reach it, so it outlives the drain. A
+ * server that dies is restarted; one that a killed process left behind is stopped first.
  *
  * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
  *
@@ -113,9 +113,9 @@ async function firstLaunch(
       await writeFile(portFile, `${port}\n`);
       return server;
     } catch (error) {
-      // The port can be taken between our look and the server's.
-      const isWorthAnother = error instanceof LaunchFailed && error.isPortTaken && wanted === undefined && attempt < 5;
-      if (!isWorthAnother) throw error;
+      // The port can be taken between our check and the launch.
+      const canRetry = error instanceof LaunchFailed && error.isPortTaken && wanted === undefined && attempt < 5;
+      if (!canRetry) throw error;
     }
   }
 }
@@ -161,14 +161,14 @@ function keepServing(
       if (isStopping) return;
       log.error(
         { logFile: cluster.logFile },
-        'The embedded Postgres ended unexpectedly; it is started again. Its log says why',
+        'The embedded Postgres ended unexpectedly and is restarted. The reason is in its log',
       );
       const next = await relaunch();
       if (!next) return;
       server = next;
-      // The stop may have been asked for during the launch, and have reached only the dead server.
+      // The stop may have been requested during the launch, when it reached only the dead server.
       if (isStopping) server.child.kill('SIGINT');
-      else log.info({ pid: server.pid }, 'The embedded Postgres serves again');
+      else log.info({ pid: server.pid }, 'The embedded Postgres is running again');
     }
   }
 
@@ -178,7 +178,7 @@ function keepServing(
         return await launch(cluster, port, settings);
       } catch (err) {
         // The processes of a killed server take a moment to notice its death, and hold its memory until then.
-        if (pause > 1_000) log.error({ err }, 'The embedded Postgres cannot be started; the start is tried again');
+        if (pause > 1_000) log.error({ err }, 'The embedded Postgres cannot be started; the start is retried');
         await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
@@ -214,7 +214,7 @@ function keepServing(
   };
 }
 
-/** Makes the role that the daemon works as, which is no superuser, and its database. */
+/** Creates the daemon's role, which is not a superuser, and its database. */
 async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
   const client = new Client({ connectionString: urlOf(cluster, port, superuser, 'postgres') });
   await client.connect();
@@ -223,7 +223,7 @@ async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
     if (role.rowCount === 0) await client.query(`create role ${owner}`);
     // CREATEROLE for `migrate --bi-role`.
     await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
-    // Shows it whose query delays a migration.
+    // Lets it report whose query delays a migration.
     await client.query(`grant pg_read_all_stats to ${owner}`);
     const found = await client.query('select from pg_database where datname = $1', [databaseName]);
     if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
@@ -236,7 +236,7 @@ function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'],
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 
-/** Stands in an address between single quotes on a command line. */
+/** Escapes a path for a URL between single quotes on a command line. */
 function pathInUrl(path: string): string {
   return encodeURIComponent(path).replaceAll('%2F', '/').replaceAll("'", '%27');
 }
@@ -261,14 +261,14 @@ export async function isReady(directory: string, pid: number): Promise<boolean> 
   return lock?.pid === pid && lock.status === 'ready';
 }
 
-/** Ends the server that a killed process left behind, if there is one; after `timeoutMs` with an immediate shutdown. */
+/** Stops the server that a killed process left behind, if there is one; after `timeoutMs` with an immediate shutdown. */
 export async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
   const pid = (await readLock(directory))?.pid;
   const line = pid === undefined ? undefined : await commandLineOf(pid);
   if (pid === undefined || line === undefined) return;
   if (!line.includes(directory)) {
-    // The process id belongs to another program by now (a reboot, a new container): Postgres would not start beside it.
-    // Otherwise the lock stays: by it Postgres finds out whether children of a killed server still write.
+    // The process id was reused (a reboot, a new container), and Postgres would refuse to start. Otherwise keep the lock: with
+    // it Postgres finds out whether children of a killed server still write.
     await rm(join(directory, 'postmaster.pid'), { force: true });
     return;
   }

@@ -16,22 +16,22 @@ import { type LocalPostgres, startPostgres } from './postgres.ts';
 /** Everything that `start` runs in one process, and where to find it. */
 export interface Started {
   readonly statusUrl: string;
-  /** Connects to the embedded Postgres; without its password where DATABASE_URL was given. */
+  /** URL of the embedded Postgres, or DATABASE_URL without its password. */
   readonly databaseUrl: string;
-  /** What psql takes for the database on a command line, which shows no password. */
+  /** The argument of psql for the database, without a password. */
   readonly psqlArgument: string;
-  /** Undefined when the daemon talks to a real service. */
+  /** Undefined with a real service. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
-  /** Where the token that `start` made for the pages is kept; undefined where one was given, or none is needed. */
+  /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set, or none is needed. */
   readonly adminTokenFile: string | undefined;
-  /** Gives up requests to the API that are under way. */
+  /** Aborts running requests to the API. */
   abandon(what: 'repeatable' | 'all'): void;
   /** Drains, then stops each part in the reverse order of its start: Postgres last. */
   close(): Promise<void>;
 }
 
-/** Begins to work the queues; given by the entry, since nothing in `src` knows the workers. */
+/** Starts the workers; passed in by the entry point, since nothing in `src` may import them. */
 export type StartWorkers = (context: Context) => Promise<{ close(deadlineMs: number): Promise<void> }>;
 
 export interface StartOptions {
@@ -40,17 +40,17 @@ export interface StartOptions {
   readonly drainMs: number;
 }
 
-/** What is left after the drain to close everything else in, in milliseconds, and to each part at the least. */
+/** Milliseconds after the drain to close everything else, and the minimum for each part. */
 const closingMs = 700;
 const minMs = 100;
 
-/** Brings up all that the environment does not name: Postgres, the sandbox; then migrations, receiver and workers. */
+/** Starts Postgres and the sandbox unless real ones are configured; then migrations, receiver and workers. */
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
   const opened: (() => Promise<void>)[] = [];
   let stopPostgres: (() => Promise<void>) | undefined;
   const close = async () => {
-    // Whatever hangs must not keep the embedded Postgres, which is stopped last, from being stopped.
+    // The embedded Postgres is stopped last, and a hanging part must not prevent that.
     const deadline = performance.now() + options.drainMs + closingMs;
     for (const each of opened.reverse()) {
       // A token refresh that was sent still has to be stored.
