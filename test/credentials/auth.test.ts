@@ -132,7 +132,7 @@ test('auth logout forgets the tokens, and shows in a dry run that it would', asy
   await stage.logIn();
   const looked = auth('logout', '--dry-run');
   expect(await looked.ended).toBe(0);
-  expect(looked.out()).toContain('The tokens would be forgotten');
+  expect(looked.out()).toContain('The tokens would be deleted');
   expect(await stage.row()).toMatchObject({ state: 'valid' });
   const done = auth('logout', '--json');
   expect(await done.ended).toBe(0);

@@ -90,7 +90,7 @@ describe('a log in that fails', () => {
   test('because the user says no is told as that', async () => {
     const begun = await begin();
     const { status, body } = await open(await consent(begun.url, { decision: 'deny' }));
-    expect([status, body]).toEqual([200, expect.stringContaining('Nothing was granted')]);
+    expect([status, body]).toEqual([200, expect.stringContaining('Access was not granted')]);
     expect(await readOutcome(database.db, begun.id)).toEqual({ outcome: 'denied' });
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
   });
