@@ -4,7 +4,7 @@ import { createSealer, linkSealer, tokenSealer, WrongEncryptionKey } from '../..
 import { readTokens, storeLogin } from '../../src/credentials/tokens.ts';
 import { diagnose } from '../../src/ops/doctor.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { settingsFor } from '../ops/world.ts';
+import { settingsFor } from '../ops/receiver.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
 import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
+import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
-import { openStage } from './stage.ts';
 
-const { database, sandbox } = await openStage();
+const { database, sandbox } = await openLedgerStores();
 
 const program = fileURLToPath(new URL('dispatcher-process.ts', import.meta.url));
 
@@ -35,9 +35,9 @@ test.each([
   const { sendId, number } = await ledger.answer();
   await killAt(expected.step, sendId);
   expect(await ledger.state(sendId)).toBe(expected.left);
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe(expected.after);
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   await ledger.dispatcher.advance(sendId);
   if (expected.left === 'DISPATCHED') {
     await database.query(
@@ -59,9 +59,9 @@ test('a process killed while the service works on its request leaves a send that
     .toBe(1);
   expect(await ledger.state(sendId)).toBe('DISPATCHED');
   await killed;
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.texts(number)).toHaveLength(1);
 });
@@ -113,7 +113,7 @@ test('a process that stands still during the commit of a dispatch lets nothing o
   await expect.poll(() => ledger.state(sendId)).toBe('DISPATCHED');
   await sleep(2 * stallMs);
 
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   await sandbox.emit.sms({ line, number, text: 'STOP', announce: false });
   await ledger.mirror(line, number);
@@ -122,7 +122,7 @@ test('a process that stands still during the commit of a dispatch lets nothing o
   await ended;
   expect(await ledger.state(sendId)).toBe('PLANNED stalled');
   await resumeSends(database.db);
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
   expect(await ledger.state(sendId)).toBe('DENIED gate:opted_out');
   expect(await ledger.texts(number)).toEqual([]);

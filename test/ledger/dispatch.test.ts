@@ -3,10 +3,10 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
 import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
+import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
-import { openStage } from './stage.ts';
 
-const { clear, database, posts, sandbox } = await openStage();
+const { clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
 
 const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
@@ -190,7 +190,7 @@ describe('an answer that proves that nothing was sent', () => {
     for (let turn = 0; turn < tries; turn += 1) {
       expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
       expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
-      await ledger.pass(sendId);
+      await ledger.makeDue(sendId);
     }
     expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     expect(charges()).toBe(1);
@@ -224,7 +224,7 @@ describe('an answer that proves that nothing was sent', () => {
         waits.push(
           Number(await database.value('select extract(epoch from due_at - clock_timestamp()) from ops.sends')),
         );
-        await ledger.pass(sendId);
+        await ledger.makeDue(sendId);
       }
       // 5 s at first, a quarter more each time, and a fifth more or less of that by chance.
       expect(waits[0]).toBeLessThan(6.1);
@@ -241,7 +241,7 @@ describe('an answer that proves that nothing was sent', () => {
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < 5; turn += 1) {
       await ledger.dispatcher.advance(sendId);
-      await ledger.pass(sendId);
+      await ledger.makeDue(sendId);
     }
     await database.query('update ops.sends set expires_at = now()');
     expect(await ledger.dispatcher.advance(sendId)).toBe('expired');
@@ -342,10 +342,10 @@ describe('a text that came meanwhile and is seen by the fresh read', () => {
       expect(await ledger.dispatcher.advance(sendId)).toBe('held');
       expect(await ledger.state(sendId)).toBe('HELD gate:newer_inbound');
       expect(await budget()).toEqual([{ sends_count: 0, reserved_micros: 0, spent_micros: 0 }]);
-      await ledger.pass(sendId);
+      await ledger.makeDue(sendId);
     }
     expect(posts()).toBe(0);
-    await ledger.rulesTried();
+    await ledger.evaluateRules();
     expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   });
 

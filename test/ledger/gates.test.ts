@@ -8,10 +8,10 @@ import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
 import { openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
+import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
-import { openStage } from './stage.ts';
 
-const { clear, database, posts, sandbox } = await openStage();
+const { clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
@@ -162,7 +162,7 @@ test('believes the service that a number is not blocked, whatever an older text 
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   // Somebody lifts the block in the portal.
   const unblocked = await openLedger(database, sandbox, { isBlocked: async () => false });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await unblocked.dispatcher.advance(sendId)).toBe('sent');
 });
 
@@ -302,11 +302,11 @@ describe('many workers together', () => {
     await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('held');
     expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_line');
-    await ledger.pass(first.sendId);
+    await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('replanned');
-    await ledger.pass(second.sendId);
+    await ledger.makeDue(second.sendId);
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
-    await ledger.pass(first.sendId);
+    await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('denied');
     expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_line');
   });

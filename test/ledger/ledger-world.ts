@@ -10,25 +10,25 @@ import { createThreadRefresh } from '../../src/sync/thread-refresh.ts';
 import type { TestDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 
-/** The ledger at a real sandbox and a real database, without queue and webhooks: what happens is what the test does. */
+/** The ledger with a real sandbox and database, without queues and webhooks: only the test triggers work. */
 export interface LedgerWorld {
   readonly dispatcher: Dispatcher;
   readonly deps: LedgerDeps;
   readonly logged: () => string;
-  /** Lets a customer write, mirrors the thread as a hint would make the sync do, and plans an answer to it. */
+  /** Lets a customer write, mirrors the thread as the sync would, and plans an answer. */
   answer(plan?: Partial<SendPlan>, event?: SmsEvent): Promise<PlannedSend>;
   plan(plan: SendPlan): Promise<PlanResult>;
   /** Reads a thread into the mirror. */
   mirror(line: string, number: string): Promise<void>;
   state(sendId: string): Promise<string>;
-  /** As the workers do: the rules are tried on what was mirrored, and none matches. */
-  rulesTried(): Promise<void>;
+  /** Deletes the pending rule events, as if rules had been evaluated and none had matched. */
+  evaluateRules(): Promise<void>;
   /** States that a send has been in, oldest first, with the reasons. */
   history(sendId: string): Promise<string[]>;
-  /** Makes what is due later due now. */
-  pass(sendId: string): Promise<void>;
-  /** Looks until the schedule is used up. */
-  lookToTheEnd(sendId: string): Promise<void>;
+  /** Makes the send due now. */
+  makeDue(sendId: string): Promise<void>;
+  /** Reconciles after the last scheduled read. */
+  reconcileToTheEnd(sendId: string): Promise<void>;
   /** Bodies of the texts in the sandbox that went out to a number. */
   texts(number: string): Promise<string[]>;
 }
@@ -72,12 +72,12 @@ export async function openLedger(
   });
   onTestFinished(() => service.close());
   const notify = () => undefined;
-  const look = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
+  const readThread = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
   const deps: LedgerDeps = {
     db,
     log: captured.log,
     messages: service.messages,
-    readThread: look,
+    readThread: readThread,
     isBlocked: (line, number) =>
       service.lines.blocked(line, number).then(
         () => true,
@@ -108,15 +108,15 @@ export async function openLedger(
     deps,
     logged: captured.text,
     plan,
-    rulesTried,
-    mirror: async (line, number) => void (await look({ line, number, participants: [] })),
+    evaluateRules: rulesTried,
+    mirror: async (line, number) => void (await readThread({ line, number, participants: [] })),
     async answer(given = {}, event = {}) {
       customers += 1;
       const number = given.number ?? `1212555${customers}`;
       const line = given.line ?? ourLine;
       const at = event.sentAt === undefined ? new Date() : new Date(event.sentAt);
       const made = await sandbox.emit.sms({ line, number, text: 'Are you open today?', announce: false, ...event });
-      await look({ line, number, participants: [] });
+      await readThread({ line, number, participants: [] });
       const triggerId = String(made.id);
       await rulesTried();
       const planned = await plan({
@@ -149,10 +149,10 @@ export async function openLedger(
       );
       return rows.map((row) => row.to_state);
     },
-    async pass(sendId) {
+    async makeDue(sendId) {
       await database.query(`update ops.sends set due_at = now(), rung_at = '-infinity' where send_id = $1`, sendId);
     },
-    async lookToTheEnd(sendId) {
+    async reconcileToTheEnd(sendId) {
       await database.query(
         `update ops.sends set dispatched_at = dispatched_at - interval '1 minute', due_at = now() where send_id = $1`,
         sendId,

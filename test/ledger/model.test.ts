@@ -4,11 +4,11 @@ import { resumeSends } from '../../src/ledger/control.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
 import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
+import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
 import { createClumsyWorker, type Posts } from './model.ts';
-import { openStage } from './stage.ts';
 
-const { database, sandbox } = await openStage();
+const { database, sandbox } = await openLedgerStores();
 
 const intents = isCampaign ? sized(20_000) : 150;
 const workers = 8;

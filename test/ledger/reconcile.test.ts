@@ -4,10 +4,10 @@ import { ServiceError } from '../../src/api-client/client.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
 import { settleManually } from '../../src/ledger/settle.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
+import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
-import { openStage } from './stage.ts';
 
-const { clear, database, posts, sandbox } = await openStage();
+const { clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
 
 /** By their messages: a request of an earlier test can be answered, and written down, as late as during this one. */
@@ -36,7 +36,7 @@ describe.each([
     expect((await database.query('select reserved_micros::int from ops.send_budgets'))[0]).toEqual({
       reserved_micros: 50_000,
     });
-    await ledger.pass(sendId);
+    await ledger.makeDue(sendId);
     expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     expect(await ledger.state(sendId)).toBe('SENT reconciled');
     expect(await ledger.texts(number)).toHaveLength(1);
@@ -51,12 +51,12 @@ test('a request that broke before it was carried out needs a person, and is neve
   const { sendId, number } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.lookToTheEnd(sendId);
+  await ledger.reconcileToTheEnd(sendId);
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches');
   expect([posts(), chargesTo(number)]).toEqual([1, 0]);
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.drain()).toBe(0);
   expect(posts()).toBe(1);
 });
@@ -67,7 +67,7 @@ test('two messages that match need a person', async () => {
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
   await sandbox.emit.sms({ line, number, direction: 'out', text: `An answer to ${triggerId}`, announce: false });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('needs_human');
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN 2 messages match');
 });
@@ -96,7 +96,7 @@ test.each([
     ...rest,
     ...(sentBy && { sentBy: data[0]?.id ?? 0 }),
   });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
 });
 
@@ -112,7 +112,7 @@ test('a message of before is not taken for the send, nor one that another send b
   );
   strike({ kind: 'reset', when: 'before' } as Strike);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
-  await ledger.pass(second.sendId);
+  await ledger.makeDue(second.sendId);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
 });
 
@@ -133,7 +133,7 @@ test('a look on a hint does not use up the schedule', async () => {
   strike({ kind: 'reset', when: 'before' } as Strike);
   await ledger.dispatcher.advance(sendId);
   for (let look = 0; look < 4; look += 1) {
-    await ledger.pass(sendId);
+    await ledger.makeDue(sendId);
     expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   }
   expect(await database.value('select round(extract(epoch from due_at - dispatched_at))::int from ops.sends')).toBe(60);
@@ -145,10 +145,10 @@ test('the last look does not count while the thread cannot be read', async () =>
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
   sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['readThread'] }] });
-  await ledger.lookToTheEnd(sendId);
+  await ledger.reconcileToTheEnd(sendId);
   expect(await ledger.state(sendId)).toMatch(/^UNKNOWN/);
   sandbox.faults({});
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
@@ -172,7 +172,7 @@ test('one message that matches is enough, also where the read may not be whole',
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
   sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.state(sendId)).toBe('SENT reconciled');
 });
@@ -204,7 +204,7 @@ describe('the operator settles', () => {
   test('what needs a person, but nothing that is still looked for', async () => {
     const { ledger, sendId } = await unknown();
     expect(await settleManually(database.db, sendId, 'NOT_SENT')).toBe(false);
-    await ledger.lookToTheEnd(sendId);
+    await ledger.reconcileToTheEnd(sendId);
     expect(await settleManually(database.db, sendId, 'NOT_SENT')).toBe(true);
     expect(await ledger.state(sendId)).toBe('NOT_SENT settled by hand');
   });
@@ -220,7 +220,7 @@ describe('the operator settles', () => {
       `select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets where scope = 'account'`,
     );
     expect(account).toEqual(money);
-    await ledger.pass(sendId);
+    await ledger.makeDue(sendId);
     expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
     expect(posts()).toBe(1);
   });
@@ -233,7 +233,7 @@ test('a lease that is over takes a reservation back, and makes a dispatch unknow
   void hung.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
   expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   expect((await database.query('select sends_count, reserved_micros::int from ops.send_budgets'))[0]).toEqual({
     sends_count: 0,
@@ -243,7 +243,7 @@ test('a lease that is over takes a reservation back, and makes a dispatch unknow
   const dead = await openLedger(database, sandbox, { messages: { send: () => new Promise(() => undefined) } });
   void dead.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('DISPATCHED');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   expect(posts()).toBe(0);
 });
@@ -261,7 +261,7 @@ test('a worker that wakes up after its lease lets nothing out', async () => {
   });
   const slept = sleepy.dispatcher.advance(sendId);
   await expect.poll(() => ledger.state(sendId)).toBe('RESERVED');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   await ledger.dispatcher.advance(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   wake.resolve();
@@ -305,7 +305,7 @@ describe('a pause for lost answers', () => {
 
   async function find(ledger: LedgerWorld, sends: readonly PlannedSend[]): Promise<void> {
     for (const { sendId } of sends) {
-      await ledger.pass(sendId);
+      await ledger.makeDue(sendId);
       expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
     }
     await ledger.dispatcher.sweep(10);
@@ -371,7 +371,7 @@ describe('one lost answer', () => {
     expect(second.planned).toBe('planned');
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
     // The text of the second is not taken for the first, though it has the same words.
-    await ledger.pass(first.sendId);
+    await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
     await takeLooks(ledger, first.sendId, 600_000);
     expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN no message matches');
@@ -385,7 +385,7 @@ describe('one lost answer', () => {
     strike({ kind: 'reset', when: 'after' } as Strike);
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
     for (const { sendId } of [first, second]) {
-      await ledger.pass(sendId);
+      await ledger.makeDue(sendId);
       expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     }
     await takeLooks(ledger, first.sendId, 600_000);
@@ -403,7 +403,7 @@ describe('one lost answer', () => {
     });
     const turn = slow.dispatcher.advance(first.sendId);
     await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
-    await ledger.pass(first.sendId);
+    await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
     await takeLooks(ledger, first.sendId, looksMs[2] ?? 0);
     const second = await ledger.answer({ number: first.number, text: 'Other words' });
@@ -442,11 +442,11 @@ test('a message that a send without an id may have become, shown late, is not ta
   strike({ kind: 'reset', when: 'before' } as Strike);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
   await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false });
-  await ledger.pass(second.sendId);
+  await ledger.makeDue(second.sendId);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
   await ledger.dispatcher.sweep(10);
   expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(first.sendId);
-  await ledger.lookToTheEnd(second.sendId);
+  await ledger.reconcileToTheEnd(second.sendId);
   expect(await ledger.state(second.sendId)).toBe('NEEDS_HUMAN no message matches');
 });
 
@@ -463,7 +463,7 @@ test('a send without an id, whose message is shown and not linked yet, leaves th
   );
   strike({ kind: 'reset', when: 'after' } as Strike);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('unknown');
-  await ledger.pass(second.sendId);
+  await ledger.makeDue(second.sendId);
   expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
   await ledger.dispatcher.sweep(10);
   const sends = database.query(
@@ -487,7 +487,7 @@ test.each([
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(sentMs) });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe(end);
 });
 
@@ -502,7 +502,7 @@ test.each([
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(-ahead - sentMs) });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe(end);
 });
 
@@ -562,7 +562,7 @@ test('a lost answer is found in the name that earlier sends went out in', async 
   const { sendId, number } = await ledger.answer();
   cutAnswer();
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.texts(number)).toHaveLength(1);
 });
@@ -572,7 +572,7 @@ test('while no answer has shown in whose name sends go out, no user’s text is 
   const { sendId } = await ledger.answer();
   cutAnswer();
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
 });
 
@@ -584,6 +584,6 @@ test('with an API key no user’s text is taken for a send, whoever was logged i
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, sentBy: manager, announce: false });
-  await ledger.pass(sendId);
+  await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
 });

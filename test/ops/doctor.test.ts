@@ -17,7 +17,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
-import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
+import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
 
 const log = createLog('silent');
 const folder = await mkdtemp(join(tmpdir(), 'trunkline-doctor-'));
@@ -29,12 +29,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 let sandbox: Sandbox;
-let world: World;
+let world: TestReceiver;
 
 beforeAll(async () => {
   await migrated(databaseUrl);
   sandbox = await createSandbox({ calls: 20, threads: 3 });
-  world = await openWorld(settingsFor(databaseUrl));
+  world = await openReceiver(settingsFor(databaseUrl));
   const { db } = world.context.database;
   const { line, number } = await sandbox.emit.sms();
   await query(db, `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`, [

@@ -5,17 +5,17 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
-import { migrated, openWorld, secret, settingsFor, type World } from './world.ts';
+import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 const database = new Client({ connectionString: databaseUrl });
-let world: World;
+let world: TestReceiver;
 /** The pages share a snapshot for a second. */
 const soon = { timeout: 60_000, interval: 500 };
 
 beforeAll(async () => {
   await database.connect();
-  world = await openWorld(settingsFor(databaseUrl));
+  world = await openReceiver(settingsFor(databaseUrl));
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();

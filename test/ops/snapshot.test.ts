@@ -7,7 +7,7 @@ import { known, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
-import { fill, migrated, settingsFor } from './world.ts';
+import { fill, migrated, settingsFor } from './receiver.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 const silent = { log: createLog('silent'), name: 'test', maxConnections: 2 };

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { createEventProcessor } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 const rules = `
 rules:
@@ -29,18 +29,18 @@ rules:
     do: [{ comment: Silent. }]
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query, value } = desk;
-afterAll(() => desk.close());
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, query, value } = world;
+afterAll(() => world.close());
 
 const posts = (path: string, number: string) =>
   sandbox.requests().filter((each) => each.method === 'POST' && each.path.endsWith(`${number}/${path}`));
 
 test('the reply goes out before the resolve, whatever their order in the file', async () => {
   await sandbox.emit.sms({ number: '17185550301', text: 'Question?' });
-  await desk.acted();
-  await until(async () => (await desk.actions('answer')).every(({ state }) => state === 'done'));
-  expect(await desk.actions('answer')).toMatchObject([
+  await world.rulesSettled();
+  await until(async () => (await world.actions('answer')).every(({ state }) => state === 'done'));
+  expect(await world.actions('answer')).toMatchObject([
     { kind: 'resolve', state: 'done' },
     { kind: 'reply', state: 'done', reason: expect.stringContaining('SENT') },
   ]);
@@ -55,7 +55,7 @@ test('the reply goes out before the resolve, whatever their order in the file', 
 test('a resolve whose reply was refused is not done, and says why', async () => {
   await sandbox.emit.sms({ number: '17185550302', text: 'STOP' });
   await sandbox.emit.sms({ number: '17185550302', text: 'Question' });
-  await desk.acted();
+  await world.rulesSettled();
   await until(
     async () =>
       (await value(
@@ -81,10 +81,10 @@ test('a resolve whose answer is lost is repeated without its note, and a note is
     ],
   });
   await sandbox.emit.sms({ number: '17185550303', text: 'close' });
-  await desk.acted();
-  await until(async () => (await desk.actions('close')).every(({ state }) => state !== 'waiting'));
+  await world.rulesSettled();
+  await until(async () => (await world.actions('close')).every(({ state }) => state !== 'waiting'));
   sandbox.faults({});
-  expect(await desk.actions('close')).toEqual([
+  expect(await world.actions('close')).toEqual([
     { kind: 'resolve', state: 'done', reason: expect.stringContaining('repeated without the note') },
     { kind: 'comment', state: 'unclear', reason: expect.stringContaining('the note may have been posted') },
   ]);
@@ -95,7 +95,7 @@ test('a resolve whose answer is lost is repeated without its note, and a note is
 
 test('a block and an assignment are known from their answers', async () => {
   await sandbox.emit.sms({ number: '17185550304', text: 'SPAM' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(await query(`select reason from warehouse.blocked_senders where number = '17185550304'`)).toEqual([
     { reason: 'Spam.' },
   ]);
@@ -107,22 +107,22 @@ test('a block and an assignment are known from their answers', async () => {
 });
 
 test('a trigger that comes again makes no rule act again, whatever the version', async () => {
-  const before = await desk.runs();
+  const before = await world.runs();
   const actions = await value('select count(*)::integer from ops.rule_actions');
-  await desk.rules(`# another version\n${rules}`);
+  await world.rules(`# another version\n${rules}`);
   await query(
     `insert into ops.rule_events (kind, key, happened_at) select distinct trigger_kind, trigger_key, trigger_at from ops.rule_runs`,
   );
-  await desk.acted();
-  expect(await desk.runs()).toEqual(before);
+  await world.rulesSettled();
+  expect(await world.runs()).toEqual(before);
   expect(await value('select count(*)::integer from ops.rule_actions')).toBe(actions);
 });
 
 test('what is old makes no rule act', async () => {
   const sentAt = new Date(Date.now() - 11 * 60_000).toISOString();
   await sandbox.emit.sms({ number: '17185550305', text: 'close', sentAt });
-  await desk.acted();
-  await until(async () => (await desk.runs('close')).some(({ reason }) => reason === 'too_old'));
+  await world.rulesSettled();
+  await until(async () => (await world.runs('close')).some(({ reason }) => reason === 'too_old'));
   expect(posts('resolve', '17185550305')).toHaveLength(0);
 });
 
@@ -133,14 +133,14 @@ test('an evaluation that ends halfway has not happened, and happens again once',
   );
   await query('create trigger fail_once before insert on ops.rule_actions execute function ops.fail_once()');
   await sandbox.emit.sms({ number: '17185550306', text: 'close' });
-  await desk.settled();
+  await world.settled();
   await until(async () => Number(await value('select coalesce(max(tries), 0) from ops.rule_events')) > 0);
   expect(await value(`select count(*)::integer from ops.rule_runs where number = '17185550306'`)).toBe(0);
   await query('drop trigger fail_once on ops.rule_actions');
   await query('update ops.rule_events set due_at = now()');
   const processor = createEventProcessor({
-    db: desk.context.database.db,
-    log: desk.context.log,
+    db: world.context.database.db,
+    log: world.context.log,
     mode: 'live',
     rules: () => set,
   });
@@ -149,7 +149,7 @@ test('an evaluation that ends halfway has not happened, and happens again once',
     async () =>
       Number(await value(`select count(*) from ops.rule_runs where number = '17185550306' and is_matched`)) === 1,
   );
-  await desk.acted();
+  await world.rulesSettled();
   expect(posts('resolve', '17185550306')).toHaveLength(1);
   expect(posts('comments', '17185550306')).toHaveLength(1);
 });
@@ -157,24 +157,24 @@ test('an evaluation that ends halfway has not happened, and happens again once',
 test('a silence that fell into an outage is met after it, once', async () => {
   const sentAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
   await sandbox.emit.sms({ number: '17185550307', direction: 'out', text: 'Bye', sentAt });
-  await desk.settled();
-  await until(async () => (await desk.runs('silent')).filter(({ is_matched }) => is_matched).length === 1);
-  await desk.acted();
-  await desk.rules(`# again\n${rules}`);
-  await desk.acted();
-  expect(await desk.runs('silent')).toHaveLength(1);
+  await world.settled();
+  await until(async () => (await world.runs('silent')).filter(({ is_matched }) => is_matched).length === 1);
+  await world.rulesSettled();
+  await world.rules(`# again\n${rules}`);
+  await world.rulesSettled();
+  expect(await world.runs('silent')).toHaveLength(1);
 });
 
 test('a changed file is in force without a restart, and a bad one leaves the rules as they were', async () => {
-  await desk.rules(rules.replace('"spam"', '"junk"'));
+  await world.rules(rules.replace('"spam"', '"junk"'));
   await sandbox.emit.sms({ number: '17185550308', text: 'junk' });
-  await desk.acted();
-  await until(async () => (await desk.runs('report')).filter(({ is_matched }) => is_matched).length === 2);
+  await world.rulesSettled();
+  await until(async () => (await world.runs('report')).filter(({ is_matched }) => is_matched).length === 2);
   const version = await value('select version from ops.rules_loaded');
-  await desk.rules(rules.replace('"spam"', '"spam'));
+  await world.rules(rules.replace('"spam"', '"spam'));
   expect(await value('select problem from ops.rules_loaded')).toContain('rules.yaml:18:26');
   expect(await value('select version from ops.rules_loaded')).toBe(version);
   await sandbox.emit.sms({ number: '17185550309', text: 'junk' });
-  await desk.acted();
-  await until(async () => (await desk.runs('report')).filter(({ is_matched }) => is_matched).length === 3);
+  await world.rulesSettled();
+  await until(async () => (await world.runs('report')).filter(({ is_matched }) => is_matched).length === 3);
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { settleManually } from '../../src/ledger/settle.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 /* A text that may have gone out uses up what a rule is allowed, until somebody knows that it has not. */
 
@@ -20,11 +20,11 @@ rules:${capped('reset')}${capped('retried')}
     do: [{ comment: '{{ replies.count }} so far.' }]
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres', {
+const world = await createRulesWorld(rules, 'live', 'postgres', {
   workers: { sends: { everyMs: 50, timing: { retryMs: 1_000, reconcileAtMs: [2_000] } } },
 });
-const { sandbox, query, value, context } = desk;
-afterAll(() => desk.close());
+const { sandbox, query, value, context } = world;
+afterAll(() => world.close());
 
 const stateOf = (number: string) => value('select state from ops.sends where number = $1', number);
 const chargesOf = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
@@ -43,8 +43,8 @@ test('a send that a person has to settle counts, in limits and in facts', async 
   expect(await reasonOf('reset', '17185550302')).toBe('limit:account');
   const line = String(await value('select line from ops.sends where number = $1', number));
   await sandbox.emit.sms({ line, number, text: 'counting' });
-  await until(async () => (await desk.runs('counting')).some((run) => run.is_matched));
-  expect((await desk.runs('counting')).find((run) => run.is_matched)?.facts).toMatchObject({ 'replies.count': 1 });
+  await until(async () => (await world.runs('counting')).some((run) => run.is_matched));
+  expect((await world.runs('counting')).find((run) => run.is_matched)?.facts).toMatchObject({ 'replies.count': 1 });
 
   const [send] = await query<{ id: string }>('select send_id as id from ops.sends where number = $1', number);
   await settleManually(context.database.db, String(send?.id), 'NOT_SENT');

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { placesWith } from '../privacy/everywhere.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 const rules = `
 rules:
@@ -16,11 +16,11 @@ rules:
     if: message.plain == "spam"
     do: [{ block: { reason: 'Wrote {{ message.text }}' } }]
 `;
-const desk = await createDesk(rules, 'live', 'postgres', {
+const world = await createRulesWorld(rules, 'live', 'postgres', {
   workers: { sends: { everyMs: 50, timing: { reconcileAtMs: [200, 3_600_000] } } },
 });
-const { sandbox, query, value, context } = desk;
-afterAll(() => desk.close());
+const { sandbox, query, value, context } = world;
+afterAll(() => world.close());
 
 const gone = '17185550501';
 const unknown = '17185550502';
@@ -28,21 +28,21 @@ const erase = (number: string) => eraseNumber({ db: context.database.db, queues:
 
 test('whoever is erased leaves rules and ledger, and no read brings them back', async () => {
   const { line } = await sandbox.emit.sms({ number: gone, text: 'Are you open, Xanadu?' });
-  await desk.acted();
+  await world.rulesSettled();
   await until(async () => (await value('select state from ops.sends where number = $1', gone)) === 'SENT');
   await sandbox.emit.sms({ line, number: gone, text: 'spam' });
-  await desk.acted();
-  expect(await placesWith(desk, gone)).toEqual(
+  await world.rulesSettled();
+  expect(await placesWith(world, gone)).toEqual(
     expect.arrayContaining(['ops.sends.body', 'ops.rule_runs.number', 'warehouse.blocked_senders.number']),
   );
   await erase(gone);
-  expect([...(await placesWith(desk, gone)), ...(await placesWith(desk, 'Xanadu'))]).toEqual([]);
+  expect([...(await placesWith(world, gone)), ...(await placesWith(world, 'Xanadu'))]).toEqual([]);
   // What was spent stays in the day's books.
   expect(await value(`select sends_count from ops.send_budgets where scope = 'account'`)).toBe(1);
 
   await sandbox.emit.sms({ line, number: gone, text: 'Are you open, Xanadu?' });
-  await desk.acted();
-  expect([...(await placesWith(desk, gone)), ...(await placesWith(desk, 'Xanadu'))]).toEqual([]);
+  await world.rulesSettled();
+  expect([...(await placesWith(world, gone)), ...(await placesWith(world, 'Xanadu'))]).toEqual([]);
   expect(sandbox.sends().filter(({ charge }) => charge?.to.includes(gone))).toHaveLength(1);
 });
 
@@ -50,10 +50,10 @@ test('a send of unknown outcome to whoever is erased is not looked for any more,
   sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
   await sandbox.emit.sms({ number: unknown, text: 'Are you open?' });
   await until(async () => (await value('select state from ops.sends where number = $1', unknown)) === 'UNKNOWN');
-  await desk.settled();
+  await world.settled();
   await erase(unknown);
   await query(`update ops.sends set due_at = now(), rung_at = '-infinity' where state = 'UNKNOWN'`);
   await until(async () => (await value(`select count(*)::int from ops.sends where state = 'NEEDS_HUMAN'`)) === 1);
-  await desk.settled();
-  expect(await placesWith(desk, unknown)).toEqual([]);
+  await world.settled();
+  expect(await placesWith(world, unknown)).toEqual([]);
 });

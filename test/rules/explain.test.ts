@@ -4,8 +4,8 @@ import { afterAll, expect, test } from 'vitest';
 import { type Explanation, explain } from '../../src/rules/explain.ts';
 import { declarationOf, describedFacts } from '../../src/rules/facts/declared.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { createDesk } from './desk.ts';
 import { options } from './refusal.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 const rules = `
 rules:
@@ -35,10 +35,10 @@ rules:
     do: [{ comment: Off. }]
 `;
 const set = parseRules(rules, options);
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, context } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, context } = world;
 const line = '16465550100';
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 async function explained(number: string): Promise<Explanation> {
   const explanation = await explain(context.database.db, set, { line, number }, 'live');
@@ -50,7 +50,7 @@ const of = ({ rules: each }: Explanation, name: string) => each.find(({ rule }) 
 test('each rule is told with the clause that was false, its gate, and what happened', async () => {
   const number = '12125550171';
   const { id: messageId } = await sandbox.emit.sms({ line, number, text: 'Are you open?' });
-  await desk.acted();
+  await world.rulesSettled();
   const first = await explained(number);
   expect(first.message).toMatchObject({ messageId: String(messageId), line, number, text: 'Are you open?' });
   expect(of(first, 'asks-hours')).toMatchObject({
@@ -73,7 +73,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
   expect(of(first, 'asleep')?.outcome).toBe('off');
 
   await sandbox.emit.sms({ line, number, text: 'Hello!' });
-  await desk.acted();
+  await world.rulesSettled();
   const second = await explained(number);
   expect(of(second, 'greets')).toMatchObject({
     outcome: 'matched',
@@ -90,7 +90,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
 test('a reply that a gate refuses is told with the gate', async () => {
   const number = '447700900171';
   await sandbox.emit.sms({ line, number, text: 'Hello' });
-  await desk.acted();
+  await world.rulesSettled();
   const greets = of(await explained(number), 'greets');
   expect(greets).toMatchObject({ outcome: 'matched', reply: 'gate:country' });
   expect(greets?.past?.actions).toMatchObject([{ sendState: 'DENIED', sendReason: 'gate:country' }]);
@@ -102,7 +102,7 @@ const command = (...args: string[]) =>
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: context.settings.databaseUrl,
-      RULES_FILE: desk.rulesFile,
+      RULES_FILE: world.rulesFile,
       TIME_ZONE: 'UTC',
     },
   });
@@ -110,7 +110,7 @@ const command = (...args: string[]) =>
 test('the command writes it for people, on one line each and without characters that turn the writing', async () => {
   const number = '12125550172';
   await sandbox.emit.sms({ line, number, text: 'Open?\u202e\u001b[31m\nnow' });
-  await desk.acted();
+  await world.rulesSettled();
   const { stdout } = await command('explain', `+1 (646) 555-0100/${number}`);
   expect(stdout).toContain(String.raw`"Open?\u202e\u001b[31m\nnow"`);
   expect(stdout).toMatch(

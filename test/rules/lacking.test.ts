@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
-const desk = await createDesk(
+const world = await createRulesWorld(
   'rules: [{ name: text, on: message_received, do: [{ comment: A text. }] }]',
   'live',
   'postgres',
 );
-afterAll(() => desk.close());
-const { sandbox, value } = desk;
+afterAll(() => world.close());
+const { sandbox, value } = world;
 
 test.each(['sentAt', 'direction'])(
   'a text that is first shown without its %s is a trigger as soon as it has one, once',
@@ -20,9 +20,9 @@ test.each(['sentAt', 'direction'])(
     );
     sandbox.faults({});
     for (const repeat of [1, 2]) {
-      expect((await desk.deliver('AccountSMS', { line, number, repeat })).status).toBe(202);
-      await desk.settled();
-      await desk.acted();
+      expect((await world.deliver('AccountSMS', { line, number, repeat })).status).toBe(202);
+      await world.settled();
+      await world.rulesSettled();
     }
     expect(await value(`select count(*)::integer from ops.rule_runs where is_matched and number = $1`, number)).toBe(1);
   },

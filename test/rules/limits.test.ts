@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { summarizeSends } from '../../src/ledger/control.ts';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 const rules = (budgets: string) => `
 ${budgets}
@@ -15,9 +15,9 @@ rules:
 
 describe.each(backends)('on %s', async (backend) => {
   // Nothing but the bell of a plan lets a send out soon.
-  const desk = await createDesk(rules(''), 'live', backend, { workers: { sends: { everyMs: 3_600_000 } } });
-  const { sandbox, value, context } = desk;
-  afterAll(() => desk.close());
+  const world = await createRulesWorld(rules(''), 'live', backend, { workers: { sends: { everyMs: 3_600_000 } } });
+  const { sandbox, value, context } = world;
+  afterAll(() => world.close());
 
   const stateOf = async (number: string) =>
     value(`select concat_ws(' ', state, reason) from ops.sends where number = $1`, number);
@@ -28,22 +28,22 @@ describe.each(backends)('on %s', async (backend) => {
   });
 
   test('the budgets of the file hold without a restart, for as long as they stand in it', async () => {
-    await desk.rules(rules('budgets: { daily_dollars: 0 }'));
+    await world.rules(rules('budgets: { daily_dollars: 0 }'));
     await sandbox.emit.sms({ number: '17185550402', text: 'Hello?' });
     await until(async () => (await stateOf('17185550402')) === 'DENIED gate:budget_money');
     expect((await summarizeSends(context.database.db)).dailyMicros).toBe(0);
-    await desk.rules(rules('budgets: { per_account: 1 }'));
+    await world.rules(rules('budgets: { per_account: 1 }'));
     await sandbox.emit.sms({ number: '17185550403', text: 'Hello?' });
     await until(async () => (await stateOf('17185550403')) === 'DENIED gate:budget_account');
-    await desk.rules(rules(''));
+    await world.rules(rules(''));
     await sandbox.emit.sms({ number: '17185550404', text: 'Hello?' });
     await until(async () => (await stateOf('17185550404')) === 'SENT');
     expect((await summarizeSends(context.database.db)).dailyMicros).toBe(5_000_000);
   });
 
   test('a bad file leaves the budgets as they were', async () => {
-    await desk.rules(rules('budgets: { daily_dollars: 0 }'));
-    await desk.rules(rules('budgets: { daily_dollars: unlimited }'));
+    await world.rules(rules('budgets: { daily_dollars: 0 }'));
+    await world.rules(rules('budgets: { daily_dollars: unlimited }'));
     await sandbox.emit.sms({ number: '17185550405', text: 'Hello?' });
     await until(async () => (await stateOf('17185550405')) === 'DENIED gate:budget_money');
     expect(await value('select problem from ops.rules_loaded')).toContain('This is a text, not a number.');

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { markDirty, priorities, type Target } from '../../src/inbox/targets.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 /* What was owed a read as history can have got news meanwhile, and its read be the first to see them. */
 
@@ -11,13 +11,13 @@ rules:
   - { name: call, on: call_missed, do: [{ comment: Missed. }] }
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-afterAll(() => desk.close());
-const { sandbox, query, value } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+afterAll(() => world.close());
+const { sandbox, query, value } = world;
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
 async function readAsHistory(target: Target): Promise<void> {
-  await markDirty(desk.context.database.db, [{ ...target, priority: priorities.history }], {
+  await markDirty(world.context.database.db, [{ ...target, priority: priorities.history }], {
     activeMs: 0,
     refusedMs: 0,
   });
@@ -32,9 +32,9 @@ test('a text that a read of history meets before its webhook is a trigger, once'
   );
   expect(await value('select count(*)::integer from ops.deliveries')).toBe(0);
   await until(async () => (await value('select count(*)::integer from ops.deliveries')) === 1);
-  await desk.settled();
-  await desk.acted();
-  expect(await desk.runs('text')).toMatchObject([{ is_matched: true }]);
+  await world.settled();
+  await world.rulesSettled();
+  expect(await world.runs('text')).toMatchObject([{ is_matched: true }]);
 });
 
 test('an old text that a read of history finds is none', async () => {
@@ -45,6 +45,6 @@ test('an old text that a read of history finds is none', async () => {
   await until(
     async () => (await value('select count(*)::integer from warehouse.sms_messages where number = $1', number)) === 1,
   );
-  await desk.acted();
+  await world.rulesSettled();
   expect(await query('select from ops.rule_runs where number = $1', number)).toEqual([]);
 });

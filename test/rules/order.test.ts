@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 /* Events come late, out of order, together or not at all; people write on meanwhile, and owners turn their rules off. */
 
@@ -32,10 +32,10 @@ rules:
     do: [{ resolve: true }]
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query, value, context } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, query, value, context } = world;
 const line = '16465550100';
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 const actsOn = (number: string) =>
   query<{ act: string }>(
@@ -72,12 +72,12 @@ test('a call that is told of after a later one is within the same limit', async 
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
   const earlier = await sandbox.emit.call({ ...call, startTime: ago(300), announce: false });
   const later = await sandbox.emit.call({ ...call, startTime: ago(30), announce: false });
-  await desk.deliver('AccountEndedCalls', { callId: later.id });
-  await desk.acted();
-  await desk.deliver('AccountEndedCalls', { callId: earlier.id });
-  await until(async () => (await desk.runs('missed')).length === 2);
-  await desk.acted();
-  expect((await desk.runs('missed')).map(({ reason }) => reason)).toEqual(['matched', 'limit:thread']);
+  await world.deliver('AccountEndedCalls', { callId: later.id });
+  await world.rulesSettled();
+  await world.deliver('AccountEndedCalls', { callId: earlier.id });
+  await until(async () => (await world.runs('missed')).length === 2);
+  await world.rulesSettled();
+  expect((await world.runs('missed')).map(({ reason }) => reason)).toEqual(['matched', 'limit:thread']);
   expect(chargesOf(number)).toBe(1);
 });
 
@@ -85,12 +85,12 @@ test('of two texts in a row the newer one is answered, once', async () => {
   const number = '12125550402';
   await sandbox.emit.sms({ line, number, text: 'hello' });
   await sandbox.emit.sms({ line, number, text: 'hello again' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(chargesOf(number)).toBe(1);
   expect(await textsOf(number)).toEqual(['Hello, hello again']);
   await sandbox.emit.sms({ line, number, text: 'hello, hello' });
-  await desk.acted();
-  expect((await desk.runs('greeting')).at(-1)?.reason).toBe('limit:thread');
+  await world.rulesSettled();
+  expect((await world.runs('greeting')).at(-1)?.reason).toBe('limit:thread');
   expect(chargesOf(number)).toBe(1);
 });
 
@@ -99,12 +99,12 @@ test('of two texts in a row the older one is answered where no rule answers the 
   await sandbox.emit.sms({ line, number, text: 'hello' });
   await sandbox.emit.sms({ line, number, text: 'just a moment' });
   await until(() => chargesOf(number) === 1);
-  await desk.acted();
+  await world.rulesSettled();
   expect(await textsOf(number)).toEqual(['Hello, hello']);
   const stopped = '12125550412';
   await sandbox.emit.sms({ line, number: stopped, text: 'hello', announce: false });
   await sandbox.emit.sms({ line, number: stopped, text: 'STOP' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(chargesOf(stopped)).toBe(0);
 });
 
@@ -112,7 +112,7 @@ test('so it is where the rule goes by the replies so far', async () => {
   const number = '12125550406';
   await sandbox.emit.sms({ line, number, text: 'good morning' });
   await sandbox.emit.sms({ line, number, text: 'good morning again' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(await textsOf(number)).toEqual(['Good morning, good morning again']);
   expect(chargesOf(number)).toBe(1);
 });
@@ -151,7 +151,7 @@ test.each([
     holder.release();
     sandbox.faults({});
   }
-  await desk.acted();
+  await world.rulesSettled();
   await query('drop trigger hang on ops.sends');
   expect(await runsOf(number)).toEqual(['matched', 'matched']);
   expect(await textsOf(number)).toEqual(['Hello, hello again']);
@@ -162,7 +162,7 @@ test('a text that no event told of keeps the thread open', async () => {
   const number = '12125550403';
   // Without a receipt, nothing has the thread read before the silence is long enough.
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'It is ready for you.', delivery: null });
-  await desk.settled();
+  await world.settled();
   await sandbox.emit.sms({ line, number, text: 'It is broken, please help!', announce: false });
   await until(async () => (await actsOn(number)).some((act) => !act.includes('waiting')));
   expect(await actsOn(number)).toEqual(['silent resolve skipped the other party has written again']);
@@ -176,7 +176,7 @@ test('a text of the same second as the thanks keeps the thread open', async () =
   await sandbox.emit.sms({ line, number, text: 'thanks', sentAt });
   await until(() => isPutOff(number));
   await sandbox.emit.sms({ line, number, text: 'But it still leaks, come back!', sentAt });
-  await desk.settled();
+  await world.settled();
   sandbox.faults({});
   const asked = resolvesOf(number);
   await until(async () => !(await actsOn(number)).some((act) => act.includes('waiting')));
@@ -189,7 +189,7 @@ test('what waits of a rule that is turned off is not done', async () => {
   sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['resolveConversation'] }] });
   await sandbox.emit.sms({ line, number, text: 'thanks' });
   await until(() => isPutOff(number));
-  await desk.rules(rules.replace('message.plain == "thanks"', 'message.plain == "thanks"\n    mode: dry-run'));
+  await world.rules(rules.replace('message.plain == "thanks"', 'message.plain == "thanks"\n    mode: dry-run'));
   sandbox.faults({});
   const asked = resolvesOf(number);
   await until(async () => !(await actsOn(number)).some((act) => act.includes('waiting')));

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 /* A rule on silence gets another name, or another silence: what was said under the old name is not said again. */
 
@@ -13,12 +13,12 @@ rules:
     limits: { quiet_hours: none }
 `;
 
-const desk = await createDesk(rule('follow-up'), 'live', 'postgres', {
+const world = await createRulesWorld(rule('follow-up'), 'live', 'postgres', {
   workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 200 } },
 });
-const { sandbox, query, value } = desk;
+const { sandbox, query, value } = world;
 const line = '16465550100';
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 const textsTo = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
 const notesOn = (number: string) =>
@@ -38,10 +38,10 @@ test('a renamed rule texts nobody again, neither for the same silence nor after 
   const number = '12125550501';
   await sandbox.emit.sms({ line, number, text: 'Hm' });
   await until(() => textsTo(number) === 1);
-  await desk.rules(rule('nudge', '2s', 'Hello?'));
+  await world.rules(rule('nudge', '2s', 'Hello?'));
   // It is tried on the silence after the follow-up, and on no earlier one.
   await until(() => isTried(number, 'nudge'));
-  await desk.acted();
+  await world.rulesSettled();
   expect(textsTo(number)).toBe(1);
   expect(
     await query('select trigger_key from ops.rule_runs where rule = $1 and number = $2', 'nudge', number),
@@ -58,13 +58,13 @@ test('a renamed rule texts nobody again, neither for the same silence nor after 
 
 test('a rule that is new acts on no silence of before', async () => {
   const number = '12125550502';
-  await desk.rules(rule('nudge', '1h'));
+  await world.rules(rule('nudge', '1h'));
   await sandbox.emit.sms({ line, number, text: 'Hm', sentAt: new Date(Date.now() - 60_000).toISOString() });
-  await desk.settled();
+  await world.settled();
   await until(
     async () => (await value('select count(*)::int from warehouse.sms_messages where number = $1', number)) === 1,
   );
-  await desk.rules(rule('newcomer', '20s'));
+  await world.rules(rule('newcomer', '20s'));
   const other = '12125550503';
   await sandbox.emit.sms({ line, number: other, text: 'Hm', sentAt: new Date(Date.now() - 60_000).toISOString() });
   // What is mirrored only now, nobody can have been followed up on.

@@ -3,7 +3,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { type SimulationOptions, simulate } from '../../src/rules/simulate/simulate.ts';
 import { until } from '../world.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 const text = `
 business_hours: {}
@@ -34,9 +34,9 @@ rules:
     do: [{ resolve: true }]
 `;
 
-const desk = await createDesk(text, 'live', 'postgres');
-const { sandbox, query, value } = desk;
-afterAll(() => desk.close());
+const world = await createRulesWorld(text, 'live', 'postgres');
+const { sandbox, query, value } = world;
+afterAll(() => world.close());
 
 const span = async (): Promise<Pick<SimulationOptions, 'from' | 'to'>> => {
   const [row] = await query<{ from: Date; to: Date }>(
@@ -58,18 +58,18 @@ test('a simulation does what live rules then did on the same history', async () 
   await say('17185550202', 'STOP');
   await say('17185550203', 'hello there');
   await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
-  await desk.acted();
+  await world.rulesSettled();
   // Whoever writes within four seconds of our text looks like a machine to the ledger.
   await nap(4_500);
   await say('17185550201', 'Hm, when then?');
   await say('17185550203', 'thank you');
   await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
-  await desk.acted();
+  await world.rulesSettled();
   await until(
     async () => Number(await value(`select count(*) from ops.rule_runs where rule = 'silent' and is_matched`)) >= 1,
   );
   await nap(3_000);
-  await desk.acted();
+  await world.rulesSettled();
 
   const live = await query<{ rule: string; key: string; fate: string | null }>(
     `select r.rule, r.trigger_kind || ' ' || split_part(r.trigger_key, '/', 1) as key,
@@ -79,7 +79,7 @@ test('a simulation does what live rules then did on the same history', async () 
   );
   expect(live.length).toBeGreaterThan(4);
   const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
-  const report = await simulate(desk.context.database.db, { set, ...(await span()) });
+  const report = await simulate(world.context.database.db, { set, ...(await span()) });
   const tallied = (rule: string) => {
     const own = live.filter((each) => each.rule === rule);
     const denied = own.flatMap(({ fate }) => (fate === null || fate === 'sent' ? [] : [fate]));
@@ -118,7 +118,7 @@ test('a simulation writes nothing', async () => {
     file: 'rules.yaml',
     timeZone: 'America/New_York',
   });
-  const report = await simulate(desk.context.database.db, { set, ...(await span()) });
+  const report = await simulate(world.context.database.db, { set, ...(await span()) });
   expect(report.rules.map(({ tried }) => tried).some((tried) => tried > 0)).toBe(true);
   expect(await counts()).toEqual(before);
 });
@@ -134,13 +134,13 @@ test('what was really sent before the span has used up its part of the day', asy
     async () => Number(await value(`select count(*) from warehouse.sms_messages where body = 'And now?'`)) === 1,
   );
   const later = { set, from, to: new Date(Date.now() + 1_000) };
-  const free = await simulate(desk.context.database.db, later);
+  const free = await simulate(world.context.database.db, later);
   expect(free.messages).toBe(1);
-  const full = await simulate(desk.context.database.db, { ...later, limits: { perAccount: sent } });
+  const full = await simulate(world.context.database.db, { ...later, limits: { perAccount: sent } });
   expect(full.messages).toBe(0);
   expect(full.rules.find(({ rule }) => rule === 'closed')?.blocked).toEqual({ 'gate:budget_account': 1 });
   const cents = Number(await value(`select sum(settled_micros) from ops.sends where state = 'SENT'`));
-  const poor = await simulate(desk.context.database.db, { ...later, limits: { dailyMicros: cents + 49_999 } });
+  const poor = await simulate(world.context.database.db, { ...later, limits: { dailyMicros: cents + 49_999 } });
   expect(poor.rules.find(({ rule }) => rule === 'closed')?.blocked).toEqual({ 'gate:budget_money': 1 });
 });
 
@@ -155,7 +155,7 @@ test('a text that came within the same second, but later, keeps no reply back', 
     async () => Number(await value(`select count(*) from warehouse.sms_messages where number = '17185550210'`)) > 1,
   );
   const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
-  const report = await simulate(desk.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
+  const report = await simulate(world.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
   const [thanks, closed] = report.rules;
   expect(closed).toMatchObject({ rule: 'closed', messages: 1, blocked: {} });
   expect(thanks).toMatchObject({ rule: 'thanks', matched: 1 });
@@ -182,13 +182,13 @@ rules:
     do: [{ reply: Welcome. }]
 `;
   const set = parseRules(welcome, { file: 'rules.yaml', timeZone: 'UTC' });
-  const report = await simulate(desk.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
+  const report = await simulate(world.context.database.db, { set, from, to: new Date(from.getTime() + 1_000) });
   expect(report.rules[0]).toMatchObject({ tried: 1, matched: 1 });
 });
 
 test('what is counted is counted by day, with examples that name nobody', async () => {
   const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
-  const report = await simulate(desk.context.database.db, { set, ...(await span()), examples: 1 });
+  const report = await simulate(world.context.database.db, { set, ...(await span()), examples: 1 });
   for (const rule of report.rules) {
     const days = Object.values(rule.days);
     expect(days.reduce((sum, { matched }) => sum + matched, 0)).toBe(rule.matched);
@@ -237,7 +237,7 @@ rules:
     if: has(thread.assigned_user_id)
     do: [{ comment: It is theirs. }]
 `;
-  const own = await createDesk(rules, 'live', 'postgres', {
+  const own = await createRulesWorld(rules, 'live', 'postgres', {
     workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 1_000 } },
   });
   onTestFinished(() => own.close());
@@ -273,7 +273,7 @@ rules:
       durationSeconds: 30,
       group: 'Service',
     });
-    await own.acted();
+    await own.rulesSettled();
     await until(isQuiet);
     await until(async () => (await own.query(`select from ops.rule_actions where state = 'waiting'`)).length === 0);
   }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { simulate } from '../../src/rules/simulate/simulate.ts';
-import { createDesk } from './desk.ts';
+import { createRulesWorld } from './rules-world.ts';
 
 /* A rule on trial in a live account: what live rules do is the same with it as without it. */
 
@@ -53,10 +53,10 @@ rules:
     limits: { per_thread: 1 per 24h, quiet_hours: none }
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query, value } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, query, value } = world;
 const line = '16465550100';
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 const textsOf = (number: string) =>
   query<{ body: string }>(`select body from ops.sends where number = $1 and state = 'SENT'`, number);
@@ -73,7 +73,7 @@ const reasonsOf = async (number: string) =>
 test('its stop keeps rules on trial from a trigger, and no live one', async () => {
   const number = '12125550501';
   await sandbox.emit.sms({ line, number, text: 'Hello' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(await reasonsOf(number)).toMatchObject({
     'trial-stops': 'matched',
     'trial-after': 'stopped:trial-stops',
@@ -86,9 +86,9 @@ test('its stop keeps rules on trial from a trigger, and no live one', async () =
 test('its reply is no reply to a live rule, and one to the rules on trial', async () => {
   const number = '12125550502';
   await sandbox.emit.sms({ line, number, text: 'First' });
-  await desk.acted();
+  await world.rulesSettled();
   await sandbox.emit.sms({ line, number, text: 'Second' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(await reasonsOf(number)).toEqual({
     'trial-replies': 'matched',
     'live-once': 'matched',
@@ -101,16 +101,16 @@ test('what it did not do uses up nothing of what it may do live', async () => {
   const number = '12125550503';
   for (const reason of ['matched', 'limit:thread']) {
     await sandbox.emit.sms({ line, number, text: 'promoted' });
-    await desk.acted();
+    await world.rulesSettled();
     expect((await reasonsOf(number)).promoted).toBe(reason);
   }
   expect(await textsOf(number)).toEqual([]);
-  await desk.rules(rules.replace(`Once a day. }]\n    ${trial}`, 'Once a day. }]'));
+  await world.rules(rules.replace(`Once a day. }]\n    ${trial}`, 'Once a day. }]'));
   await sandbox.emit.sms({ line, number, text: 'promoted' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(await textsOf(number)).toEqual([{ body: 'Once a day.' }]);
   await sandbox.emit.sms({ line, number, text: 'promoted!' });
-  await desk.acted();
+  await world.rulesSettled();
   expect((await reasonsOf(number)).promoted).toBe('limit:thread');
 });
 
@@ -119,7 +119,7 @@ test('a simulation lets all rules meet as if they were live', async () => {
   const from = new Date(
     Number(await value('select floor(extract(epoch from min(sent_at)) * 1000) from warehouse.sms_messages')),
   );
-  const report = await simulate(desk.context.database.db, { set, from, to: new Date() });
+  const report = await simulate(world.context.database.db, { set, from, to: new Date() });
   const unmatched = Object.fromEntries(report.rules.map((each) => [each.rule, each.unmatched]));
   expect(unmatched['live-after']).toMatchObject({ 'stopped:trial-stops': 1 });
   expect(report.rules.find(({ rule }) => rule === 'live-once')?.matched).toBe(0);

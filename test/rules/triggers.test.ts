@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
-import { createDesk, type RulesDesk } from './desk.ts';
+import { createRulesWorld, type RulesWorld } from './rules-world.ts';
 
 const rules = `
 rules:
@@ -14,23 +14,23 @@ rules:
   - { name: urgent, on: action_required, if: transcript.is_urgent, do: [{ assign: line }] }
 `;
 
-const desks = new Map<string, RulesDesk>();
-for (const backend of backends) desks.set(backend, await createDesk(rules, 'live', backend));
+const worlds = new Map<string, RulesWorld>();
+for (const backend of backends) worlds.set(backend, await createRulesWorld(rules, 'live', backend));
 afterAll(async () => {
-  for (const desk of desks.values()) await desk.close();
+  for (const world of worlds.values()) await world.close();
 });
 
 describe.each(backends)('on %s', (backend) => {
-  const desk = desks.get(backend) as RulesDesk;
-  const { sandbox, value, query } = desk;
+  const world = worlds.get(backend) as RulesWorld;
+  const { sandbox, value, query } = world;
 
   test('a text that comes in is a trigger, once it is mirrored', async () => {
     const { number } = await sandbox.emit.sms({ number: '15552220001', text: 'Hello, are you open?' });
     await sandbox.emit.sms({ number: '15552220001', direction: 'out', text: 'hello yourself' });
-    await desk.acted();
-    await until(async () => (await desk.runs('text-in')).length === 1);
-    expect(await desk.runs('text-in')).toMatchObject([{ is_matched: true, reason: 'matched', mode: 'live' }]);
-    expect(await desk.actions('text-in')).toEqual([{ kind: 'comment', state: 'done', reason: null }]);
+    await world.rulesSettled();
+    await until(async () => (await world.runs('text-in')).length === 1);
+    expect(await world.runs('text-in')).toMatchObject([{ is_matched: true, reason: 'matched', mode: 'live' }]);
+    expect(await world.actions('text-in')).toEqual([{ kind: 'comment', state: 'done', reason: null }]);
     expect(
       await query(
         `select e.axis, e.actor, e.observed_via from warehouse.sms_conversation_events e
@@ -42,21 +42,21 @@ describe.each(backends)('on %s', (backend) => {
 
   test('silence is a trigger, by the mirror and not by a timer', async () => {
     await sandbox.emit.sms({ number: '15552220002', direction: 'out', text: 'See you' });
-    await desk.settled();
+    await world.settled();
     await until(
       async () =>
         (await value(`select is_resolved from warehouse.sms_conversations where number = '15552220002'`)) === true,
     );
-    expect((await desk.runs('silent')).filter(({ is_matched }) => is_matched).length).toBeGreaterThan(0);
+    expect((await world.runs('silent')).filter(({ is_matched }) => is_matched).length).toBeGreaterThan(0);
   });
 
   test('calls are triggers when they have ended: missed, with a voicemail, or answered', async () => {
     await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '15552220003', durationSeconds: 20 });
     await sandbox.emit.call({ direction: 'inbound', status: 'voicemail', number: '15552220004', durationSeconds: 20 });
-    await desk.settled();
-    await until(async () => (await desk.runs('missed')).length + (await desk.runs('voicemail')).length === 2);
-    expect(await desk.runs('ended')).toHaveLength(2);
-    expect((await desk.runs('missed'))[0]).toMatchObject({ trigger_kind: 'call_missed', is_matched: true });
+    await world.settled();
+    await until(async () => (await world.runs('missed')).length + (await world.runs('voicemail')).length === 2);
+    expect(await world.runs('ended')).toHaveLength(2);
+    expect((await world.runs('missed'))[0]).toMatchObject({ trigger_kind: 'call_missed', is_matched: true });
   });
 
   test('a transcript is a trigger, and so is what it asks for', async () => {
@@ -76,17 +76,17 @@ describe.each(backends)('on %s', (backend) => {
       urgentActionRequired: true,
       shortSummary: 'A leak',
     });
-    await desk.settled();
-    await until(async () => (await desk.runs('urgent')).length === 1);
-    await desk.acted();
-    expect(await desk.runs('transcribed')).toMatchObject([{ is_matched: true }]);
-    expect(await desk.runs('urgent')).toMatchObject([{ is_matched: true, facts: { 'transcript.is_urgent': true } }]);
+    await world.settled();
+    await until(async () => (await world.runs('urgent')).length === 1);
+    await world.rulesSettled();
+    expect(await world.runs('transcribed')).toMatchObject([{ is_matched: true }]);
+    expect(await world.runs('urgent')).toMatchObject([{ is_matched: true, facts: { 'transcript.is_urgent': true } }]);
   });
 
   test('nothing that anybody wrote is kept of what rules were told', async () => {
     const kept = JSON.stringify(await query('select * from ops.rule_runs'));
     expect(kept).not.toContain('are you open');
     expect(JSON.stringify(await query('select * from ops.rule_actions'))).not.toContain('are you open');
-    expect(desk.logged()).not.toContain('are you open');
+    expect(world.logged()).not.toContain('are you open');
   });
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fill, migrated, openWorld, secret, settingsFor, type World } from '../ops/world.ts';
+import { fill, migrated, openReceiver, secret, settingsFor, type TestReceiver } from '../ops/receiver.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 
 describe.each(backends)('the pages with queues on %s', (backend) => {
-  let world: World;
+  let world: TestReceiver;
 
   beforeAll(async () => {
     const redisUrl = redisUrlOf(backend);
-    world = await openWorld(settingsFor(databaseUrl, redisUrl ? { REDIS_URL: redisUrl } : {}));
+    world = await openReceiver(settingsFor(databaseUrl, redisUrl ? { REDIS_URL: redisUrl } : {}));
     await fill(world.context.database.db);
     await world.context.queues.enqueue('conversations', [{ kind: 'thread', key: '18005550100/18455550123' }]);
   });
@@ -93,7 +93,7 @@ test('without Postgres the page is one clear sentence, and metrics keep what the
   const name = `test_outage_${process.pid}`;
   const gone = await createDatabase(name, {});
   await migrated(gone);
-  await using world = await openWorld(settingsFor(gone));
+  await using world = await openReceiver(settingsFor(gone));
   expect(url.host).toBe(new URL(gone).host);
   expect((await world.get('/')).status).toBe(200);
   const before = await (await world.get('/metrics')).text();

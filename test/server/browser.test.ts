@@ -2,17 +2,17 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { query } from '../../src/db/database.ts';
 import { launchBrowser } from '../browser.ts';
-import { adminToken, fill, migrated, openWorld, settingsFor, type World } from '../ops/world.ts';
+import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 
 describe('the page in a browser', () => {
-  let world: World;
+  let world: TestReceiver;
   let browser: Browser;
 
   beforeAll(async () => {
-    world = await openWorld(settingsFor(databaseUrl));
+    world = await openReceiver(settingsFor(databaseUrl));
     await fill(world.context.database.db);
     browser = await launchBrowser();
   });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { createDesk } from '../desk.ts';
+import { createRulesWorld } from '../rules-world.ts';
 
 /* Successful answers that cannot be read: they prove nothing. */
 
@@ -15,10 +15,10 @@ rules:
     do: [{ resolve: { comment: Closed. } }, { comment: A note. }]
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, query } = world;
 afterEach(() => sandbox.faults({}));
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 const posts = (path: string) => sandbox.requests().filter((each) => each.method === 'POST' && each.path.includes(path));
 const asked = (number: string) => posts(`/${number}/`).map(({ path }) => path.split('/').at(-1));
@@ -27,7 +27,7 @@ test('a proxy’s page that poses as a success proves nothing: what it kept back
   const number = '17185550403';
   sandbox.faults({ answers: [{ kind: 'html', status: 200, operations: ['assignConversation'], times: 1 }] });
   await sandbox.emit.sms({ number, text: 'spam' });
-  await desk.acted();
+  await world.rulesSettled();
   expect(asked(number)).toEqual(['assign', 'assign', 'reopen', 'resolve']);
   expect(
     await query(
@@ -45,8 +45,8 @@ test('a note whose answer cannot be read is still not asked for twice', async ()
     ],
   });
   await sandbox.emit.sms({ number, text: 'close' });
-  await desk.acted();
-  expect(await desk.actions('close')).toEqual([
+  await world.rulesSettled();
+  expect(await world.actions('close')).toEqual([
     { kind: 'resolve', state: 'done', reason: 'repeated without the note, which may have been posted' },
     { kind: 'comment', state: 'unclear', reason: 'the note may have been posted: unreadable' },
   ]);

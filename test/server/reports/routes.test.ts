@@ -2,15 +2,15 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { drainOutcomes } from '../../../src/reporting/outcomes.ts';
 import { launchBrowser } from '../../browser.ts';
-import { adminToken, openWorld, settingsFor, type World } from '../../ops/world.ts';
+import { adminToken, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 
 const facts = await factsDatabase();
-let world: World;
+let world: TestReceiver;
 let browser: Browser;
 
 beforeAll(async () => {
-  world = await openWorld(settingsFor(facts.url));
+  world = await openReceiver(settingsFor(facts.url));
   browser = await launchBrowser();
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { until } from '../../world.ts';
-import { createDesk } from '../desk.ts';
+import { createRulesWorld } from '../rules-world.ts';
 
 /* What happens in a thread, and to the read of it, between the moment a rule matched and the resolve that it asks for. */
 
@@ -23,11 +23,11 @@ rules:
     limits: { quiet_hours: none }
 `;
 
-const desk = await createDesk(rules, 'live', 'postgres');
-const { sandbox, query, value } = desk;
+const world = await createRulesWorld(rules, 'live', 'postgres');
+const { sandbox, query, value } = world;
 await until(async () => (await value('select count(*)::integer from warehouse.sms_lines')) !== 0);
 const line = String(await value('select min(line) from warehouse.sms_lines'));
-afterAll(() => desk.close());
+afterAll(() => world.close());
 
 const anHourAgo = () => new Date(Date.now() - 61 * 60_000).toISOString();
 const resolvesOf = (number: string) =>
@@ -46,7 +46,7 @@ await query(
 await query('create trigger hold before insert on ops.rule_actions for each row execute function ops.hold()');
 const letGo = () => query(`update ops.rule_actions set due_at = now() where state = 'waiting' and due_at = 'infinity'`);
 const resolvesWaiting = async (rule: string) =>
-  (await desk.actions(rule)).filter(({ kind, state }) => kind === 'resolve' && state === 'waiting').length;
+  (await world.actions(rule)).filter(({ kind, state }) => kind === 'resolve' && state === 'waiting').length;
 
 test('a silence that one of us has broken, of which no event told, is not resolved', async () => {
   const number = '12125550501';
@@ -55,7 +55,7 @@ test('a silence that one of us has broken, of which no event told, is not resolv
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'Are you still coming?', announce: false });
   await letGo();
   await until(async () => (await resolvesWaiting('silence')) === 0);
-  expect(await desk.actions('silence')).toEqual([
+  expect(await world.actions('silence')).toEqual([
     { kind: 'resolve', state: 'skipped', reason: 'the thread is no longer idle' },
   ]);
   expect(resolvesOf(number)).toHaveLength(0);
@@ -85,9 +85,9 @@ test('a look that is cut off costs a resolve its turn, not its note', async () =
   const number = '12125550503';
   await sandbox.emit.sms({ line, number, text: 'close' });
   await until(async () => (await resolvesWaiting('noted')) === 1);
-  await desk.settled();
-  const { service } = desk.context;
-  if (!service) throw new Error('A desk has a service');
+  await world.settled();
+  const { service } = world.context;
+  if (!service) throw new Error('A world has a service');
   const resolve = vi.spyOn(service.conversations, 'resolve');
   const before = readsOf(number).length;
   sandbox.faults({

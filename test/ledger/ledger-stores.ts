@@ -2,17 +2,17 @@ import { afterAll } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { migratedDatabase, type TestDatabase } from '../world/database.ts';
 
-/** A database and a sandbox for the tests of one file, which end with it. */
-export interface Stage {
+/** A database and a sandbox for the tests of one file; closed after them. */
+export interface LedgerStores {
   readonly database: TestDatabase;
   readonly sandbox: Sandbox;
-  /** As it was at the begin: for `beforeEach` where a test must not see what another did. */
+  /** Restores the initial state of both, for a `beforeEach`. */
   clear(): Promise<void>;
-  /** Requests to send a text so far, whatever became of them. */
+  /** Number of requests to send a text so far, whatever their outcome. */
   posts(): number;
 }
 
-export async function openStage(): Promise<Stage> {
+export async function openLedgerStores(): Promise<LedgerStores> {
   const database = await migratedDatabase();
   const sandbox = await createSandbox({ calls: 0, threads: 0 });
   afterAll(async () => {

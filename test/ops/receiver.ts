@@ -20,14 +20,14 @@ export function settingsFor(databaseUrl: string, more: Readonly<Record<string, s
 }
 
 /** A receiver with its pages, on a free port. */
-export interface World extends AsyncDisposable {
+export interface TestReceiver extends AsyncDisposable {
   readonly context: Context;
   readonly receiver: Receiver;
   /** Asks for a path with the admin's token. */
   get(path: string, init?: RequestInit): Promise<Response>;
 }
 
-export async function openWorld(settings: ReadySettings): Promise<World> {
+export async function openReceiver(settings: ReadySettings): Promise<TestReceiver> {
   const context = await createContext(settings, { log: createLog('silent'), name: 'test', maxConnections: 3 });
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   return {

@@ -5,13 +5,13 @@ import type { WorkerOptions } from '../../workers/workers.ts';
 import type { Backend } from '../stores/backends.ts';
 import { createWorld, until, type World, type WorldOptions } from '../world.ts';
 
-/** A world with rules of its own. */
-export interface RulesDesk extends World {
-  /** Replaces the file; resolves when it is in force, or refused. */
+/** A world with a rules file of its own. */
+export interface RulesWorld extends World {
+  /** Replaces the rules file. Resolves when the file is in force or refused. */
   rules(text: string): Promise<void>;
   readonly rulesFile: string;
-  /** Resolves when everything noted was evaluated and everything due was done. */
-  acted(): Promise<void>;
+  /** Resolves when all events are evaluated and all due actions performed. */
+  rulesSettled(): Promise<void>;
   runs(rule?: string): Promise<Run[]>;
   actions(rule: string): Promise<ActionRow[]>;
 }
@@ -35,12 +35,12 @@ export interface ActionRow {
 /** The sends of a test settle in moments. */
 const quickSends: NonNullable<WorkerOptions['sends']> = { everyMs: 50 };
 
-export async function createDesk(
+export async function createRulesWorld(
   text: string,
   mode: 'off' | 'dry-run' | 'live',
   backend: Backend,
   options: Partial<WorldOptions> = {},
-): Promise<RulesDesk> {
+): Promise<RulesWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-rules-'));
   const rulesFile = join(folder, 'rules.yaml');
   await writeFile(rulesFile, text);
@@ -52,7 +52,7 @@ export async function createDesk(
     environment: { RULES_MODE: mode, RULES_FILE: rulesFile, ...options.environment },
   });
   const { query, value } = world;
-  let shown = 0;
+  let changes = 0;
 
   async function isActed(): Promise<boolean> {
     const left = await value(
@@ -69,12 +69,12 @@ export async function createDesk(
     },
     rulesFile,
     async rules(changed) {
-      shown += 1;
+      changes += 1;
       const before = await value('select checked_at::text from ops.rules_loaded');
-      await writeFile(rulesFile, `${changed}\n# ${shown}\n`);
+      await writeFile(rulesFile, `${changed}\n# ${changes}\n`);
       await until(async () => (await value('select checked_at::text from ops.rules_loaded')) !== before);
     },
-    async acted() {
+    async rulesSettled() {
       await world.settled();
       await until(isActed, async () =>
         JSON.stringify([
