@@ -35,7 +35,7 @@ test('streams wait while nobody is logged in, say why, and go on by themselves w
     { kind: 'lines', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
     { kind: 'users', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
   ]);
-  expect(await sentences()).toContain('Users are not read: somebody has to log in.');
+  expect(await sentences()).toContain('Users are not read: a login is needed.');
 
   const began = performance.now();
   await logIn();
