@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { adoptHours } from '../../src/reporting/hours.ts';
 import { hoursAt } from '../../src/rules/facts/hours.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { createDesk } from '../rules/desk.ts';
+import { createRulesWorld } from '../rules/rules-world.ts';
 import { until } from '../world.ts';
 import { type Facts, factsDatabase } from './facts.ts';
 
@@ -104,16 +104,16 @@ test('in a worker, rules and reports follow one change of the file', async () =>
   const text = (holidays: readonly string[]) =>
     `business_hours: { ${weekdays.map((day) => `${day}: 00:00-24:00`).join(', ')}, holidays: [${holidays.join(', ')}] }
 rules: [{ name: closed, on: message_received, if: '!hours.is_open', do: [{ comment: closed }] }]`;
-  const desk = await createDesk(text([]), 'dry-run', 'postgres');
+  const desk = await createRulesWorld(text([]), 'dry-run', 'postgres');
   try {
     const isOpenNow = () => isOpen(desk, new Date().toISOString());
     await until(isOpenNow);
     await desk.sandbox.emit.sms();
-    await desk.acted();
+    await desk.rulesSettled();
     await desk.rules(text(days));
     await until(async () => !(await isOpenNow()));
     await desk.sandbox.emit.sms();
-    await desk.acted();
+    await desk.rulesSettled();
     expect((await desk.runs('closed')).map((run) => run.is_matched)).toEqual([false, true]);
   } finally {
     await desk.close();
