@@ -81,7 +81,7 @@ function healthySentence(snapshot: Snapshot): string {
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
     .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
   const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
-  if (!newest?.newestAt) return `Trunkline is ready; nothing has arrived yet.${end}`;
+  if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
   const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
   return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${end}`;
 }

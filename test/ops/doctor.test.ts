@@ -175,8 +175,8 @@ test('warns of a session in which Postgres compiles statements', async () => {
 });
 
 test.each([
-  [-90, /^The service’s clock is (89|90|91) s behind Postgres’/],
-  [90, /^The service’s clock is (89|90|91) s ahead of Postgres’/],
+  [-90, /^The service’s clock is (89|90|91) s behind that of Postgres/],
+  [90, /^The service’s clock is (89|90|91) s ahead of that of Postgres/],
   [0, undefined],
 ])('compares the Date of the service with the clock of Postgres: %i s', async (seconds, sentence) => {
   await using service = createServer((_request, response) => {

@@ -78,7 +78,7 @@ describe('sends that do not go out', () => {
       async () => {
         for (let at = 0; at < 5; at += 1) await send('REJECTED', 'insufficient_scope (403)');
       },
-      /^5 automatic texts of the last day were not sent from …0100: insufficient_scope \(403\).*none has gone out since/,
+      /^5 automatic texts of the last day were not sent from …0100: insufficient_scope \(403\).*none has been sent since/,
       /Grant the scope sms:send/,
       'trunkline_send_troubles{kind="refused",reason="insufficient_scope (403)"} 5',
     ],

@@ -24,7 +24,7 @@ describe('a receiver with PUBLIC_URL', () => {
     const warnings = web
       .err()
       .split('\n')
-      .filter((line) => line.includes('registers no webhook'));
+      .filter((line) => line.includes('no webhook is registered'));
     expect(warnings).toEqual([expect.stringContaining(missing)]);
   });
 
@@ -33,6 +33,6 @@ describe('a receiver with PUBLIC_URL', () => {
     await expect.poll(web.out, { timeout: 60_000 }).toContain('"registers":true');
     web.process.kill('SIGTERM');
     expect(await web.ended).toBe(0);
-    expect(web.err()).not.toContain('registers no webhook');
+    expect(web.err()).not.toContain('no webhook is registered');
   });
 });
