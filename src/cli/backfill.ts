@@ -197,7 +197,9 @@ function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { re
       ? [`${rereadLeft} more known threads of these numbers: the same command continues with them.`]
       : []),
     ...(probedRecently > 0
-      ? [`${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`]
+      ? [
+          `${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`,
+        ]
       : []),
     ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: erased.`] : []),
   ];
