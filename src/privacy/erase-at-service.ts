@@ -1,8 +1,8 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
-import { type Database, query } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import { mentionPattern, roughMentionPattern, spellingsOf } from '../warehouse/erasure/mentions.ts';
 
-/** What can be deleted at the service: a thread of the person, or one text of another thread. */
+/** A thread of the person at the service, or one text of another thread. */
 export interface ErasableAtService {
   readonly line: string;
   readonly number: string;
@@ -25,23 +25,23 @@ export interface ServiceErasure {
  * other threads that mentions the number. A delete cannot address a group, so the texts of a group are listed one by one.
  */
 export async function listErasableAtService(db: Database, number: string): Promise<ErasableAtService[]> {
-  const threads = await query<ErasableAtService>(
+  const spellings = spellingsOf(number);
+  const threads = await query(
     db,
-    `select line, $1 as number from warehouse.sms_lines where deleted_at is null
+    sql<ErasableAtService>`select line, ${number} as number from warehouse.sms_lines where deleted_at is null
      union
-     select line, number from warehouse.sms_conversations where participants_key = '' and number = any($2)
+     select line, number from warehouse.sms_conversations where participants_key = '' and number = any(${spellings})
      order by 1, 2`,
-    [number, spellingsOf(number)],
   );
-  const text = `concat_ws('|', m.body, m.from_number, m.to_number, array_to_string(m.group_participants, '|'))`;
-  const messages = await query<Required<ErasableAtService>>(
+  const text = sql`concat_ws('|', m.body, m.from_number, m.to_number, array_to_string(m.group_participants, '|'))`;
+  const isMentioned = sql`(${text} ~ ${roughMentionPattern(number)} and ${text} ~ ${mentionPattern(number)})`;
+  const messages = await query(
     db,
-    `select m.line, m.number, m.message_id::text as "messageId"
+    sql<Required<ErasableAtService>>`select m.line, m.number, m.message_id::text as "messageId"
      from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
-     where m.deleted_at is null and (c.participants_key <> '' or c.number <> all($3))
-       and (c.participants && $3 or (${text} ~ $2 and ${text} ~ $1))
+     where m.deleted_at is null and (c.participants_key <> '' or c.number <> all(${spellings}))
+       and (c.participants && ${spellings}::text[] or ${isMentioned})
      order by 1, 2, m.message_id`,
-    [mentionPattern(number), roughMentionPattern(number), spellingsOf(number)],
   );
   return [...threads, ...messages];
 }

@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
 import { inbound } from '../inbox/erased-numbers.ts';
 import { threadOf } from '../shared/thread.ts';
@@ -13,8 +14,8 @@ import {
 } from '../warehouse/erasure/mentions.ts';
 
 /**
- * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads. Call it
- * before {@link eraseTexts}: it counts the announced texts that the mirror does not hold yet.
+ * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads. Call it before
+ * {@link eraseTexts}, because it counts the announced texts that the mirror does not hold yet.
  */
 export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
@@ -134,7 +135,7 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
 const caller = `concat_ws('|', caller_number, caller_id_internal, caller_id_external)`;
 const called = `concat_ws('|', called_number, dialled_number)`;
 
-/** A condition: whether the text mentions a number. `$1` is the exact pattern, `$2` the faster rough one, tested first. */
+/** A condition: whether an expression mentions a number. `$1` is the exact pattern, `$2` the rough one, which is faster. */
 function isIn(text: string): string {
   return `(${text} ~ $2 and ${text} ~ $1)`;
 }
@@ -153,8 +154,8 @@ export async function findCalls(tx: Transaction, number: string): Promise<string
 }
 
 /**
- * Blanks the party in calls and legs, with the same rules as `clearCalls`, and erases what belongs to the calls. The content
- * hash is cleared too: it would let somebody test candidate numbers.
+ * Blanks the party in calls and legs, by the same rules as `withoutErasedParties`, and erases the rows that belong to the calls.
+ * Clears the content hash too, which would let somebody test candidate numbers.
  */
 export async function eraseParty(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const pattern = mentionPattern(number);
@@ -195,22 +196,25 @@ export async function eraseParty(tx: Transaction, number: string, callIds: reado
   return { ...belongings, 'warehouse.call_legs': legs.length, 'warehouse.calls': calls.length };
 }
 
-/** Deletes what rules recorded about a number, and observed about its conversations. Call it after {@link eraseTexts}. */
+/** Deletes what rules recorded about a number and its conversations. Call it after {@link eraseTexts}. */
 export async function eraseRules(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
-  const rows = await query<{ place: string; removed: string }>(
-    tx,
-    'select place, sum(removed) as removed from unnest($1::text[]) spelling cross join lateral ops.erase_rules(spelling) group by place',
-    [spellings],
-  );
-  return Object.fromEntries(rows.map(({ place, removed }) => [place, Number(removed)]));
+  return eraseBySpelling(tx, spellings, sql`ops.erase_rules(spelling)`);
 }
 
-/** Removes texts and number from the ledger. The amounts spent stay, and sends that were waiting are not sent. */
+/** Removes texts and number from the ledger. Amounts spent stay, and waiting sends are not sent. */
 export async function eraseSends(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
-  const rows = await query<{ place: string; removed: number }>(
+  return eraseBySpelling(tx, spellings, sql`ops.erase_sends(spelling)`);
+}
+
+async function eraseBySpelling(
+  tx: Transaction,
+  spellings: readonly string[],
+  erase: RawBuilder<unknown>,
+): Promise<Removed> {
+  const rows = await query(
     tx,
-    'select place, sum(removed)::integer as removed from unnest($1::text[]) spelling cross join lateral ops.erase_sends(spelling) group by place',
-    [spellings],
+    sql<{ place: string; removed: number }>`select place, sum(removed)::integer as removed
+     from unnest(${spellings}::text[]) spelling cross join lateral ${erase} group by place`,
   );
   return Object.fromEntries(rows.map(({ place, removed }) => [place, removed]));
 }
@@ -237,8 +241,8 @@ export async function eraseMentions(tx: Transaction, number: string): Promise<Re
   return removed;
 }
 
-// The search is a separate statement: Postgres runs only a pure SELECT in parallel. If a concurrent update moved a row
-// before the write, the search is repeated.
+// The search is a separate statement, since Postgres runs only a pure SELECT in parallel. It is repeated if a concurrent update
+// moved a row before the write.
 async function eraseFrom(
   tx: Transaction,
   table: string,
@@ -317,18 +321,17 @@ interface GroupText {
 }
 
 /**
- * Records the opt-outs of the other members of a number's groups: {@link eraseTexts} deletes these groups with the texts
- * that opted out. Call it first.
+ * Records the opt-outs of the other members of a number's groups. Call it before {@link eraseTexts}, which deletes these groups
+ * with the texts that opted out.
  */
 export async function preserveOptOuts(tx: Transaction, spellings: readonly string[]): Promise<void> {
-  const texts = await query<GroupText>(
+  const texts = await query(
     tx,
-    `select m.line, m.from_number as number, m.opt_out_verdict = 'opt_out' as is_out, coalesce(m.sent_at, m.first_seen_at) as at
+    sql<GroupText>`select m.line, m.from_number as number, m.opt_out_verdict = 'opt_out' as is_out, coalesce(m.sent_at, m.first_seen_at) as at
      from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
-     where (c.number = any($1) or c.participants && $1 or m.group_participants && $1)
-       and m.direction = 'in' and m.from_number <> all($1) and m.opt_out_verdict in ('opt_out', 'opt_in')
+     where (c.number = any(${spellings}) or c.participants && ${spellings}::text[] or m.group_participants && ${spellings}::text[])
+       and m.direction = 'in' and m.from_number <> all(${spellings}) and m.opt_out_verdict in ('opt_out', 'opt_in')
      order by at, is_out`,
-    [spellings],
   );
   const out = new Map<string, GroupText>();
   for (const each of texts) {

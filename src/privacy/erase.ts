@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queueNames } from '../../config/queues.ts';
-import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { erasedRefreshMs } from '../inbox/erased-numbers.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
@@ -27,16 +27,16 @@ import { refreshStatistics } from './statistics.ts';
 /*
  * The steps of an erasure:
  *
- *   remember: commit the hash ─▶ barrier: wait for the writers that may not know it ─▶ purge ─▶
- *   wait until every receiver knows the hash ─▶ purge the inbox and the queues again ─▶ refresh the planner's statistics
+ *   commit the hash ─▶ wait for transactions that may not know it ─▶ erase all rows ─▶ wait until every receiver knows the hash
+ *   ─▶ erase from the inbox and the queues again ─▶ refresh the planner's statistics
  *
- * An erasure that is interrupted is repeated from the first step. Rows that are gone are not counted again.
+ * An interrupted erasure is repeated from the first step.
  */
 
 interface ErasureDeps {
   readonly db: Database;
   readonly queues: Pick<Queues, 'forget'>;
-  /** Milliseconds after which every receiver knows of the erasure. */
+  /** Milliseconds after which every receiver has loaded the erasure. */
   readonly knownAfterMs?: number;
 }
 
@@ -45,14 +45,14 @@ export interface Erasure {
   /** Only the last four digits. */
   readonly number: string;
   readonly removed: Removed;
-  /** Empty tables whose statistics still hold the person; missing when there are none. */
+  /** Empty tables whose statistics still contain the person; missing when there are none. */
   readonly tablesWithStatistics?: readonly string[];
 }
 
-/** Receivers read the erasures every `erasedRefreshMs`; the query gets a second. */
+/** Receivers load erasures every `erasedRefreshMs`, and the query takes up to a second. */
 const defaultKnownAfterMs = erasedRefreshMs + 1_000;
 
-/** Counts what {@link eraseNumber} would remove now, and removes nothing. Rejects with `NotErasable`. */
+/** Counts what {@link eraseNumber} would remove, and removes nothing. Rejects with `NotErasable`. */
 export async function previewErasure(db: Database, text: string): Promise<Erasure> {
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
@@ -69,18 +69,18 @@ export async function previewErasure(db: Database, text: string): Promise<Erasur
   return { number: lastDigits(number), removed: rolledBack.removed };
 }
 
-/** Thrown to roll back a purge that was only counted. */
+/** Thrown to roll back an erasure that was only counted. */
 class RolledBack extends Error {
   removed: Removed = {};
 }
 
 /**
- * Removes a person, by number, from mirror, documents, inbox and queues, and keeps them out from now on. Threads are deleted,
- * groups too, but opt-outs of other members are kept; rows of calls stay without the person. Safe to repeat. Rejects with
- * `NotErasable`, and with `QueueUnavailable` when only the queues cannot be reached.
+ * Removes a person, by number, from all tables and queues, and keeps them out from now on. Deletes their threads, groups
+ * included, but keeps opt-outs of other members. Rows of calls stay without the person. Safe to repeat. Rejects with
+ * `NotErasable`, and with `QueueUnavailable` if only the queues cannot be reached.
  */
-export async function eraseNumber(parts: ErasureDeps, text: string): Promise<Erasure> {
-  const { db, queues, knownAfterMs } = parts;
+export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Erasure> {
+  const { db, queues, knownAfterMs } = deps;
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
   await storeHash(db, number);
@@ -104,7 +104,6 @@ export async function eraseNumber(parts: ErasureDeps, text: string): Promise<Era
   };
 }
 
-/** Called in one transaction, so that a person is erased everywhere or nowhere. */
 async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
   const calls = await findCalls(tx, number);
   return sum([
@@ -117,28 +116,28 @@ async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
   ]);
 }
 
-/** Serialized: a receiver reads only erasures newer than the newest it knows, so none may be committed with an older number. */
+/** Serialized, because a receiver loads only erasures with a higher id than the newest it knows: ids must be committed in order. */
 async function storeHash(db: Database, number: string): Promise<void> {
+  const otherSpellings = spellingsOf(number).filter((spelling) => spelling !== number);
   await inTransaction(db, async (tx) => {
-    await query(tx, 'lock table ops.erasures in share row exclusive mode', []);
+    await query(tx, sql`lock table ops.erasures in share row exclusive mode`);
     await query(
       tx,
-      `insert into ops.erasures (number_hash, spelling_hashes)
-       values (ops.erasure_hash($1), array(select ops.erasure_hash(spelling) from unnest($2::text[]) spelling))
+      sql`insert into ops.erasures (number_hash, spelling_hashes)
+       values (ops.erasure_hash(${number}), array(select ops.erasure_hash(s) from unnest(${otherSpellings}::text[]) s))
        on conflict (number_hash) do update set repeated_at = now()`,
-      [number, spellingsOf(number).filter((spelling) => spelling !== number)],
     );
   });
 }
 
-/** Resolves when every transaction that writes to the mirror and may not know the new hash has ended. */
+/** Waits for the transactions that write to the mirror and may not know the new hash. */
 async function waitForWriters(db: Database): Promise<void> {
-  await inTransaction(db, (tx) => query(tx, `select pg_advisory_xact_lock(hashtext('ops.erasures'))`, []));
+  await inTransaction(db, (tx) => query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.erasures'))`));
 }
 
-/** Resolves when every transaction that was storing a delivery has ended. */
+/** Waits for the transactions that are storing deliveries. */
 async function waitForDeliveries(db: Database): Promise<void> {
-  await inTransaction(db, (tx) => query(tx, 'lock table ops.deliveries in share mode', []));
+  await inTransaction(db, (tx) => query(tx, sql`lock table ops.deliveries in share mode`));
 }
 
 async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promise<number> {
@@ -154,19 +153,18 @@ async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promis
 async function storeCounts(db: Database, number: string, removed: Removed): Promise<void> {
   await query(
     db,
-    `update ops.erasures e set removed = (
+    sql`update ops.erasures e set removed = (
        select coalesce(jsonb_object_agg(place, count), '{}')
        from (select place, sum(count::bigint) as count from (
-         select * from jsonb_each_text(e.removed) union all select * from jsonb_each_text($2::jsonb)) as b (place, count)
+         select * from jsonb_each_text(e.removed) union all select * from jsonb_each_text(${JSON.stringify(removed)}::jsonb)) as b (place, count)
        group by place) s)
-     where number_hash = ops.erasure_hash($1)`,
-    [number, JSON.stringify(removed)],
+     where number_hash = ops.erasure_hash(${number})`,
   );
 }
 
-function sum(parts: readonly Removed[]): Removed {
+function sum(counts: readonly Removed[]): Removed {
   const total: Record<string, number> = {};
-  for (const [place, count] of parts.flatMap((part) => Object.entries(part))) {
+  for (const [place, count] of counts.flatMap((each) => Object.entries(each))) {
     if (count > 0) total[place] = (total[place] ?? 0) + count;
   }
   return total;
@@ -181,12 +179,12 @@ export class NotErasable extends UserError {
   override readonly exitCode = 2;
 }
 
-/** Normalises a number that a person typed in any format. Throws `NotErasable` when it is no phone number. */
+/** Normalises a typed number. Throws `NotErasable` when it is no phone number. */
 export function erasableNumber(text: string): string {
   const number = isNumberAlone(text) ? numberMeant(text) : '';
   if (number === undefined) {
     throw new NotErasable(
-      'A number that begins with 0 does not say its country: write it with its country code, such as "+44 20 7946 0958".',
+      'The country of a number that begins with 0 is unknown: write it with its country code, such as "+44 20 7946 0958".',
     );
   }
   if (number.length < shortestNumber || number.length > longestNumber) {
@@ -199,11 +197,10 @@ export function erasableNumber(text: string): string {
 
 /** Rejects with `NotErasable` for a number of the account itself: most rows contain it, and it identifies no customer. */
 export async function refuseOwnNumber(db: Database, number: string): Promise<void> {
-  const [own] = await query<{ owner: string }>(
+  const [own] = await query(
     db,
-    `select 'an SMS line' as owner from warehouse.sms_lines where line = $1
-     union all select 'a user' from warehouse.user_endpoints where kind = 'number' and endpoint = $1 limit 1`,
-    [number],
+    sql<{ owner: string }>`select 'an SMS line' as owner from warehouse.sms_lines where line = ${number}
+     union all select 'a user' from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} limit 1`,
   );
   if (own) throw new NotErasable(`That is a number of the account itself (${own.owner}'s), not of a person to erase.`);
 }

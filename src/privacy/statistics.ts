@@ -8,9 +8,9 @@ interface Described {
 }
 
 /**
- * Removes erased values from the planner's statistics, which hold the most common values of each column. Analyses all tables,
- * so that a repeated erasure completes an interrupted one. ANALYZE keeps the old statistics of an empty table: these are
- * cleared. Resolves to the tables where that failed.
+ * Removes erased values from the planner's statistics, which contain the most common values of each column. Analyzes all tables,
+ * so that a repeated erasure completes an interrupted one. ANALYZE keeps the statistics of an empty table, so these are cleared.
+ * Resolves to the tables where that failed.
  */
 export async function refreshStatistics(db: Database): Promise<string[]> {
   const tables = await query<{ table: string }>(
@@ -64,8 +64,8 @@ const blanks = `case when a.atttypid = 'uuid'::regtype then 'gen_random_uuid()' 
   else (array['0', 'false', 'now()', $s$'{}'$s$, $s$'0'$s$])[array_position(array['N', 'B', 'D', 'A', 'T'], t.typcategory::text)] end`;
 
 /**
- * Replaces the statistics of an empty table: before Postgres 18, its owner cannot clear them. Analyses it with one blank,
- * uncommitted row. False when a constraint rejects that row, or the table cannot be locked.
+ * Replaces the statistics of an empty table, which its owner cannot clear before Postgres 18: analyzes it with one blank,
+ * uncommitted row. False if a constraint rejects that row, or the table cannot be locked.
  */
 async function replace(db: Database, table: string): Promise<boolean> {
   const columns = await query<{ name: string; value: string }>(

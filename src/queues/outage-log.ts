@@ -1,10 +1,10 @@
 import type { Log } from '../shared/log.ts';
 
-/** Logs when the store of the queues becomes unavailable and when it is back, once each. */
+/** Logs once when the store of the queues becomes unavailable, and once when it is available again. */
 export interface OutageLog {
   report(error: unknown): void;
   recovered(): void;
-  /** Logs nothing from now on: errors of connections that are being closed do not matter. */
+  /** Stops logging: errors of connections that are being closed do not matter. */
   end(): void;
 }
 
@@ -16,14 +16,14 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
   function report(err: unknown): void {
     if (isEnded) return;
     if (isLostLock(err)) {
-      log.debug({ err, backend }, 'A job took longer than its lock; another worker may take it, which does no harm');
+      log.debug({ err, backend }, 'A job took longer than its lock; another worker may take it too, which is harmless');
       return;
     }
     const isUnreachable = isConnectionError(err);
     if (!isUnreachable && !isRefusal(err)) {
-      // Job ids and counts differ from error to error of one kind.
+      // Logs each kind of error once: job ids and counts in the messages differ.
       const kind = String(err).replace(/\d+/g, '#');
-      if (!reported.has(kind)) log.warn({ err, backend }, 'The queue library reported an error; the worker goes on');
+      if (!reported.has(kind)) log.warn({ err, backend }, 'The queue library reported an error; the worker continues');
       reported.add(kind);
       return;
     }
@@ -59,7 +59,7 @@ const connectionCodes =
 const connectionWords =
   /^(?:Connection (?:is closed|terminated|ended)|timeout e|Socket timeout|Command timed out|connect E|Stream isn't writeable|Reached the max retries|Client has encountered|WRONGPASS|NOAUTH|Query read timeout)/i;
 
-/** Node's codes for certificates that are not trusted. */
+/** Node's error codes for certificates that are not trusted. */
 const certificateFaults = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -24,8 +24,8 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for them all.
- * Workers also poll every few seconds, since a LISTEN can die unnoticed. Rejects when the schema is missing or stale.
+ * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all workers,
+ * which also poll in case it dies unnoticed. Rejects when the schema is missing or not migrated.
  */
 export async function createPostgresStore(
   databaseUrl: string,
@@ -161,8 +161,8 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
 }
 
 /**
- * The library's statements name no schema. As a start-up parameter, as in its own pools, `options` in DATABASE_URL would
- * override it, and poolers would refuse it.
+ * The library's statements name no schema. Its own pools set it by a start-up parameter, which `options` in DATABASE_URL would
+ * override and poolers would refuse.
  */
 async function enterSchema(client: ClientBase): Promise<void> {
   await client.query(`set search_path to ${schema}`);

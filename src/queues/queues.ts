@@ -40,11 +40,10 @@ export interface QueueWorker {
 }
 
 /**
- * Jobs that send workers to sync targets and sends that are due. Postgres holds what is due: a lost job costs time, never
- * data.
+ * Jobs that notify workers of due sync targets and sends. Postgres holds what is due: a lost job costs time, never data.
  *
  * enqueue ─▶ waiting ─▶ active ─▶ gone
- *               ▲          │ enqueued meanwhile: worked once more, however often
+ *               ▲          │ enqueued meanwhile, once or more: worked once more
  *               └──────────┘ its worker died: another takes it
  */
 export interface Queues {
@@ -86,7 +85,7 @@ export interface QueuesOptions {
   readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
 
-/** Milliseconds that a close waits for a store that is away. */
+/** Milliseconds that `close` waits for a store that does not answer. */
 const closeMs = 500;
 
 /** The store of the queues did not answer in time. The caller can go on: Postgres keeps what is due. */
@@ -100,9 +99,9 @@ export class QueueUnavailable extends UserError {
 }
 
 /**
- * Opens the queues. In Postgres, an unreachable database or an unmigrated queue schema is an error. In Redis, an unreachable
- * Redis is connected to whenever it comes, and an unreachable Postgres delays the opening, since the deployment id in it is
- * part of the keys ({@link readDeploymentId}).
+ * Opens the queues. In Postgres: rejects if the database is unreachable, or the schema of the queues is not migrated. In Redis:
+ * connects when Redis becomes reachable, and opens when Postgres does, whose deployment id is part of the keys
+ * ({@link readDeploymentId}).
  */
 export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const { log, redisUrl } = options;
@@ -251,9 +250,9 @@ async function forgetJobs(queue: BullQueue, isForgotten: (job: JobData) => boole
   return forgotten;
 }
 
-/** The part of a deadline that is left for aborted handlers to end. */
+/** The part of a deadline that remains for aborted handlers. */
 const cancelMs = 1_000;
-/** How long an idle worker waits for its store, which may be away: expired locks show it what it missed. */
+/** How long the close of an idle worker waits for its store, which may be unavailable. */
 const storeMs = 1_000;
 const checkMs = 50;
 

@@ -9,7 +9,7 @@ import type { QueueStore, StoreHealth } from './store.ts';
 /** Without `replyMapping`, which changes the types of a client's answers. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** For so many ms after Redis refused a job as read-only, a new connection does not mean that it takes jobs. */
+/** Milliseconds after a read-only refusal during which a new connection does not prove that Redis accepts jobs. */
 const quietMs = 5_000;
 
 /**
@@ -33,8 +33,8 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   function connect(extra: ConnectionOptions): Redis {
     const redis = watch(new Redis(address, { ...options, reconnectOnError, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
-    // The library opens the waiting connections itself; kept here, they can be closed when Redis does not answer.
-    // They hear nothing while no job comes, so they have no socket timeout; the library watches them.
+    // The library opens blocking connections itself. Tracked here, they can be closed when Redis does not answer.
+    // They receive nothing while there is no job, so they have no socket timeout; the library watches them.
     redis.duplicate = (override) => watch(duplicate({ ...override, socketTimeout: undefined }));
     return redis;
   }
@@ -44,7 +44,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       lastError = error;
       outage.report(error);
     });
-    // A Redis that is still read-only connects too: then only the next job shows whether it is back.
+    // A Redis that is still read-only accepts connections too: only the next job shows whether it works.
     redis.on('ready', () => performance.now() - readOnlyAt > quietMs && outage.recovered());
     opened.push(redis);
     return redis;
@@ -62,7 +62,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
     isConnected: () => producers.status === 'ready',
     openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
     openWorker(name, processor, tuning) {
-      // A firewall can drop connections silently: a missing answer is noticed before the locks expire.
+      // A firewall can drop connections silently: the timeout reveals that before the locks expire.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
@@ -94,7 +94,7 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
     address: address.href,
     options: {
       connectTimeout: 5_000,
-      // The driver's timer for a peer that does not hang up keeps the process alive.
+      // Short, because this timer keeps a stopping process alive while the peer does not close.
       disconnectTimeout: 200,
       retryStrategy: (attempt) => backoffMs({ firstMs: 100, maxMs: 2_000 }, attempt),
       ...(isEncrypted && {
@@ -139,7 +139,7 @@ async function healthOf(redis: Redis, lastError: () => Error | undefined): Promi
   }
   if (infoOf('aof_enabled') === '0') {
     notices.push(
-      'Redis forgets queued jobs when it is killed (no append-only file), and they are queued again from Postgres within seconds: set appendonly to yes to spare that.',
+      'Redis loses queued jobs when it is killed (no append-only file); they are enqueued again from Postgres within seconds: set appendonly to yes to avoid that.',
     );
   }
   return { isReachable: true, warnings, notices };

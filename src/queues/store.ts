@@ -5,14 +5,14 @@ import { storableText } from '../shared/storable.ts';
 export interface TargetJob {
   readonly kind: string;
   readonly key: string;
-  /** False ranks it behind all others. Default: true. */
+  /** False: worked only when no urgent job waits. Default: true. */
   readonly isUrgent?: boolean;
 }
 
 /** What a job carries: ids and never data, so that one job stands for any number of changes. */
 export type JobData = Pick<TargetJob, 'kind' | 'key'>;
 
-/** The library works jobs without a priority before those that have one. */
+/** The library works jobs without a priority first. */
 const lowPriority = 1;
 
 export interface BullJob {
@@ -21,11 +21,11 @@ export interface BullJob {
   readonly opts: BulkJobOptions;
 }
 
-/** One job per target, in the same order from every caller, so that two callers cannot deadlock. */
+/** One job per target, sorted, so that two callers cannot deadlock. */
 export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
   const byTarget = new Map<string, Required<TargetJob>>();
   for (const job of jobs) {
-    // One job that jsonb refuses would fail its whole batch.
+    // A job that jsonb rejects would fail its whole batch.
     const data = { kind: storableText(job.kind), key: storableText(job.key) };
     const id = targetId(data);
     byTarget.set(id, { ...data, isUrgent: job.isUrgent !== false || byTarget.get(id)?.isUrgent === true });
@@ -60,11 +60,11 @@ export interface WorkerTuning {
 
 export interface StoreHealth {
   readonly isReachable: boolean;
-  /** Why it is not, as one sentence, if the store says so. */
+  /** Why it is not, as one sentence, if known. */
   readonly reason?: string | undefined;
-  /** Settings of the store that refuse or may evict jobs: one sentence each, with the remedy after a colon. */
+  /** Settings of the store that may lose jobs: one sentence each, with the remedy after a colon. */
   readonly warnings: readonly string[];
-  /** The same for settings that only cost time. */
+  /** The same for settings that only delay jobs. */
   readonly notices: readonly string[];
 }
 

@@ -4,7 +4,7 @@ export interface Backoff {
   readonly firstMs: number;
   /** The longest wait, unless the server asks for a longer one. */
   readonly maxMs: number;
-  /** By which each wait is longer than the one before. Default 2. */
+  /** Each wait is this many times the one before. Default 2. */
   readonly factor?: number;
   /** The share of each wait that is random: 0 (the default) is none, 1 is full jitter. */
   readonly jitter?: number;

@@ -1,7 +1,7 @@
 /**
- * Natural micro-batching: an item is flushed at once while fewer than `inFlight` flushes run, else it waits for the
- * next one to end, and joins all that arrived meanwhile. No timer: an idle system adds no latency, and load makes the
- * batches larger.
+ * Micro-batching without a timer: an item is flushed at once while fewer than `inFlight` flushes run. Otherwise it waits until
+ * one ends, and is flushed with all items that arrived meanwhile. So an idle system adds no latency, and load makes batches
+ * larger.
  */
 export interface Batch<Item, Result> {
   /** Resolves with the item's own result, in the order of the batch; rejects when its flush fails. */
@@ -65,7 +65,7 @@ export function createBatch<Item, Result>(
     add(item) {
       return new Promise((resolve, reject) => {
         queue.push({ item, resolve, reject });
-        // Items that arrive in the same turn of the event loop share a batch.
+        // Items of the same event-loop tick share a batch.
         if (queue.length === 1) queueMicrotask(pump);
       });
     },

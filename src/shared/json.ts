@@ -1,12 +1,12 @@
 /** The keys whose bare `digits.digits` values are call ids, not amounts. */
 const callIdKeys = new Set(['callid', 'callids', 'uniqueid', 'calledback', 'bridgedfromcallid', 'id']);
-/** Under this key only a value with the shape of a call id is one: it may be a price. */
+/** Under this key, a value is a call id only if it has the shape of one: it may be a price. */
 const callKey = 'call';
 
-// These three only decide whether the slow reviver is needed. A false match costs time, never a digit.
+// These three only decide whether the slow reviver is needed: a false match costs time, but no digits.
 const bareDecimal = /"\s*:\s*\d+\.\d/g;
 const bareCallIdInArray = /[[,]\s*\d{9,11}\.\d/;
-// Written out: V8 skips sixteen characters at a time over a literal sequence, and is slow on `{16}`.
+// Written out because V8 is much slower on `{16}`.
 const longInteger = new RegExp('\\d'.repeat(16));
 
 const digitsDotDigits = /^\d+\.\d+$/;

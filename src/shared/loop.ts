@@ -3,28 +3,28 @@ import type { Log } from './log.ts';
 
 export interface Loop {
   /**
-   * Runs the job now, or once more after the round in hand. Resolves when no round is running or wanted; never rejects.
+   * Runs the job now, or once more after the running round. Resolves when no round is running or requested; never rejects.
    * After `stop` it does nothing.
    */
   kick(): Promise<void>;
-  /** Aborts the signal of the round in hand and waits for that round. */
+  /** Aborts the signal of the running round and waits for its end. */
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
-  /** What a round does, as the subject of a log line: 'Enqueuing overdue targets'. */
+  /** The subject of its log lines, such as 'Enqueuing overdue targets'. */
   readonly name: string;
-  /** From the end of a round to the start of the next; the first round starts after one such wait, or at a kick. */
+  /** Milliseconds before the first round, and from the end of a round to the next, unless `kick` starts it earlier. */
   readonly everyMs: number;
   readonly log: Log;
   readonly job: (signal: AbortSignal) => Promise<unknown>;
-  /** Milliseconds of rest before a round that was requested during another. Default: none. */
+  /** Milliseconds before a round that was requested during another. Default: none. */
   readonly restMs?: number;
   /** The wait after so many failed rounds in a row, in milliseconds. Default: `everyMs`. */
   readonly retryAfterMs?: (failures: number) => number;
 }
 
-/** Runs a job again and again. Rounds never overlap. A series of failures is logged when it starts and when it ends. */
+/** Runs a job repeatedly; rounds never overlap. Logs when a series of failures starts and when it ends. */
 export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: LoopOptions): Loop {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -39,7 +39,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
       if (failures > 0) log.info(`${name} works again`);
       failures = 0;
     } catch (error) {
-      // What fails after the stop was aborted by it.
+      // A failure after the stop was caused by it.
       if (signal.aborted) return;
       failures += 1;
       if (failures === 1) log.warn({ err: error }, `${name} failed; it is tried again`);

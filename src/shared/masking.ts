@@ -1,6 +1,6 @@
 /*
- * Keys of threads, and errors that quote them, hold phone numbers. Logs and pages show only their last four digits, which is
- * enough to tell them apart.
+ * Thread keys, and errors that quote them, contain phone numbers. Logs and pages show only the last four digits, which are enough
+ * to tell them apart.
  */
 
 const callIdOrNumber = /\b\d{10}\.\d{1,12}\b|\d{7,}/g;
@@ -23,7 +23,7 @@ export function maskTarget(target: string): string {
 
 /** The address of a store without its password. */
 export function withoutPassword(address: string): string {
-  // The host is empty after the user where a parameter names the folder of a Unix socket; `URL` would refuse that.
+  // With the folder of a Unix socket as a parameter, the host after the user is empty, which `URL` refuses.
   const url = new URL(address.replace('@/', '@socket/'));
   url.password = '';
   for (const name of ['password', 'sslpassword']) if (url.searchParams.has(name)) url.searchParams.delete(name);

@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
 
-/** What one process counts. State that all processes share is read from the database instead. */
+/** The metrics of one process. Shared state is read from the database instead. */
 export interface Metrics {
   readonly registry: Registry;
   deliveryAccepted(type: string, isRecognized: boolean): void;
   deliveryRefused(reason: 'token' | 'too_large' | 'unavailable'): void;
   requestRefused(reason: 'admin_token' | 'host' | 'login_state' | 'connection_limit'): void;
-  /** Whether the last delivery came within a minute and could not be stored. */
+  /** Whether the last delivery could not be stored and was less than a minute ago. */
   isRefusing(): boolean;
   commitSeconds(seconds: number): void;
   targetRead(kind: string, outcome: string, seconds: number): void;
@@ -34,26 +34,26 @@ export function createMetrics(): Metrics {
   });
   const requests = new Counter({
     name: 'trunkline_requests_refused_total',
-    help: 'Requests without authority: a wrong ADMIN_TOKEN, a Host that is not loopback where there is none, an answer to no login; and connections closed at the limit.',
+    help: 'Refused requests: a wrong ADMIN_TOKEN, a Host that is not loopback without one, a callback of no pending login; and connections over the limit.',
     labelNames: ['reason'] as const,
     registers,
   });
   const commits = new Histogram({
     name: 'trunkline_delivery_commit_seconds',
-    help: 'From the whole body of a delivery to its commit.',
+    help: 'From the last byte of a delivery to its commit.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
     registers,
   });
   const reads = new Histogram({
     name: 'trunkline_target_turn_seconds',
-    help: 'Turns of targets: claim, read and commit.',
+    help: 'Reads of sync targets: claim, read and commit.',
     labelNames: ['kind', 'turn'] as const,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
     registers,
   });
   const answers = new Histogram({
     name: 'trunkline_api_answer_seconds',
-    help: 'Tries of requests to the service.',
+    help: 'Requests to the service, retries included.',
     labelNames: ['operation', 'outcome'] as const,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 20],
     registers,

@@ -1,11 +1,11 @@
 import { withTimeout } from './timeout.ts';
 
-/** Milliseconds that a stopping process waits for its protected work. */
+/** Milliseconds that a stopping process waits for protected work. */
 const maxWaitMs = 20_000;
 
 const running = new Set<Promise<void>>();
 
-/** Marks work that a stop must not cut off, such as a token refresh that was sent. Call the result when it has ended. */
+/** Marks work that a stop must not interrupt, such as a token refresh. Call the result when the work has ended. */
 export function protectWork(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   running.add(promise);
@@ -19,7 +19,7 @@ export function hasProtectedWork(): boolean {
   return running.size > 0;
 }
 
-/** Resolves when no protected work of this process is left, and after 20 seconds in any case. */
+/** Resolves when the protected work of this process has ended, but after 20 seconds at the latest. */
 export function protectedWorkEnded(): Promise<void> {
   return withTimeout(
     maxWaitMs,

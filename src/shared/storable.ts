@@ -8,11 +8,11 @@ export function storableText(text: string): string {
 export function storableJson(value: unknown): string {
   const json = JSON.stringify(value) ?? 'null';
   if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
-  // Matches every escape whole, so that an escaped backslash before a `u` does not count as `\\u`.
+  // Matches whole escapes, so that an escaped backslash before a `u` does not look like one.
   return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (code) => (code.length > 2 ? '\\ufffd' : code));
 }
 
-// A joiner inside an emoji or a script that needs it is part of the text; anywhere else it can hide something.
+// A zero-width joiner belongs to an emoji or to a script that needs it. Elsewhere it may hide something.
 const shaped = String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}]`;
 const invisible = new RegExp(
   String.raw`(?![\n\t])\p{Cc}|(?![\u200c\u200d])\p{Cf}|(?<!${shaped})[\u200c\u200d]|[\p{Zl}\p{Zp}\p{Cs}]`,

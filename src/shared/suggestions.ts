@@ -1,4 +1,4 @@
-/** The known word that was most likely meant: one that starts with the given word, else the nearest; undefined if none is near. */
+/** The known word that was most likely meant: the shortest that starts with `word`, else the most similar; undefined if none is. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase();
   const starting = known.filter((each) => wanted.length > 1 && each.toLowerCase().startsWith(wanted));
@@ -16,7 +16,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return near === undefined ? `There is: ${known.join(', ')}.` : `Did you mean "${near}"?`;
 }
 
-/** Letters to insert, remove, replace or swap with a neighbour: libraries count a swap as two. */
+/** The number of letters to insert, remove, replace or swap. Unlike in libraries, a swap counts as one. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -4,7 +4,7 @@ export interface Pair {
   readonly number: string;
 }
 
-/** A conversation: it has no id at the service (section 2.5), so its line, its number and a group's participants name it. */
+/** A conversation. The service has no id for it (section 2.5): line, number and a group's participants identify it. */
 export interface Thread extends Pair {
   /** The other parties of a group, sorted; empty for two parties. */
   readonly participants: readonly string[];
@@ -15,7 +15,7 @@ export function threadKey({ line, number, participants }: Thread): string {
   return participants.length > 0 ? `${line}/${number}/${participants.join(',')}` : `${line}/${number}`;
 }
 
-/** Reads a thread key back. */
+/** Parses a thread key. */
 export function threadOf(key: string): Thread {
   const [line = '', number = '', participants = ''] = key.split('/');
   return { line, number, participants: participants === '' ? [] : participants.split(',') };

@@ -1,4 +1,4 @@
-/** A span of time; the end is exclusive. Numbers are Unix seconds. */
+/** A range of time; `to` is exclusive. Numbers are Unix seconds. */
 export interface TimeRange<Moment extends number | Date = number> {
   readonly from: Moment;
   readonly to: Moment;

@@ -1,4 +1,4 @@
-/** The outcome of `attempt`, or `fallback()` when it takes longer than `ms` milliseconds; a late failure is dropped. */
+/** The outcome of `attempt`, or `fallback()` after `ms` milliseconds. A later failure is ignored. */
 export async function withTimeout<T, F>(ms: number, attempt: Promise<T>, fallback: () => F): Promise<T | F> {
   let timer: NodeJS.Timeout | undefined;
   const expiry = new Promise<'expired'>((resolve) => {
