@@ -53,20 +53,20 @@ create table ops.processes (
   api_waiting_from timestamptz,
   api_waiting_operation text
 );
-comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that looked after the webhook subscriptions lately.';
+comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
 comment on column ops.processes.role is 'web or worker; `start`, which is both, reports itself as worker.';
-comment on column ops.processes.started_at is 'When it began to report itself.';
+comment on column ops.processes.started_at is 'When it first reported itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
-comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of the address at which it wants the subscriptions, which holds WEBHOOK_SECRET.';
-comment on column ops.processes.looked_at is 'Of a receiver: when it last looked after the subscriptions.';
-comment on column ops.processes.connections is 'How many connections to Postgres it opens at most.';
+comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.';
+comment on column ops.processes.looked_at is 'Of a receiver: when it last checked the subscriptions.';
+comment on column ops.processes.connections is 'The maximum of its connections to Postgres.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
-comment on column ops.processes.api_waiting_from is 'When the oldest request began that the service has not answered; NULL while nothing waits.';
+comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
 
--- What is to be read
+-- Deliveries and sync targets
 
 create table ops.deliveries (
   delivery_id bigint generated always as identity primary key,
@@ -94,7 +94,7 @@ comment on column ops.deliveries.user_agent is 'User-Agent header as sent.';
 comment on column ops.deliveries.body is 'The body with secrets and URLs redacted.';
 comment on column ops.deliveries.body_hash is 'Fingerprint of type and canonical body: equal for a repeated delivery.';
 comment on column ops.deliveries.targets is 'What the delivery points at, each as "kind key".';
-comment on column ops.deliveries.is_recognized is 'False when nothing in the body could be understood, or it holds more than the 500 references that are taken of one delivery; such a delivery is kept to be parsed again.';
+comment on column ops.deliveries.is_recognized is 'False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.';
 comment on column ops.deliveries.is_erased is 'It mentioned a person who was erased, so its body was removed.';
 comment on column ops.deliveries.named is 'Texts that it names, each as "line/number[/participants] id"; the first thousand.';
 
@@ -123,19 +123,19 @@ create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority 
 comment on table ops.sync_targets is 'Every thing to read from the API, and whether it is pending: dirty_version > clean_version means that it is read at due_at.';
 comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, users, lines.';
 comment on column ops.sync_targets.key is 'Which one: line/number[/participants], a call id, or "all".';
-comment on column ops.sync_targets.dirty_version is 'Raised by every reference to it, except while a read is pending that has not begun.';
-comment on column ops.sync_targets.claimed_version is 'The dirty_version that the newest read began with.';
-comment on column ops.sync_targets.clean_version is 'The dirty_version that the newest applied read began with.';
-comment on column ops.sync_targets.due_at is 'Not to be read before.';
+comment on column ops.sync_targets.dirty_version is 'Raised by every reference to it, unless a pending read has not started yet.';
+comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';
+comment on column ops.sync_targets.clean_version is 'The dirty_version when the newest applied read started.';
+comment on column ops.sync_targets.due_at is 'The earliest time of its next read.';
 comment on column ops.sync_targets.rung_at is 'When a job was last enqueued for it; the sweep enqueues another when that was too long ago.';
-comment on column ops.sync_targets.read_at is 'When its newest read began.';
+comment on column ops.sync_targets.read_at is 'When its newest read started.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
-comment on column ops.sync_targets.misses is 'Reads that did not find it, since one last did.';
+comment on column ops.sync_targets.misses is 'Reads in a row that did not find it.';
 comment on column ops.sync_targets.state is 'active, or how its last read settled: gone (three spaced 404), forbidden (403), refused (400).';
 comment on column ops.sync_targets.last_error is 'Why the last read failed.';
-comment on column ops.sync_targets.priority is '0: something happened. 1: history that is filled in, read behind that. 2 and 3: unconfirmed, and read behind all others, a few at a time. 3: in a delivery with many references, or a read did not find it.';
-comment on column ops.sync_targets.claimed_until is 'Whoever reads it has it for itself until then, and renews that while the read lasts.';
-comment on column ops.sync_targets.refused_at is 'Since when its reads settle forbidden or refused; null when the last one did not.';
+comment on column ops.sync_targets.priority is '0: live. 1: history, read after live targets. 2 and 3: unconfirmed, read after all others and slowly; 3 if a delivery with many references named it, or a read did not find it.';
+comment on column ops.sync_targets.claimed_until is 'End of the lease of the worker that reads it, which renews it during the read.';
+comment on column ops.sync_targets.refused_at is 'Since when its reads have settled as forbidden or refused; NULL when the last one did not.';
 comment on column ops.sync_targets.is_unconfirmed is 'Only deliveries named it, and no read has found it: it may not exist.';
 
 create table ops.streams (
@@ -146,9 +146,9 @@ create table ops.streams (
   reason text not null,
   missing_scope text
 );
-comment on table ops.streams is 'Kinds of target that wait because the credential may not read them. A stream that reads again is removed.';
+comment on table ops.streams is 'Kinds of target that are parked because the credential may not read them. The row is deleted when a read succeeds.';
 comment on column ops.streams.kind is 'The kind of target.';
-comment on column ops.streams.parked_until is 'When the next read of this kind is tried.';
+comment on column ops.streams.parked_until is 'When a read of this kind is tried again.';
 comment on column ops.streams.parked_at is 'When the first read was refused.';
 comment on column ops.streams.times_parked is 'How often a read was refused since.';
 comment on column ops.streams.reason is 'The service''s refusal.';
@@ -166,11 +166,11 @@ create table ops.subscription_watch (
 comment on table ops.subscription_watch is 'The webhook subscriptions that the daemon needs, as the last check found or left them.';
 comment on column ops.subscription_watch.event_type is 'The event type.';
 comment on column ops.subscription_watch.subscription_id is 'The subscription that delivers it.';
-comment on column ops.subscription_watch.is_created_here is 'Whether the daemon created it: then its address is mended too.';
+comment on column ops.subscription_watch.is_created_here is 'Whether the daemon created it, so that it may also repair its address.';
 comment on column ops.subscription_watch.state is 'in_place; broken, while it is repaired; or to_create_by_hand where the service refused.';
 comment on column ops.subscription_watch.in_place_at is 'When a check last found it as it should be, or repaired it.';
 comment on column ops.subscription_watch.changed_at is 'When it was last repaired or created.';
-comment on column ops.subscription_watch.last_fault is 'What was wrong then: disabled, deleted, redirected, retyped or duplicated.';
+comment on column ops.subscription_watch.last_fault is 'What was wrong at the last repair: disabled, deleted, redirected, retyped or duplicated.';
 
 create table ops.drift (
   operation text not null,
@@ -213,19 +213,19 @@ create table ops.coverage (
 create index coverage_due on ops.coverage (due_at) where due_at < 'infinity';
 comment on table ops.coverage is 'Call history compared with the service, hour by hour: how many calls it reports, and how many of them are held.';
 comment on column ops.coverage.stream is 'What was compared: calls.';
-comment on column ops.coverage.from_at is 'Begin of the hour, UTC.';
+comment on column ops.coverage.from_at is 'Start of the hour, UTC.';
 comment on column ops.coverage.to_at is 'End of the hour, exclusive.';
-comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly its own total, and all of it is held. differs: the last comparison left a difference. failed: it could not be made.';
+comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly its own total, and all of it is held. differs: the last comparison found a difference. failed: it could not be compared.';
 comment on column ops.coverage.reported_count is 'Distinct calls that the service listed for the hour.';
 comment on column ops.coverage.held_count is 'Calls of the hour that the mirror holds and that are not deleted.';
-comment on column ops.coverage.unannounced_count is 'Of the reported, those that no webhook had announced; NULL where webhooks were not expected yet.';
-comment on column ops.coverage.is_watched is 'Whether webhooks were to announce what happened in the hour; false for history.';
-comment on column ops.coverage.due_at is 'When the hour is compared next: minutes after its end, then again for late changes; infinity when that is over.';
-comment on column ops.coverage.claimed_until is 'Until when the process that compares it has the hour for itself.';
-comment on column ops.coverage.attempts is 'Comparisons in a row that proved nothing.';
-comment on column ops.coverage.checked_at is 'When the last comparison began.';
-comment on column ops.coverage.proven_at is 'When the newest comparison began that proved it.';
-comment on column ops.coverage.last_error is 'Why the last comparison proved nothing.';
+comment on column ops.coverage.unannounced_count is 'Reported calls that no webhook had announced; NULL for hours before webhooks were expected.';
+comment on column ops.coverage.is_watched is 'Whether webhooks were expected to announce the calls of the hour; false for history.';
+comment on column ops.coverage.due_at is 'When the hour is compared next: minutes after its end, then again for late changes; infinity after the last comparison.';
+comment on column ops.coverage.claimed_until is 'End of the lease of the process that compares it.';
+comment on column ops.coverage.attempts is 'Attempts in a row that did not prove it.';
+comment on column ops.coverage.checked_at is 'When the last comparison ended.';
+comment on column ops.coverage.proven_at is 'When it was last proven.';
+comment on column ops.coverage.last_error is 'Why the last attempt did not prove it.';
 
 create table ops.backfills (
   backfill_id bigint generated always as identity primary key,
@@ -239,11 +239,11 @@ create table ops.backfills (
   finished_at timestamptz
 );
 create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null;
-comment on table ops.backfills is 'Back-fills requested with `trunkline backfill`. An unfinished one continues where it stopped.';
+comment on table ops.backfills is 'Back-fills requested with `trunkline backfill`. An unfinished one resumes where it stopped.';
 comment on column ops.backfills.backfill_id is 'Order of requests.';
 comment on column ops.backfills.stream is 'What is filled: calls.';
-comment on column ops.backfills.asked_from is 'Begin of the range.';
-comment on column ops.backfills.asked_to is 'End of the range, exclusive; in the past, so that it stands still.';
+comment on column ops.backfills.asked_from is 'Start of the range.';
+comment on column ops.backfills.asked_to is 'End of the range, exclusive; always in the past.';
 comment on column ops.backfills.has_artefacts is 'Whether legs, recordings and transcripts are read too.';
 comment on column ops.backfills.done_until is 'Everything before it is mirrored and compared.';
 comment on column ops.backfills.mirrored_count is 'Calls mirrored so far.';
@@ -265,12 +265,12 @@ create table ops.gaps (
 );
 create index gaps_open on ops.gaps (stream, next_try_at) where filled_at is null;
 comment on table ops.gaps is 'Periods in which webhooks may have been lost, and when the missing events were searched for.';
-comment on column ops.gaps.gap_id is 'Order of noticing.';
+comment on column ops.gaps.gap_id is 'Order of detection.';
 comment on column ops.gaps.stream is 'calls or texts.';
-comment on column ops.gaps.from_at is 'Begin, with some overlap.';
+comment on column ops.gaps.from_at is 'Start, with some overlap.';
 comment on column ops.gaps.to_at is 'End.';
-comment on column ops.gaps.reason is 'Why nothing may have been delivered.';
-comment on column ops.gaps.noticed_at is 'When the gap was noticed.';
+comment on column ops.gaps.reason is 'Why deliveries may have been lost.';
+comment on column ops.gaps.noticed_at is 'When the gap was detected.';
 comment on column ops.gaps.next_try_at is 'When it is searched next.';
 comment on column ops.gaps.filled_at is 'When the search was complete; NULL while it is open.';
 comment on column ops.gaps.last_error is 'Why the last search failed.';
@@ -284,12 +284,12 @@ create table ops.thread_candidates (
   primary key (line, number)
 );
 create index thread_candidates_open on ops.thread_candidates (line, evidence_at) where probed_at is null;
-comment on table ops.thread_candidates is 'Pairs of a line and a number that may have a conversation: the API cannot list conversations, so they are found by asking.';
+comment on table ops.thread_candidates is 'Pairs of a line and a number that may have a conversation: the API cannot list conversations, so each pair is probed.';
 comment on column ops.thread_candidates.line is 'The account''s line.';
 comment on column ops.thread_candidates.number is 'The other party.';
 comment on column ops.thread_candidates.evidence is 'Why there may be one: a call, a contact of another line, an imported list, unread texts of the line, a gap in the webhooks.';
 comment on column ops.thread_candidates.evidence_at is 'When the evidence was last seen.';
-comment on column ops.thread_candidates.probed_at is 'When the pair was last asked for; ops.sync_targets shows how that went.';
+comment on column ops.thread_candidates.probed_at is 'When the pair was last probed; ops.sync_targets has the state of that read.';
 
 -- Attribution of calls to users and groups by searches
 
@@ -308,18 +308,18 @@ create table ops.attribution_windows (
   primary key (kind, from_at, to_at)
 );
 create index attribution_windows_waiting on ops.attribution_windows (from_at) where finished_at is null;
-comment on table ops.attribution_windows is 'Spans of call history, proven complete, that are searched once for each queue, huntgroup, user or extension that is known: whatever a search lists was touched by it.';
-comment on column ops.attribution_windows.kind is 'What is searched by: queue and huntgroup by the hour, user and extension by the day, UTC. Older history by the day.';
-comment on column ops.attribution_windows.from_at is 'Begin of the span.';
-comment on column ops.attribution_windows.to_at is 'End of the span, exclusive.';
-comment on column ops.attribution_windows.due_at is 'When it is searched, or goes on, at the earliest.';
-comment on column ops.attribution_windows.claimed_until is 'Until when the process that searches it has it for itself.';
+comment on table ops.attribution_windows is 'Ranges of call history, proven complete, that are searched once for each known queue, huntgroup, user or extension. The listed calls are attributed to it.';
+comment on column ops.attribution_windows.kind is 'The filter of the searches. Windows are hours for queue and huntgroup, days (UTC) for user, extension and older history.';
+comment on column ops.attribution_windows.from_at is 'Start of the range.';
+comment on column ops.attribution_windows.to_at is 'End of the range, exclusive.';
+comment on column ops.attribution_windows.due_at is 'The earliest time at which its search starts or continues.';
+comment on column ops.attribution_windows.claimed_until is 'End of the lease of the process that searches it.';
 comment on column ops.attribution_windows.attempts is 'Failures in a row.';
-comment on column ops.attribution_windows.reached is 'The last one that was searched by, in the order of their names; NULL = none yet.';
+comment on column ops.attribution_windows.reached is 'The last name searched, in alphabetical order; NULL before the first.';
 comment on column ops.attribution_windows.searched_count is 'Requests so far.';
 comment on column ops.attribution_windows.attributed_count is 'Attributions found by these searches alone.';
-comment on column ops.attribution_windows.finished_at is 'When the last one was searched by.';
-comment on column ops.attribution_windows.last_error is 'Why it could not go on, or what the service refused.';
+comment on column ops.attribution_windows.finished_at is 'When the last name was searched.';
+comment on column ops.attribution_windows.last_error is 'Why the search failed, or the first name that the service refused.';
 
 create table ops.attribution_parking (
   kind text primary key,
@@ -327,11 +327,11 @@ create table ops.attribution_parking (
   times_parked integer not null default 1,
   reason text not null
 );
-comment on table ops.attribution_parking is 'Searches that the service refuses, or whose filter it does not heed: they wait, and nothing else does.';
-comment on column ops.attribution_parking.kind is 'What is searched by.';
-comment on column ops.attribution_parking.parked_until is 'Until when; then one is tried again.';
-comment on column ops.attribution_parking.times_parked is 'How often in a row.';
-comment on column ops.attribution_parking.reason is 'What the service said.';
+comment on table ops.attribution_parking is 'Kinds of search that are parked because the service refuses or ignores their filter.';
+comment on column ops.attribution_parking.kind is 'The filter of the searches.';
+comment on column ops.attribution_parking.parked_until is 'When a search of this kind is tried again.';
+comment on column ops.attribution_parking.times_parked is 'Times in a row.';
+comment on column ops.attribution_parking.reason is 'The answer of the service.';
 
 -- Erasure
 
@@ -344,20 +344,20 @@ create table ops.erasures (
   spelling_hashes text[] not null default '{}'
 );
 create index erasures_spellings on ops.erasures using gin (spelling_hashes);
-comment on table ops.erasures is 'People who were erased with `trunkline erase`: what is read or delivered of them is kept out. The number itself is not kept.';
+comment on table ops.erasures is 'People who were erased with `trunkline erase`. What is read or delivered about them is not stored, nor is the number.';
 comment on column ops.erasures.erasure_id is 'Order of erasing.';
 comment on column ops.erasures.number_hash is 'SHA-256 of the salt and the normalised number.';
-comment on column ops.erasures.erased_at is 'When it was first asked for.';
-comment on column ops.erasures.repeated_at is 'When it was last asked for again.';
+comment on column ops.erasures.erased_at is 'When it was first requested.';
+comment on column ops.erasures.repeated_at is 'When it was last repeated.';
 comment on column ops.erasures.removed is 'Rows that were removed or blanked, by table.';
-comment on column ops.erasures.spelling_hashes is 'SHA-256 of the salt and each other spelling of the number: behind an exit code, with a 0 behind the country code, as dialled inside its country.';
+comment on column ops.erasures.spelling_hashes is 'SHA-256 of the salt and each other spelling of the number: with an exit code, with a 0 after the country code, as dialled inside its country.';
 
 create table ops.erased_unread (
   line text primary key,
   unread_count integer not null check (unread_count >= 0),
   changed_at timestamptz not null default now()
 );
-comment on table ops.erased_unread is 'Unread texts of people who were erased, by line: the service counts them; whose they are is not kept.';
+comment on table ops.erased_unread is 'Unread texts of erased people, by line, without their numbers: the service still counts them.';
 comment on column ops.erased_unread.line is 'The line.';
-comment on column ops.erased_unread.unread_count is 'At most so many; fewer once the service counts fewer.';
+comment on column ops.erased_unread.unread_count is 'The maximum; lowered when the service counts fewer.';
 comment on column ops.erased_unread.changed_at is 'When that last changed.';

@@ -1,4 +1,4 @@
--- Every mirrored table ends with the same columns and explains them with the same words.
+-- Adds the columns that every mirrored table ends with.
 create procedure warehouse.add_provenance(mirrored regclass) language plpgsql as $$
 begin
   execute format($sql$
@@ -30,10 +30,10 @@ create table warehouse.documents (
   fetched_at timestamptz not null,
   primary key (entity, entity_key)
 );
-comment on table warehouse.documents is 'Raw answers, kept where they say more than the columns do: always for one call with its legs, else when an answer holds keys that have no column. URLs are redacted.';
+comment on table warehouse.documents is 'Raw answers with more information than the columns: always for a call read with its legs, else if an answer has keys without a column. URLs are redacted.';
 comment on column warehouse.documents.entity is 'The kind of thing: call, message, recording, transcript, user, line.';
 comment on column warehouse.documents.entity_key is 'Its key, as text.';
-comment on column warehouse.documents.body is 'The answer as it came, URLs redacted.';
+comment on column warehouse.documents.body is 'The answer, with URLs redacted.';
 comment on column warehouse.documents.fetch_seq is 'Number of the read that wrote it.';
 comment on column warehouse.documents.fetched_at is 'When that read began.';
 
@@ -94,12 +94,12 @@ create table warehouse.user_endpoints (
   primary key (user_id, kind, endpoint, valid_from)
 );
 create index user_endpoints_of on warehouse.user_endpoints (endpoint, kind, valid_from, valid_to);
-comment on table warehouse.user_endpoints is 'Where a user can be reached, and since when. An extension that changes hands keeps its old credit.';
+comment on table warehouse.user_endpoints is 'The extensions, numbers and lines of users, and since when. Calls before a change keep their attribution.';
 comment on column warehouse.user_endpoints.user_id is 'The user.';
 comment on column warehouse.user_endpoints.kind is 'extension, dial_extension, sip_line, number or voicemail.';
 comment on column warehouse.user_endpoints.endpoint is 'The extension, number or name; numbers are normalised.';
-comment on column warehouse.user_endpoints.valid_from is 'When the daemon first saw it there; -infinity for what stood in the first read of the user, unless somebody else was seen to have it: then when they had it no longer.';
-comment on column warehouse.user_endpoints.valid_to is 'When the daemon no longer saw it there.';
+comment on column warehouse.user_endpoints.valid_from is 'When a read first listed it for the user; -infinity if that was the first read of the user, or the end of a previous user''s period.';
+comment on column warehouse.user_endpoints.valid_to is 'When a read no longer listed it; infinity while it is valid.';
 
 create table warehouse.sms_lines (
   line text primary key,
@@ -114,7 +114,7 @@ comment on column warehouse.sms_lines.line is 'The number, digits.';
 comment on column warehouse.sms_lines.name is 'Caller-ID name; empty if none.';
 comment on column warehouse.sms_lines.is_bulk_enabled is 'Registered for 10DLC bulk traffic; restricts nothing.';
 comment on column warehouse.sms_lines.is_unrestricted is 'True when no users are assigned: everybody may use it.';
-comment on column warehouse.sms_lines.listed_as is 'The number as the service lists it, and takes it as the sender of a text.';
+comment on column warehouse.sms_lines.listed_as is 'The number in the form that the service lists, and requires as the sender of a text.';
 
 create table warehouse.sms_line_users (
   line text not null,
@@ -126,8 +126,8 @@ create table warehouse.sms_line_users (
 comment on table warehouse.sms_line_users is 'Users that a line is assigned to, and since when.';
 comment on column warehouse.sms_line_users.line is 'The line.';
 comment on column warehouse.sms_line_users.user_id is 'The user.';
-comment on column warehouse.sms_line_users.valid_from is 'When the daemon first saw the assignment; -infinity for what stood in the first read of the line.';
-comment on column warehouse.sms_line_users.valid_to is 'When the daemon no longer saw it.';
+comment on column warehouse.sms_line_users.valid_from is 'When a read first listed the assignment; -infinity if that was the first read of the line.';
+comment on column warehouse.sms_line_users.valid_to is 'When a read no longer listed it; infinity while it is valid.';
 
 create table warehouse.webhook_subscriptions (
   subscription_id bigint primary key,
@@ -198,12 +198,12 @@ create index sms_conversations_newest on warehouse.sms_conversations (last_messa
 create index sms_conversations_groups on warehouse.sms_conversations (line) where participants_key <> '';
 create index sms_conversations_members on warehouse.sms_conversations using gin (participants) where participants_key <> '';
 comment on table warehouse.sms_conversations is 'Text conversations: one of the account''s lines with one other number, or with a group.';
-comment on column warehouse.sms_conversations.conversation_id is 'Key within this warehouse; the service has none.';
+comment on column warehouse.sms_conversations.conversation_id is 'Key within this warehouse; the service has no id.';
 comment on column warehouse.sms_conversations.line is 'The account''s line.';
 comment on column warehouse.sms_conversations.number is 'The other party; of a group, the first participant.';
 comment on column warehouse.sms_conversations.participants_key is 'Empty, or the participants of a group thread, sorted and joined by commas.';
 comment on column warehouse.sms_conversations.participants is 'Participants of a group thread besides the line; empty for two parties.';
-comment on column warehouse.sms_conversations.discovered_via is 'How the daemon learned of it: webhook, probe, import.';
+comment on column warehouse.sms_conversations.discovered_via is 'What it was discovered by: webhook, probe or import.';
 comment on column warehouse.sms_conversations.first_message_at is 'Oldest message held.';
 comment on column warehouse.sms_conversations.last_message_at is 'Newest message held.';
 comment on column warehouse.sms_conversations.last_inbound_at is 'Newest message of the other party.';
@@ -227,10 +227,10 @@ comment on column warehouse.sms_conversations.changed_at is 'When a message of i
 comment on column warehouse.sms_conversations.deleted_at is 'When it was proven deleted; NULL while it exists.';
 comment on column warehouse.sms_conversations.deleted_reason is 'The proof of the deletion.';
 comment on column warehouse.sms_conversations.complete_read_at is 'When a read last listed it to its end.';
-comment on column warehouse.sms_conversations.is_reread_owed is 'Its next read lists it to its end: late receipts and deletions stand behind the newest messages.';
-comment on column warehouse.sms_conversations.unread_reread_at is 'When it was last to be read to its end because its line counted fewer unread texts than are held.';
-comment on column warehouse.sms_conversations.unread_reread_count is 'How many unread texts of it were held then.';
-comment on column warehouse.sms_conversations.unread_reread_wait is 'How long it waits from then on for the next such read: twice as long after each that found none of them read.';
+comment on column warehouse.sms_conversations.is_reread_owed is 'Its next read is complete, to find late receipts and deletions of older messages.';
+comment on column warehouse.sms_conversations.unread_reread_at is 'When a complete read was last scheduled because the service counted fewer unread texts on the line than are held.';
+comment on column warehouse.sms_conversations.unread_reread_count is 'How many of its unread texts were held then.';
+comment on column warehouse.sms_conversations.unread_reread_wait is 'The wait from then to the next such read; doubled after each that found none of them read.';
 
 create table warehouse.sms_messages (
   conversation_id bigint not null,
@@ -279,17 +279,17 @@ comment on column warehouse.sms_messages.media_count is 'Attached files, NULL wh
 comment on column warehouse.sms_messages.sent_at is 'When it was sent.';
 comment on column warehouse.sms_messages.is_read is 'Whether the credential''s own user has read it; see sms_message_reads for the others.';
 comment on column warehouse.sms_messages.sent_by is 'User who sent it; NULL for inbound and for integrations.';
-comment on column warehouse.sms_messages.delivery_status is 'The carrier''s own word. NULL = not reported yet, which is no failure.';
+comment on column warehouse.sms_messages.delivery_status is 'The carrier''s own status. NULL = not reported yet, which is no failure.';
 comment on column warehouse.sms_messages.delivery_error is 'The carrier''s failure detail; empty on success.';
 comment on column warehouse.sms_messages.delivery_at is 'When the carrier reported it.';
 comment on column warehouse.sms_messages.group_participants is 'Participants of a group message as listed.';
 comment on column warehouse.sms_messages.is_scheduled is 'Queued for later, not yet sent.';
 comment on column warehouse.sms_messages.scheduled_at is 'When it is to be sent.';
-comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list; it was charged all the same.';
+comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list; it was charged nevertheless.';
 comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
-comment on column warehouse.sms_messages.opt_out_verdict is 'What an inbound text says about automatic texts to its sender, judged when it was mirrored: opt_out, opt_in, unsure (it may mean opt_out: not answered, but no opt-out) or none; NULL for texts of ours. In a group the sender is from_number. Gates, reports and rule outcomes go by it.';
-comment on column warehouse.sms_messages.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
-comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user has read it while is_read was false: somebody else than the credential''s own user.';
+comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.';
+comment on column warehouse.sms_messages.send_id is 'The send of the ledger that it came from; NULL for texts of people and other integrations.';
+comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user other than the credential''s own has read it while is_read was false.';
 
 create table warehouse.sms_message_delivery_events (
   conversation_id bigint not null,
@@ -303,8 +303,8 @@ create table warehouse.sms_message_delivery_events (
 comment on table warehouse.sms_message_delivery_events is 'Every carrier receipt as it was first observed.';
 comment on column warehouse.sms_message_delivery_events.conversation_id is 'The conversation.';
 comment on column warehouse.sms_message_delivery_events.message_id is 'The message.';
-comment on column warehouse.sms_message_delivery_events.observed_at is 'When the daemon saw it.';
-comment on column warehouse.sms_message_delivery_events.delivery_status is 'The carrier''s own word.';
+comment on column warehouse.sms_message_delivery_events.observed_at is 'When it was mirrored.';
+comment on column warehouse.sms_message_delivery_events.delivery_status is 'The carrier''s own status.';
 comment on column warehouse.sms_message_delivery_events.delivery_error is 'The carrier''s failure detail.';
 comment on column warehouse.sms_message_delivery_events.delivery_at is 'When the carrier reported it.';
 
@@ -315,11 +315,11 @@ create table warehouse.sms_message_reads (
   first_seen_at timestamptz not null default now(),
   primary key (conversation_id, message_id, user_id)
 );
-comment on table warehouse.sms_message_reads is 'Users who had read a message when the daemon looked.';
+comment on table warehouse.sms_message_reads is 'Users who have read a message, as its reads listed them.';
 comment on column warehouse.sms_message_reads.conversation_id is 'The conversation.';
 comment on column warehouse.sms_message_reads.message_id is 'The message.';
 comment on column warehouse.sms_message_reads.user_id is 'The reader.';
-comment on column warehouse.sms_message_reads.first_seen_at is 'When the daemon first saw it read.';
+comment on column warehouse.sms_message_reads.first_seen_at is 'When a read first listed the user.';
 
 create table warehouse.sms_conversation_events (
   event_id bigint generated always as identity primary key,
@@ -334,11 +334,11 @@ create table warehouse.sms_conversation_events (
   run_id bigint
 );
 create index sms_conversation_events_of on warehouse.sms_conversation_events (conversation_id, axis, observed_at);
-comment on table warehouse.sms_conversation_events is 'State of conversations as the answers to our own requests showed it. No other answer shows it, so what people do in the portal is missing.';
+comment on table warehouse.sms_conversation_events is 'States of conversations from the answers to our own requests. No other answer has them, so changes in the portal are missing.';
 comment on column warehouse.sms_conversation_events.event_id is 'Order of observation.';
 comment on column warehouse.sms_conversation_events.conversation_id is 'The conversation.';
 comment on column warehouse.sms_conversation_events.axis is 'resolved: open or resolved; assigned: to whom; comment: an internal note was added.';
-comment on column warehouse.sms_conversation_events.is_resolved is 'State that the answer showed; every answer shows it.';
+comment on column warehouse.sms_conversation_events.is_resolved is 'Resolved state in the answer; every answer has it.';
 comment on column warehouse.sms_conversation_events.user_id is 'On the axis resolved the user credited, NULL for an integration; on assigned the user, NULL = nobody.';
 comment on column warehouse.sms_conversation_events.resolved_at is 'When it was resolved, as answered.';
 comment on column warehouse.sms_conversation_events.actor is 'The rule that did it.';
@@ -358,7 +358,7 @@ create table warehouse.blocked_senders (
 comment on table warehouse.blocked_senders is 'Senders known to be blocked, from answers to our own calls: the API cannot list them.';
 comment on column warehouse.blocked_senders.line is 'The account''s line.';
 comment on column warehouse.blocked_senders.number is 'The blocked party.';
-comment on column warehouse.blocked_senders.reason is 'Kept with the block, never shown to them.';
+comment on column warehouse.blocked_senders.reason is 'Stored with the block; the blocked party never sees it.';
 comment on column warehouse.blocked_senders.blocked_at is 'When it was blocked.';
 comment on column warehouse.blocked_senders.observed_at is 'When the answer came.';
 comment on column warehouse.blocked_senders.observed_via is 'The operation.';
@@ -372,12 +372,12 @@ create table warehouse.sms_unread_snapshots (
   looked_until timestamptz,
   primary key (line, observed_at)
 );
-comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line: what the service counts against what is held. More at the service is evidence of a lost text.';
+comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line as the service counts them, and as held. A higher count of the service means that a text may be lost.';
 comment on column warehouse.sms_unread_snapshots.line is 'The line.';
-comment on column warehouse.sms_unread_snapshots.observed_at is 'When the service was asked.';
+comment on column warehouse.sms_unread_snapshots.observed_at is 'When the service was read.';
 comment on column warehouse.sms_unread_snapshots.reported_count is 'Unread inbound texts that the service counts.';
 comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held, or were withheld because their sender was erased.';
-comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the threads of the line are being searched; unexplained: it still does after the search, a possible gap; older: the same, but the missing texts are older than the mirror; ahead: it counts fewer, because texts were read elsewhere, and their threads are read again.';
+comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.';
 comment on column warehouse.sms_unread_snapshots.looked_until is 'When a read last found the same counts.';
 
 -- Calls
@@ -474,12 +474,12 @@ comment on column warehouse.calls.legs_fetched_at is 'When the legs were last re
 comment on column warehouse.calls.leg_count is 'Legs held; NULL = never read.';
 comment on column warehouse.calls.recordings_fetched_at is 'When the recordings were last read.';
 comment on column warehouse.calls.recording_count is 'Recordings held; NULL = never read.';
-comment on column warehouse.calls.recordings_state is 'pending: looked for again; complete: held; none: not recorded; gone: captured, but no longer listed; forbidden: the credential may not read them. NULL = not looked for yet.';
+comment on column warehouse.calls.recordings_state is 'pending: read again later; complete: held; none: not recorded; gone: captured, but no longer listed; forbidden: the credential may not read them. NULL = not read yet.';
 comment on column warehouse.calls.transcripts_fetched_at is 'When the transcripts were last read.';
 comment on column warehouse.calls.transcript_count is 'Transcripts held; NULL = never read.';
 comment on column warehouse.calls.transcripts_state is 'As recordings_state, for transcripts.';
-comment on column warehouse.calls.is_erased is 'Somebody who was erased took part: names, numbers, links and transcripts of the call are gone for good.';
-comment on column warehouse.calls.legs_fetch_seq is 'The read that the legs were mirrored from; NULL before the first, and for legs mirrored before this column was there.';
+comment on column warehouse.calls.is_erased is 'An erased person took part: their names and numbers, and the call''s links and transcripts were removed.';
+comment on column warehouse.calls.legs_fetch_seq is 'Number of the read that the legs come from; NULL before the first.';
 
 create table warehouse.call_legs (
   call_id text not null,
@@ -514,7 +514,7 @@ comment on column warehouse.call_legs.bridged_from_call_id is 'Call id of the le
 comment on column warehouse.call_legs.started_at is 'Start of the leg.';
 comment on column warehouse.call_legs.ended_at is 'End of the leg.';
 comment on column warehouse.call_legs.direction is 'Direction of the leg.';
-comment on column warehouse.call_legs.status is 'The service''s word.';
+comment on column warehouse.call_legs.status is 'Status as reported.';
 comment on column warehouse.call_legs.caller_type is 'Kind of caller.';
 comment on column warehouse.call_legs.caller_name is 'Caller''s name.';
 comment on column warehouse.call_legs.caller_number is 'Caller''s number or extension.';
@@ -538,7 +538,7 @@ create table warehouse.recordings (
 );
 call warehouse.add_provenance('warehouse.recordings');
 comment on table warehouse.recordings is 'Recorded legs of calls. Their links are in the schema secrets.';
-comment on column warehouse.recordings.call_id is 'The call that was asked for.';
+comment on column warehouse.recordings.call_id is 'The call whose recordings were read.';
 comment on column warehouse.recordings.unique_id is 'The recorded leg.';
 comment on column warehouse.recordings.leg_call_id is 'The leg''s call id; on a transferred call it can differ from call_id.';
 comment on column warehouse.recordings.started_at is 'Start of the leg.';
@@ -573,7 +573,7 @@ create table warehouse.transcripts (
 );
 call warehouse.add_provenance('warehouse.transcripts');
 create index transcripts_call on warehouse.transcripts (call_id);
-comment on table warehouse.transcripts is 'What the service''s analysis says of a recorded leg. A score that is NULL was not analysed; it is not zero.';
+comment on table warehouse.transcripts is 'The service''s analysis of a recorded leg. A score that is NULL was not analysed; it is not zero.';
 comment on column warehouse.transcripts.transcript_id is 'The service''s id.';
 comment on column warehouse.transcripts.call_id is 'The call, shared by all its transcripts.';
 comment on column warehouse.transcripts.recording_file is 'Audio file name; holds the leg''s uniqueId without its dot.';
@@ -627,7 +627,7 @@ create table warehouse.transcript_bodies (
   fetch_seq bigint not null
 );
 create index transcript_bodies_words on warehouse.transcript_bodies using gin (words);
-comment on table warehouse.transcript_bodies is 'What was said, apart from the rows that reports scan.';
+comment on table warehouse.transcript_bodies is 'The words of transcripts, in a table of their own so that reports scan short rows.';
 comment on column warehouse.transcript_bodies.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_bodies.segments is 'Utterances in time order: start, end, speaker, text.';
 comment on column warehouse.transcript_bodies.full_text is 'All utterances, one a line.';
@@ -663,12 +663,12 @@ create table warehouse.call_attributions (
 );
 create index call_attributions_uncredited on warehouse.call_attributions (endpoint) where user_id is null and kind = 'extension';
 create index call_attributions_touched on warehouse.call_attributions (started_at) where role = 'touched';
-comment on table warehouse.call_attributions is 'What a call touched: the extensions that answered, rang, placed or were transferred to it, the queues and huntgroups that it entered. Only of calls that were read whole, or listed by a filtered search.';
+comment on table warehouse.call_attributions is 'The extensions that answered a call, rang, placed it or got it by transfer, and the queues and huntgroups that it entered. Only for calls that were read with their legs, or listed by a filtered search.';
 comment on column warehouse.call_attributions.call_id is 'The call.';
 comment on column warehouse.call_attributions.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
-comment on column warehouse.call_attributions.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters, which an index takes.';
-comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part, known only from a filtered search, which does not show how.';
+comment on column warehouse.call_attributions.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters.';
+comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part in an unknown way, known only from a filtered search.';
 comment on column warehouse.call_attributions.started_at is 'Start of the call.';
-comment on column warehouse.call_attributions.user_id is 'Who had the extension when the call started; NULL = nobody known, or several.';
+comment on column warehouse.call_attributions.user_id is 'The user with the extension when the call started; NULL = none known, or several.';
 comment on column warehouse.call_attributions.talk_seconds is 'Connected time of this endpoint; NULL where no leg reports it.';
-comment on column warehouse.call_attributions.source is 'legs; summary: the ends of the call, where its legs say nothing; search_filter: a search filtered by this endpoint listed the call.';
+comment on column warehouse.call_attributions.source is 'legs; summary: caller and called party of the call, if its legs have no such fields; search_filter: a search filtered by this endpoint listed the call.';

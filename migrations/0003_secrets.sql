@@ -7,7 +7,7 @@ create table secrets.recording_urls (
   primary key (call_id, unique_id)
 );
 comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them.';
-comment on column secrets.recording_urls.call_id is 'The call that was asked for.';
+comment on column secrets.recording_urls.call_id is 'The call whose recordings were read.';
 comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
 comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
 comment on column secrets.recording_urls.first_seen_at is 'When it was first mirrored.';
@@ -66,23 +66,23 @@ create table secrets.oauth_logins (
   reason text,
   missing_scopes text[] not null default '{}'
 );
-comment on table secrets.oauth_logins is 'Logins begun with `trunkline auth login`; each accepts one answer.';
-comment on column secrets.oauth_logins.login_id is 'Order of beginning.';
-comment on column secrets.oauth_logins.state_hash is 'SHA-256 of the state that the answer must bring.';
+comment on table secrets.oauth_logins is 'Logins started with `trunkline auth login`; each accepts one callback.';
+comment on column secrets.oauth_logins.login_id is 'Order of start.';
+comment on column secrets.oauth_logins.state_hash is 'SHA-256 of the state that the callback must contain.';
 comment on column secrets.oauth_logins.verifier is 'The PKCE verifier, sealed with ENCRYPTION_KEY.';
 comment on column secrets.oauth_logins.service is 'Base address of the service.';
 comment on column secrets.oauth_logins.client_id is 'Client id of the request.';
 comment on column secrets.oauth_logins.redirect_uri is 'Where the user is sent back to.';
 comment on column secrets.oauth_logins.scopes is 'Scopes that were requested.';
-comment on column secrets.oauth_logins.began_at is 'When it was begun.';
-comment on column secrets.oauth_logins.expires_at is 'An answer after this is not taken.';
-comment on column secrets.oauth_logins.answered_at is 'When an answer came; no other is taken from then on.';
-comment on column secrets.oauth_logins.outcome is 'granted, denied by the user, or failed; NULL while it is under way.';
+comment on column secrets.oauth_logins.began_at is 'When it was started.';
+comment on column secrets.oauth_logins.expires_at is 'A later callback is refused.';
+comment on column secrets.oauth_logins.answered_at is 'When the callback arrived; further ones are refused.';
+comment on column secrets.oauth_logins.outcome is 'granted, denied by the user, or failed; NULL while it is pending.';
 comment on column secrets.oauth_logins.reason is 'Why it failed.';
-comment on column secrets.oauth_logins.missing_scopes is 'Asked for and not granted.';
+comment on column secrets.oauth_logins.missing_scopes is 'Requested and not granted.';
 
 create sequence secrets.oauth_version as bigint;
-comment on sequence secrets.oauth_version is 'Each stored pair of tokens has its own number, also across log ins.';
+comment on sequence secrets.oauth_version is 'Numbers each stored pair of tokens, across logins.';
 
 create table secrets.oauth_tokens (
   is_only boolean default true primary key check (is_only),
@@ -103,23 +103,23 @@ create table secrets.oauth_tokens (
   refusals integer not null default 0,
   last_error text
 );
-comment on table secrets.oauth_tokens is 'The tokens of the user for whom the daemon acts where no API_KEY is set; both sealed with ENCRYPTION_KEY.';
+comment on table secrets.oauth_tokens is 'The tokens of the user for whom the daemon acts if API_KEY is not set, sealed with ENCRYPTION_KEY.';
 comment on column secrets.oauth_tokens.is_only is 'There is one row.';
-comment on column secrets.oauth_tokens.service is 'Base address of the service that gave them; no other is shown them.';
+comment on column secrets.oauth_tokens.service is 'Base address of the service that issued them; they are sent to no other.';
 comment on column secrets.oauth_tokens.client_id is 'Client id of the daemon there.';
 comment on column secrets.oauth_tokens.access_token is 'Sent with each request, sealed.';
 comment on column secrets.oauth_tokens.refresh_token is 'Used once for the next pair, sealed.';
 comment on column secrets.oauth_tokens.scopes is 'As granted.';
 comment on column secrets.oauth_tokens.user_hint is 'Who logged in, where the service reports it.';
-comment on column secrets.oauth_tokens.version is 'Another number for each pair.';
-comment on column secrets.oauth_tokens.state is 'valid; refreshing while a request for the next pair may be under way; lost when only another log in helps.';
+comment on column secrets.oauth_tokens.version is 'Number of the pair.';
+comment on column secrets.oauth_tokens.state is 'valid; refreshing while a request for the next pair may be in flight; lost when only another login helps.';
 comment on column secrets.oauth_tokens.logged_in_at is 'When the user logged in.';
 comment on column secrets.oauth_tokens.issued_at is 'When this pair was stored.';
-comment on column secrets.oauth_tokens.expires_at is 'When the access token ends, by the clock of the database.';
-comment on column secrets.oauth_tokens.refresh_began_at is 'When the next pair was last asked for.';
-comment on column secrets.oauth_tokens.retry_at is 'The next pair is not asked for before.';
-comment on column secrets.oauth_tokens.failures is 'Refreshes in a row that failed without costing the refresh token.';
-comment on column secrets.oauth_tokens.refusals is 'Refreshes in a row, each within a minute of the one before, because the service refused an access token.';
+comment on column secrets.oauth_tokens.expires_at is 'When the access token expires, by the clock of the database.';
+comment on column secrets.oauth_tokens.refresh_began_at is 'When the next pair was last requested.';
+comment on column secrets.oauth_tokens.retry_at is 'The earliest time of the next refresh.';
+comment on column secrets.oauth_tokens.failures is 'Failed refreshes in a row that did not use up the refresh token.';
+comment on column secrets.oauth_tokens.refusals is 'Refreshes in a row, within a minute of each other, because the service refused an access token.';
 comment on column secrets.oauth_tokens.last_error is 'Why the last refresh failed.';
 
 -- Erasure
@@ -128,7 +128,7 @@ create table secrets.erasure_salt (
   is_only boolean default true primary key check (is_only),
   salt text not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 );
-comment on table secrets.erasure_salt is 'What the numbers in ops.erasures are hashed with. Whoever has it can try numbers.';
+comment on table secrets.erasure_salt is 'The salt of the hashes in ops.erasures. Whoever has it can test numbers.';
 comment on column secrets.erasure_salt.is_only is 'There is one row.';
-comment on column secrets.erasure_salt.salt is 'Random, made with the table.';
+comment on column secrets.erasure_salt.salt is 'Random, generated with the table.';
 insert into secrets.erasure_salt default values;

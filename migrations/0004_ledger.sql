@@ -46,39 +46,39 @@ create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) w
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
 create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and looks_count < 3;
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
-comment on table ops.sends is 'The send ledger: one row for every text that a rule wanted to send, and what became of it. At most one request leaves per row.';
+comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
 comment on column ops.sends.rule is 'Name of the rule that planned it.';
 comment on column ops.sends.rule_version is 'Version of the rule then.';
-comment on column ops.sends.line is 'The account''s line that it goes out from.';
+comment on column ops.sends.line is 'The account''s line that it is sent from.';
 comment on column ops.sends.number is 'The one recipient, normalised.';
-comment on column ops.sends.trigger_kind is 'What the rule answered: message or call.';
-comment on column ops.sends.trigger_id is 'Id of that message or call. Together with rule, line and number it stands once.';
+comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';
+comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number.';
 comment on column ops.sends.trigger_at is 'When that happened, by the service''s clock.';
-comment on column ops.sends.mode is 'live, or dry-run: everything but the effect. At most one send of a thread is under way in each; one whose outcome is unknown counts for its first three scheduled reads.';
+comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
 comment on column ops.sends.body is 'The text; empty once the recipient was erased.';
 comment on column ops.sends.limits is 'Limits that the rule set: they only tighten the account''s.';
-comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are under way; NEEDS_HUMAN waits for the operator; the others are final.';
-comment on column ops.sends.reason is 'Why it is in this state, as a word and sometimes a detail: gate:…, dry_run, or what the service said. Of HELD what it waits for: gate:quiet_hours, gate:budget_… (other sends under way have reserved the rest), gate:newer_inbound (rules have not been tried on a newer text yet).';
-comment on column ops.sends.fence is 'Rises with each reservation: whoever holds an older one changes nothing.';
-comment on column ops.sends.tries is 'Requests that left and provably had no effect; refusals for too many requests (429) are not counted.';
-comment on column ops.sends.due_at is 'When it is to be looked at next; of RESERVED and DISPATCHED the end of the lease.';
+comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
+comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).';
+comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
+comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
+comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
 comment on column ops.sends.rung_at is 'When a job was last enqueued for it.';
-comment on column ops.sends.expires_at is 'After this it is too old to be sent.';
-comment on column ops.sends.baseline_message_ids is 'Messages of the thread that were there before it was dispatched: none of them can be this one.';
-comment on column ops.sends.looks_count is 'Scheduled reads that looked for a send in state UNKNOWN.';
-comment on column ops.sends.looked_at is 'When the thread was last looked through for an UNKNOWN send.';
+comment on column ops.sends.expires_at is 'When it becomes too old to be sent.';
+comment on column ops.sends.baseline_message_ids is 'Messages that the thread had before the dispatch: none of them can be this one.';
+comment on column ops.sends.looks_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';
+comment on column ops.sends.looked_at is 'When the thread was last searched for a send in state UNKNOWN.';
 comment on column ops.sends.message_type is 'sms or mms, as billed.';
 comment on column ops.sends.units is 'Segments: as billed, before that the worst case.';
-comment on column ops.sends.reserved_micros is 'Micro-dollars set aside for it: the worst case, kept while it is not known whether it was sent. Of a superseded send, until a worker gives it back.';
+comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the worst case, while it is unknown whether it was sent. For a superseded send, until a worker releases them.';
 comment on column ops.sends.settled_micros is 'Micro-dollars that the service charged. NULL = not reported, also of reconciled sends: their budget keeps the worst case.';
-comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it counts in.';
+comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it uses.';
 comment on column ops.sends.message_id is 'The message that it became; NULL when the gateway returned no id and none was matched.';
-comment on column ops.sends.is_reconciled is 'Its answer was lost, and it was found in the thread.';
+comment on column ops.sends.is_reconciled is 'Its answer was lost, and its message was found in the thread.';
 comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
 comment on column ops.sends.planned_at is 'When the rule planned it.';
 comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
-comment on column ops.sends.dispatched_at is 'When it was committed that a request may leave.';
+comment on column ops.sends.dispatched_at is 'When it was committed that a request may be sent.';
 comment on column ops.sends.unknown_at is 'When its outcome became unknown.';
 comment on column ops.sends.settled_at is 'When it reached a final state, or NEEDS_HUMAN.';
 
@@ -97,10 +97,10 @@ comment on table ops.send_events is 'Every change of state of every send, append
 comment on column ops.send_events.event_id is 'Order of happening.';
 comment on column ops.send_events.send_id is 'The send.';
 comment on column ops.send_events.observed_at is 'When it happened.';
-comment on column ops.send_events.from_state is 'State before; NULL at the beginning.';
+comment on column ops.send_events.from_state is 'State before; NULL for the first.';
 comment on column ops.send_events.to_state is 'State after.';
-comment on column ops.send_events.fence is 'The fence then.';
-comment on column ops.send_events.reason is 'Why; holds no number and no text.';
+comment on column ops.send_events.fence is 'The fence at that time.';
+comment on column ops.send_events.reason is 'Why; contains no number and no text.';
 comment on column ops.send_events.actor is 'rule, worker or operator.';
 
 create table ops.send_budgets (
@@ -111,11 +111,11 @@ create table ops.send_budgets (
   spent_micros bigint not null default 0 check (spent_micros >= 0),
   primary key (scope, budget_date)
 );
-comment on table ops.send_budgets is 'What automatic sends have used up of their budgets, per day (UTC).';
+comment on table ops.send_budgets is 'The budgets used by automatic sends, per day (UTC).';
 comment on column ops.send_budgets.scope is 'account, line/… or thread/line/number.';
 comment on column ops.send_budgets.budget_date is 'The day, UTC.';
-comment on column ops.send_budgets.sends_count is 'Sends that went out or may have.';
-comment on column ops.send_budgets.reserved_micros is 'Micro-dollars of sends that are under way or unknown.';
+comment on column ops.send_budgets.sends_count is 'Sends that were sent, or may have been.';
+comment on column ops.send_budgets.reserved_micros is 'Micro-dollars of open sends.';
 comment on column ops.send_budgets.spent_micros is 'Micro-dollars that the service charged; of reconciled sends the worst case.';
 
 create table ops.send_control (
@@ -127,14 +127,14 @@ create table ops.send_control (
   highest_unit_micros bigint not null default 0,
   sender_id bigint
 );
-comment on table ops.send_control is 'The kill switch of automatic sends: read, and locked, by every transaction that lets one out.';
+comment on table ops.send_control is 'The kill switch of automatic sends, locked by every transaction that commits a dispatch.';
 comment on column ops.send_control.is_only is 'There is one row.';
-comment on column ops.send_control.is_paused is 'While true, nothing leaves.';
+comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
 comment on column ops.send_control.pause_reason is 'Why it is paused.';
 comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of all of them is known.';
 comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
-comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment that the service ever charged: no reservation counts on less.';
-comment on column ops.send_control.sender_id is 'The user in whose name sends go out, as the newest message that one became shows it; NULL = none, as with an API key.';
+comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment that the service ever charged, the minimum of every reservation.';
+comment on column ops.send_control.sender_id is 'The user that the service credits with sends, from the newest message of one; NULL = none, as with an API key.';
 insert into ops.send_control default values;
 
 create table ops.opt_outs (
@@ -145,5 +145,5 @@ create table ops.opt_outs (
 );
 comment on table ops.opt_outs is 'Numbers that the service skipped as opted out. Opt-outs that were texted to us are read from the texts.';
 comment on column ops.opt_outs.number is 'The number, normalised.';
-comment on column ops.opt_outs.opted_out_at is 'When the service last said so; a later START on that line takes it back there.';
-comment on column ops.opt_outs.line is 'The line that it was skipped on; empty = not known, and so each of them.';
+comment on column ops.opt_outs.opted_out_at is 'When the service last skipped it; a later START on that line ends the opt-out there.';
+comment on column ops.opt_outs.line is 'The line that skipped it; empty = unknown, so it applies to every line.';

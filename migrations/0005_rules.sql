@@ -10,17 +10,17 @@ create table ops.rules_loaded (
   limits jsonb not null default '{}',
   since jsonb not null default '{}'
 );
-comment on table ops.rules_loaded is 'The rules that the workers go by; one row.';
+comment on table ops.rules_loaded is 'The rules in force; one row.';
 comment on column ops.rules_loaded.is_only is 'There is one row.';
-comment on column ops.rules_loaded.version is 'Fingerprint of the file that is in force; NULL = none was ever good.';
+comment on column ops.rules_loaded.version is 'Fingerprint of the file in force; NULL = no valid file yet.';
 comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker that wrote this.';
 comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order.';
 comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
-comment on column ops.rules_loaded.checked_at is 'When a worker last looked.';
+comment on column ops.rules_loaded.checked_at is 'When a worker last checked the file.';
 comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
-comment on column ops.rules_loaded.problem_at is 'When that was found.';
+comment on column ops.rules_loaded.problem_at is 'When that was detected.';
 comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
-comment on column ops.rules_loaded.since is 'Since when each rule has been in force without a break, by name, trigger and idle time. It acts on no thread that was idle long enough before, and replies to nothing that another rule had replied to before.';
+comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.';
 
 create table ops.rule_events (
   event_id bigint generated always as identity primary key,
@@ -31,7 +31,7 @@ create table ops.rule_events (
   due_at timestamptz not null default now(),
   tries integer not null default 0
 );
-comment on table ops.rule_events is 'What was newly mirrored and rules may wait for, written by the transaction that mirrored it. A row goes in the transaction that evaluates it.';
+comment on table ops.rule_events is 'Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.';
 comment on column ops.rule_events.event_id is 'Order of mirroring.';
 comment on column ops.rule_events.kind is 'message_received, call_missed, call_ended, voicemail_left, transcript_ready or action_required.';
 comment on column ops.rule_events.key is 'conversation/message, a call id or a transcript id.';
@@ -61,21 +61,21 @@ create index rule_runs_matched on ops.rule_runs (rule, trigger_at) where is_matc
 create index rule_runs_thread on ops.rule_runs (line, number, trigger_at) where is_matched;
 create index rule_runs_evaluated_at on ops.rule_runs (evaluated_at);
 create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_matched;
-comment on table ops.rule_runs is 'Every evaluation of a rule: what it was about, whether it matched, and why or why not. Once per rule and trigger, whatever the version.';
+comment on table ops.rule_runs is 'Every evaluation of a rule: its trigger, whether it matched, and why. Once per rule and trigger, for all versions.';
 comment on column ops.rule_runs.run_id is 'Order of evaluation.';
 comment on column ops.rule_runs.rule is 'Name of the rule.';
 comment on column ops.rule_runs.version is 'Fingerprint of the rules file then.';
-comment on column ops.rule_runs.trigger_kind is 'What it waits for.';
-comment on column ops.rule_runs.trigger_key is 'Which one: conversation/message, a call id, a transcript id.';
-comment on column ops.rule_runs.trigger_at is 'When that happened. Facts are those of that moment.';
-comment on column ops.rule_runs.evaluated_at is 'When the rule was tried.';
+comment on column ops.rule_runs.trigger_kind is 'Kind of the trigger.';
+comment on column ops.rule_runs.trigger_key is 'Its key: conversation/message, a call id, a transcript id.';
+comment on column ops.rule_runs.trigger_at is 'When it happened. The facts are those of that time.';
+comment on column ops.rule_runs.evaluated_at is 'When the rule was evaluated.';
 comment on column ops.rule_runs.conversation_id is 'The conversation, where there is one.';
-comment on column ops.rule_runs.line is 'The account''s line; NULL where nobody else takes part.';
+comment on column ops.rule_runs.line is 'The account''s line; NULL if there is no other party.';
 comment on column ops.rule_runs.number is 'The other party.';
 comment on column ops.rule_runs.mode is 'dry-run: its actions were recorded, not executed; live.';
-comment on column ops.rule_runs.is_matched is 'Whether it was to act.';
+comment on column ops.rule_runs.is_matched is 'Whether its condition and limits let it act.';
 comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, gone, error:….';
-comment on column ops.rule_runs.facts is 'The facts that its condition asked for; of what people wrote, said or are called the length alone.';
+comment on column ops.rule_runs.facts is 'The facts that its condition used; of names and texts only the length.';
 
 create table ops.rule_actions (
   run_id bigint not null references ops.rule_runs on delete cascade,
@@ -94,16 +94,16 @@ create table ops.rule_actions (
 );
 create index rule_actions_waiting on ops.rule_actions (due_at) where state = 'waiting';
 create index rule_actions_failed on ops.rule_actions (settled_at) where state in ('failed', 'unclear');
-comment on table ops.rule_actions is 'What matched rules do, step by step.';
+comment on table ops.rule_actions is 'The steps of matched rules.';
 comment on column ops.rule_actions.run_id is 'The run.';
 comment on column ops.rule_actions.ordinal is 'Position among the steps, from 1.';
 comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment or block.';
-comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: there was a reason not to. unclear: its answer was lost, and it must not be done twice. dry_run: it would have been done.';
+comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: for the reason given. unclear: its answer was lost, and it must not be repeated. dry_run: only recorded.';
 comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once it is settled.';
 comment on column ops.rule_actions.send_id is 'Of a reply, the row of the send ledger.';
-comment on column ops.rule_actions.reason is 'Why it stands where it stands.';
+comment on column ops.rule_actions.reason is 'Why it is in this state.';
 comment on column ops.rule_actions.tries is 'Requests so far.';
 comment on column ops.rule_actions.due_at is 'When it is tried next.';
-comment on column ops.rule_actions.claimed_until is 'Until when a worker has it for itself.';
-comment on column ops.rule_actions.begun_at is 'When it was committed that a request may leave which must not be repeated.';
-comment on column ops.rule_actions.settled_at is 'When it reached its state.';
+comment on column ops.rule_actions.claimed_until is 'End of the lease of the worker that executes it.';
+comment on column ops.rule_actions.begun_at is 'When it was committed that a request may be sent that must not be repeated.';
+comment on column ops.rule_actions.settled_at is 'When it reached a final state.';

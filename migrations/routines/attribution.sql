@@ -6,8 +6,6 @@ language sql stable as $$
 $$;
 comment on function ops.user_at is 'The one user who had an extension at a moment; NULL when nobody is known or several shared it.';
 
--- Nothing is guessed: a leg that does not say what its ends are attributes nothing, and where no leg does, the ends of the
--- call itself count. Only what differs is written, since every write marks rollups.
 create or replace function warehouse.attribute_calls(call_ids text[]) returns void
 language plpgsql as $$
 begin
@@ -15,18 +13,18 @@ begin
     perform warehouse.attribute_some_calls(call_ids[start : start + 499]);
   end loop;
 end $$;
-comment on function warehouse.attribute_calls is 'Attributes calls that were read whole to what their legs touched, some hundreds at a time: Postgres plans for so many well without knowing the tables.';
+comment on function warehouse.attribute_calls is 'Attributes calls that were read with their legs, 500 at a time: for so many, Postgres plans well without statistics.';
 
--- Nothing is guessed: a leg that does not say what its ends are attributes nothing, and where no leg does, the ends of the
--- call itself count. Only what differs is written, since every write marks rollups.
+-- A leg without the types of its parties attributes nothing. If no leg has them, the parties of the call count. Writes only
+-- differences, since every write marks rollups.
 create or replace function warehouse.attribute_some_calls(call_ids text[]) returns void
 language sql as $$
   with whole as (
     select * from warehouse.calls
     where call_id = any(call_ids) and legs_fetched_at is not null and started_at is not null
   ),
-  -- Through the index call by call, and by hashed lists below: no plan compares each with each, whatever the planner knows.
-  told as materialized (
+  -- The lateral join uses the index for each call, whatever the planner's statistics are.
+  typed_legs as materialized (
     select c.call_id, c.started_at, l.ordinal, l.caller_type, l.caller_name, l.caller_number, l.called_type, l.called_name,
       l.called_number, l.talk_seconds, coalesce(l.talk_seconds > 0, l.status ~* '^answer', false) as is_answered
     from whole c
@@ -40,11 +38,11 @@ language sql as $$
   ends as (
     select call_id, started_at, 'legs' as source, ordinal, caller_type, caller_name, caller_number, called_type, called_name,
       called_number, talk_seconds, is_answered
-    from told
+    from typed_legs
     union all
     select call_id, started_at, 'summary', 1, caller_type, caller_name, caller_number, called_type, called_name,
       called_number, talk_seconds, status = 'answered'
-    from whole where call_id not in (select call_id from told)
+    from whole where call_id not in (select call_id from typed_legs)
   ),
   touched as (
     select call_id, started_at, source, 'extension' as kind, caller_number as endpoint, 'placed' as role, talk_seconds
@@ -88,9 +86,9 @@ language sql as $$
   where (a.started_at, coalesce(excluded.user_id, a.user_id), a.talk_seconds, a.source)
     is distinct from (excluded.started_at, a.user_id, excluded.talk_seconds, excluded.source)
 $$;
-comment on function warehouse.attribute_some_calls is 'One lot of warehouse.attribute_calls.';
+comment on function warehouse.attribute_some_calls is 'Attributes one batch for warehouse.attribute_calls.';
 
--- Calls can be mirrored before the users are: their extensions are credited when these arrive.
+-- Calls can be mirrored before the users of their extensions are known.
 create or replace function warehouse.credit_endpoints() returns trigger
 language plpgsql as $$
 declare

@@ -18,19 +18,17 @@ language sql stable as $$
 $$;
 comment on function ops.is_erased_thread is 'Whether somebody who was erased takes part in the thread of this key.';
 
--- A transaction that writes to the mirror holds this lock shared; an erasure takes it once, after its hash is committed,
--- and by that waits for the writers who may not have seen it. The check is a statement of its own, so it sees what was
--- committed while it waited.
+-- Transactions that write to the mirror share this lock. An erasure takes it once after it committed its hash, to wait for the
+-- writers that may not know it. The check is a separate statement, so it sees what was committed while it waited.
 create or replace function ops.hold_erasures() returns boolean
 language plpgsql as $$
 begin
   perform pg_advisory_xact_lock_shared(hashtext('ops.erasures'));
   return exists (select from ops.erasures);
 end $$;
-comment on function ops.hold_erasures is 'Whether anybody was ever erased; no erasure begins before the transaction ends.';
+comment on function ops.hold_erasures is 'Whether anybody was ever erased. No erasure removes rows before the transaction ends.';
 
--- A receiver knows who was erased from its last check, which can be long ago: it may have been suspended, or cut off. What
--- it would store without knowing of everybody is refused, and it checks again.
+-- A receiver may have loaded the erasures long ago, if it was suspended or cut off. The error makes it load them and retry.
 create or replace function ops.knows_erasures(newest_known bigint) returns boolean
 language plpgsql stable as $$
 begin
@@ -39,7 +37,7 @@ begin
   end if;
   return true;
 end $$;
-comment on function ops.knows_erasures is 'True when nobody was erased after this one, or NULL is given; else an error.';
+comment on function ops.knows_erasures is 'True if this is the newest erasure, or NULL is given; else raises TL001.';
 
 create or replace function ops.erase_sends(erased text) returns table (place text, removed bigint)
 language plpgsql as $$
@@ -56,7 +54,7 @@ begin
   return query with gone as (delete from ops.opt_outs where number = erased returning 1)
     select 'ops.opt_outs', count(*) from gone;
 end $$;
-comment on function ops.erase_sends is 'Takes a person out of the ledger. What was spent stays; what waited is denied; what may have left can no longer be looked for.';
+comment on function ops.erase_sends is 'Removes a person from the ledger. Amounts spent stay, waiting sends are denied, and unknown outcomes can no longer be reconciled.';
 
 create or replace function ops.erase_rules(erased text) returns table (place text, removed bigint)
 language plpgsql as $$
@@ -70,4 +68,4 @@ begin
     where not exists (select from warehouse.sms_conversations c where c.conversation_id = e.conversation_id) returning 1)
     select 'warehouse.sms_conversation_events', count(*) from gone;
 end $$;
-comment on function ops.erase_rules is 'Takes a person out of what rules did, once the conversations are gone.';
+comment on function ops.erase_rules is 'Removes a person from the history of rules. Call it after the conversations are deleted.';

@@ -1,4 +1,4 @@
--- The hash stands for the content and the key, so equal bags of hashes mean that no row changed.
+-- The hash covers content and key, so equal multisets of hashes mean that no row changed.
 create or replace function warehouse.note_field_changes() returns trigger
 language plpgsql as $$
 declare
@@ -26,7 +26,7 @@ create or replace trigger note_changes after update on warehouse.transcripts ref
 create or replace trigger note_changes after update on warehouse.users referencing old table as old_rows new table as new_rows
   for each statement execute function warehouse.note_field_changes('user', 'user_id', 'username', 'first_name', 'last_name', 'title', 'time_zone', 'extension');
 
--- A receipt can be missing from one answer and come back with the next: it is kept as it was first observed, once.
+-- A receipt can be missing in one answer and return in the next. It is recorded once, as first observed.
 create or replace function warehouse.note_delivery_events() returns trigger
 language plpgsql as $$
 begin
@@ -48,7 +48,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function warehouse.note_delivery_events is 'Appends a carrier receipt whenever a message has one that was not observed before.';
+comment on function warehouse.note_delivery_events is 'Records carrier receipts that were not observed before.';
 create or replace trigger note_first_receipt after insert on warehouse.sms_messages referencing new table as new_rows
   for each statement execute function warehouse.note_delivery_events();
 create or replace trigger note_receipt after update on warehouse.sms_messages referencing old table as old_rows new table as new_rows
@@ -62,6 +62,6 @@ begin
   where m.conversation_id = r.conversation_id and m.message_id = r.message_id and m.is_read = false and not m.is_read_by_others;
   return null;
 end $$;
-comment on function warehouse.note_others_reads is 'Notes of a message that users have read it, where it is unread to the caller.';
+comment on function warehouse.note_others_reads is 'Marks messages as read by others that are unread to the credential''s user.';
 create or replace trigger note_others_reads after insert on warehouse.sms_message_reads referencing new table as new_rows
   for each statement execute function warehouse.note_others_reads();

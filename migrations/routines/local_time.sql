@@ -10,7 +10,7 @@ language sql immutable strict parallel safe as $$
 $$;
 comment on function reporting.date_key is 'A day as yyyymmdd: the key of dim_date.';
 
--- Where the clock goes back to midnight, the day begins at the first of its two midnights; Postgres takes the second.
+-- If clocks go back to midnight, the day starts at the first of its two midnights, but Postgres takes the second.
 create or replace function reporting.day_start(day date) returns timestamptz
 language sql stable parallel safe as $$
   select midnight - greatest(interval '0', (midnight - moment) at time zone time_zone - day + moment)
@@ -19,7 +19,7 @@ language sql stable parallel safe as $$
 $$;
 comment on function reporting.day_start is 'The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.';
 
--- Days were counted through by the clock of whoever asked: where theirs skips a midnight, the last day was left out.
+-- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day.
 create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns table (seconds bigint)
 language sql stable parallel safe as $$
   select coalesce(sum(extract(epoch from
@@ -36,7 +36,7 @@ language sql stable parallel safe as $$
 $$;
 comment on function reporting.open_seconds is 'business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at, schedule_id). One row.';
 
--- Each end of a day's hours becomes an instant of its own, so a day with 23 or 25 hours counts what the clock counted.
+-- Converts both ends of a day's hours to instants, so that days with 23 or 25 hours are counted correctly.
 create or replace function reporting.business_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns bigint
 language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, schedule) $$;
 comment on function reporting.business_seconds is 'Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.';

@@ -7,11 +7,11 @@ begin
   on conflict do nothing;
   return null;
 end $$;
-comment on function ops.note_kpi_names is 'Keeps the names of measures that are new.';
+comment on function ops.note_kpi_names is 'Stores new names of measures.';
 create or replace trigger note_names after insert on warehouse.transcript_kpis referencing new table as new_rows
   for each statement execute function ops.note_kpi_names();
 
--- Columns are only ever added at the end, which a view can take while people read it. Postgres has room for 1,600.
+-- Columns are only added at the end, which `create or replace view` allows. A view can have 1,600 columns.
 create or replace function ops.widen_kpi_pivot() returns integer
 language plpgsql as $$
 declare
@@ -35,9 +35,9 @@ begin
   execute measures.comments;
   return measures.total;
 end $$;
-comment on function ops.widen_kpi_pivot is 'Gives reporting.kpi_pivot a column for each measure that it lacks; returns how many it has.';
+comment on function ops.widen_kpi_pivot is 'Adds missing columns for measures to reporting.kpi_pivot. Returns their total number.';
 
--- It reads with its owner's rights, as the views do.
+-- Runs with its owner's rights, as views do.
 create or replace function reporting.agent_totals(from_date date, to_date date) returns table (
   user_id bigint, user_name text, direction text, handled_count bigint, answered_count bigint, placed_count bigint, connected_count bigint,
   unconnected_count bigint, connect_rate_pct numeric, rang_count bigint, transferred_to_count bigint,

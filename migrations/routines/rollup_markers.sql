@@ -7,7 +7,7 @@ create or replace function ops.quarter_of(moment timestamptz) returns timestampt
 language sql immutable parallel safe as $$
   select date_bin('15 minutes', moment, '2000-01-01 00:00:00+00')
 $$;
-comment on function ops.quarter_of is 'The quarter of an hour that an instant lies in.';
+comment on function ops.quarter_of is 'The start of the quarter hour of an instant.';
 
 -- A queue or huntgroup without a number is counted by its name, which can change.
 create or replace function ops.mark_calls() returns trigger
@@ -42,7 +42,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.mark_calls is 'Marks the quarters of an hour of calls that changed in what the reports count.';
+comment on function ops.mark_calls is 'Marks the quarter hours of calls that changed in columns that reports use.';
 create or replace trigger mark_deletes after delete on warehouse.calls referencing old table as old_rows
   for each statement execute function ops.mark_calls();
 create or replace trigger mark_inserts after insert on warehouse.calls referencing new table as new_rows
@@ -61,7 +61,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.mark_attributions is 'Marks the quarters of an hour of attributions that were written; their writer writes only what differs.';
+comment on function ops.mark_attributions is 'Marks the quarter hours of written attributions. Their writer writes only differences.';
 create or replace trigger mark_deletes after delete on warehouse.call_attributions referencing old table as old_rows
   for each statement execute function ops.mark_attributions();
 create or replace trigger mark_inserts after insert on warehouse.call_attributions referencing new table as new_rows
@@ -100,7 +100,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.mark_texts is 'Marks the quarters of an hour and the conversations of messages that changed in what the reports count.';
+comment on function ops.mark_texts is 'Marks the quarter hours and conversations of messages that changed in columns that reports use.';
 create or replace trigger mark_deletes after delete on warehouse.sms_messages referencing old table as old_rows
   for each statement execute function ops.mark_texts();
 create or replace trigger mark_inserts after insert on warehouse.sms_messages referencing new table as new_rows
@@ -108,7 +108,7 @@ create or replace trigger mark_inserts after insert on warehouse.sms_messages re
 create or replace trigger mark_updates after update on warehouse.sms_messages referencing old table as old_rows new table as new_rows
   for each statement execute function ops.mark_texts();
 
--- A transcript is counted on the day of its call, which may not be held yet: then the call marks it when it comes.
+-- A transcript counts on the day of its call. If the call is mirrored later, it sets the marker itself.
 create or replace function ops.mark_transcripts() returns trigger
 language plpgsql as $$
 declare
@@ -129,7 +129,7 @@ begin
   $sql$, changed);
   return null;
 end $$;
-comment on function ops.mark_transcripts is 'Marks the quarters of an hour of the calls whose transcripts changed.';
+comment on function ops.mark_transcripts is 'Marks the quarter hours of calls whose transcripts changed.';
 create or replace trigger mark_deletes after delete on warehouse.transcripts referencing old table as old_rows
   for each statement execute function ops.mark_transcripts();
 create or replace trigger mark_inserts after insert on warehouse.transcripts referencing new table as new_rows
@@ -146,15 +146,14 @@ begin
   where c.started_at is not null;
   return null;
 end $$;
-comment on function ops.mark_kpis is 'Marks the quarters of an hour of the calls whose measures were written: the row of a transcript does not change with them.';
+comment on function ops.mark_kpis is 'Marks the quarter hours of calls whose measures were written, which does not change the transcript''s row.';
 create or replace trigger mark_deletes after delete on warehouse.transcript_kpis referencing old table as changed_rows
   for each statement execute function ops.mark_kpis();
 create or replace trigger mark_inserts after insert on warehouse.transcript_kpis referencing new table as changed_rows
   for each statement execute function ops.mark_kpis();
 
--- What a call touched is credited by who had it. Attributions that had nobody are credited by themselves; what is looked up in
--- the rollups, the ends of calls that were not read whole and the legs of transcripts, is rolled up again. What begins now was
--- on no call yet, so that only a user who is new has history read.
+-- `credit_endpoints` credits attributions. The rollups themselves look up the users of calls without legs and of transcripts, so
+-- these are rolled up again. A period that starts now has no calls yet: only a new user's period reaches back.
 create or replace function ops.mark_endpoints() returns trigger
 language plpgsql as $$
 declare
@@ -175,11 +174,11 @@ begin
     and (l.caller_number in (select endpoint from new_rows) or l.called_number in (select endpoint from new_rows));
   return null;
 end $$;
-comment on function ops.mark_endpoints is 'Marks the quarters of an hour of calls whose credit is looked up, when it is learned who has an extension.';
+comment on function ops.mark_endpoints is 'Marks the quarter hours of calls whose users the rollups look up, when extensions of users are inserted.';
 create or replace trigger mark_endpoints after insert on warehouse.user_endpoints referencing new table as new_rows
   for each statement execute function ops.mark_endpoints();
 
--- These look up other tables row by row, so they are planned each time that there is something to look up.
+-- Looks up another table row by row. Dynamic SQL is planned each time, and only if there is something to look up.
 create or replace function ops.mark_replies() returns trigger
 language plpgsql as $$
 declare
@@ -204,7 +203,7 @@ begin
   $sql$, changed);
   return null;
 end $$;
-comment on function ops.mark_replies is 'Marks the days of sends that texts of the recipient followed.';
+comment on function ops.mark_replies is 'Marks the days of sends that the recipient''s changed texts may answer.';
 create or replace trigger mark_changed_replies after update on warehouse.sms_messages referencing old table as old_rows new table as new_rows
   for each statement execute function ops.mark_replies();
 create or replace trigger mark_lost_replies after delete on warehouse.sms_messages referencing old table as old_rows

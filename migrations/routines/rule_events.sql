@@ -3,16 +3,15 @@
 -- so that the two transition tables are joined by hash, therefore join nothing else: a value looked up in two forms is
 -- unnested in the select list.
 
--- History that is filled in makes no rule act: its writers set this for their transaction.
+-- Rules do not act on history: its writers set this for their transaction.
 create or replace function ops.is_history() returns boolean
 language sql stable as $$
   select coalesce(current_setting('trunkline.is_history', true), '') = 'on'
 $$;
-comment on function ops.is_history is 'Whether this transaction fills in history, of which only the last minutes are news.';
+comment on function ops.is_history is 'Whether this transaction mirrors history. Rules act only on its last ten minutes.';
 
--- A read of history can be the first to meet what happened a moment ago, before its webhook or instead of it, and what is
--- mirrored once is never news again. Recent events are therefore recorded whichever read finds them; how long a rule waits for
--- its trigger is its own to say.
+-- A read of history can find a recent event before its webhook arrives, or instead of it, and an event is new only once. So
+-- recent events are recorded whichever read finds them. Each rule limits the age of its triggers itself.
 create or replace function ops.news_since() returns timestamptz
 language sql stable as $$
   select now() - case when ops.is_history() then interval '10 minutes' else interval '1 day' end
@@ -31,11 +30,11 @@ begin
   order by sent_at, message_id;
   return null;
 end $$;
-comment on function ops.note_texts is 'Tells the rules of texts that came in.';
+comment on function ops.note_texts is 'Records inbound texts as rule events.';
 create or replace trigger note_texts after insert on warehouse.sms_messages referencing new table as new_rows
   for each statement execute function ops.note_texts();
 
--- A text can be shown before all of it is: without its moment or its direction it is no news yet.
+-- A text can be listed without its time or direction at first. It becomes a rule event when both are known.
 create or replace function ops.note_late_text() returns trigger
 language plpgsql as $$
 begin
@@ -45,7 +44,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.note_late_text is 'Tells the rules of a text of which it is known only now that it came in, or when.';
+comment on function ops.note_late_text is 'Records an inbound text whose direction or time was missing before.';
 create or replace trigger note_late_text after update on warehouse.sms_messages
   for each row when (new.direction = 'in' and new.sent_at is not null and (old.direction is null or old.sent_at is null)) execute function ops.note_late_text();
 
@@ -82,19 +81,19 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.note_calls is 'Tells the rules of calls that ended.';
+comment on function ops.note_calls is 'Records ended calls as rule events.';
 create or replace trigger note_ends after update on warehouse.calls referencing old table as old_rows new table as new_rows
   for each statement execute function ops.note_calls();
 create or replace trigger note_new_ends after insert on warehouse.calls referencing new table as new_rows
   for each statement execute function ops.note_calls();
 
--- Transcripts come as late as the analysis, so they count from when they are mirrored, for a day after the call; the call
--- itself can be mirrored after them.
+-- A transcript arrives after its analysis, so its event happens when it is mirrored, if that is within a day after the call. The
+-- call may be mirrored later.
 create or replace function ops.note_transcripts() returns trigger
 language plpgsql as $$
 declare
   since timestamptz := ops.news_since();
-  -- Of one whose call is not mirrored yet, nobody can say when that was.
+  -- The time of a call that is not mirrored yet is unknown.
   is_news boolean := not ops.is_history();
 begin
   if tg_op = 'INSERT' then
@@ -114,7 +113,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.note_transcripts is 'Tells the rules of transcripts.';
+comment on function ops.note_transcripts is 'Records transcripts as rule events.';
 create or replace trigger note_new_transcripts after insert on warehouse.transcripts referencing new table as new_rows
   for each statement execute function ops.note_transcripts();
 create or replace trigger note_transcripts after update on warehouse.transcripts referencing old table as old_rows new table as new_rows

@@ -8,7 +8,7 @@ begin
   group by version, mode, word, nth;
   return null;
 end $$;
-comment on function ops.tally_runs is 'Counts the runs that were written.';
+comment on function ops.tally_runs is 'Counts inserted runs.';
 create or replace trigger tally_runs after insert on ops.rule_runs referencing new table as new_rows
   for each statement execute function ops.tally_runs();
 
@@ -22,7 +22,7 @@ begin
         cross join lateral (values (n.state, 1), (o.state, -1)) v (state, change)
       where n.state <> o.state and v.state <> ''waiting''';
   end if;
-  -- Planned each time: a plan that was made for one step would read every run.
+  -- Dynamic SQL is planned each time: a cached plan would scan all runs.
   execute format($sql$
     insert into ops.rule_tallies (happened_at, version, mode, word, rules, change)
     select r.evaluated_at, r.version, r.mode, case when s.kind = 'reply' then 'reply_' else 'action_' end || s.state, array[r.rule], s.change
@@ -30,7 +30,7 @@ begin
   $sql$, settled);
   return null;
 end $$;
-comment on function ops.tally_actions is 'Counts the steps of rules that reached a state, or left it.';
+comment on function ops.tally_actions is 'Counts steps of rules that reached or left a state.';
 create or replace trigger tally_actions after update on ops.rule_actions referencing old table as old_rows new table as new_rows
   for each statement execute function ops.tally_actions();
 create or replace trigger tally_new_actions after insert on ops.rule_actions referencing new table as new_rows
@@ -54,7 +54,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ops.mark_sends is 'Marks the days of sends that changed in what the reports count.';
+comment on function ops.mark_sends is 'Marks the days of sends that changed in columns that reports use.';
 create or replace trigger mark_inserts after insert on ops.sends referencing new table as new_rows
   for each statement execute function ops.mark_sends();
 create or replace trigger mark_updates after update on ops.sends referencing old table as old_rows new table as new_rows

@@ -1,6 +1,6 @@
--- A common word is met soon among the newest, which are looked at one by one; a rarer one has few matches, which its index
--- knows. Only those are ranked and shown that are asked for.
--- The language stands in the statement, or the planner would not know the index again.
+-- A common word is found soon by scanning the newest texts; a rare one has few matches in the index. Only the rows of the result
+-- are ranked.
+-- The language is part of the statement, because the planner must recognize the expression of the index.
 create or replace function ops.newest_texts(query tsquery, most integer) returns table (conversation_id bigint, message_id bigint, sent_at timestamptz)
 language plpgsql stable set random_page_cost = 1.1 as $$
 declare
@@ -23,7 +23,7 @@ begin
     upper_at := lower_at;
     lower_at := case when span > interval '10 years' then '-infinity' else upper_at - span end;
     span := span * 8;
-    -- Materialized: a limit would have the planner hope to meet enough on the way back through time.
+    -- Materialized: with the limit inside, the planner would scan back through time, expecting matches soon.
     return query execute format('
       with matches as materialized (
         select m.conversation_id, m.message_id, m.sent_at from warehouse.sms_messages m
@@ -35,7 +35,7 @@ begin
     found_count := found_count + met_count;
   end loop;
 end $$;
-comment on function ops.newest_texts is 'The newest texts that have words, newest first.';
+comment on function ops.newest_texts is 'The newest texts that match, newest first.';
 
 create or replace function ops.newest_transcripts(query tsquery, most integer) returns table (transcript_id bigint, call_id text, call_started_at timestamptz)
 language plpgsql stable set plan_cache_mode = force_custom_plan set random_page_cost = 1.1 as $$
@@ -68,10 +68,9 @@ begin
     where a.call_started_at <= upper_at
     order by a.call_started_at desc limit most - found_count;
 end $$;
-comment on function ops.newest_transcripts is 'The transcripts of the newest calls in which words were said, newest first.';
+comment on function ops.newest_transcripts is 'The matching transcripts of the newest calls, newest first.';
 
--- It reads with its owner's rights. While texts are hidden, no row of params remains, and no text is compared: each hit would tell
--- a word of it.
+-- Runs with its owner's rights. While texts are hidden, it compares none, since each hit would reveal a word.
 create or replace function reporting.search(words text, most integer default 100) returns table (kind text, happened_at timestamptz, number text, line text, call_id text, transcript_id bigint, conversation_id bigint, message_id bigint, rank real, excerpt text)
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   with wanted as materialized (

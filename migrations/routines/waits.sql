@@ -1,5 +1,5 @@
--- Talk after the first answer, ringing after a transfer and the menu before a queue are no waiting. What the legs do not say
--- stays unknown.
+-- Talk after the first answer, ringing after a transfer and the menu before a queue do not count as waiting. Without the fields of
+-- legs, the wait stays unknown.
 create or replace function warehouse.measure_waits(call_ids text[]) returns void
 language sql as $$
   with whole as materialized (

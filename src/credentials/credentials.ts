@@ -57,7 +57,7 @@ const failureCacheMs = 1_000;
  * service refuses them. Rejects with `ServiceError`: advice `credential` when somebody has to log in, `retry`
  * otherwise.
  */
-export function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
+function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
   const { db, sealer, refresher, service, random = Math.random } = deps;
   let held: Held | undefined;
   let reading: Promise<Held> | undefined;

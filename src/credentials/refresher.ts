@@ -37,7 +37,7 @@ export type RefreshFailure =
  * answer of 500 or 503 ends the request: the token can be sent again, and is refused if it was used. A failure before the
  * token was sent (`isSent`) does not affect it.
  */
-export function classifyFailure(error: unknown, isSent: boolean): RefreshFailure {
+function classifyFailure(error: unknown, isSent: boolean): RefreshFailure {
   if (!isSent) return { kind: 'later', atLeastMs: error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0 };
   if (!(error instanceof ServiceError)) return { kind: 'lost', why: 'the answer to the refresh is lost' };
   const { code, effect, status, retryAfterMs: atLeastMs = 0 } = error;

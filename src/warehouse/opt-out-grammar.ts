@@ -1,6 +1,6 @@
 /*
- * What people write around an opt-out, by language. Patterns match one clause: lower case, no accents, no punctuation, one
- * space between words. All languages are always tried, because a number does not tell its owner's language.
+ * Patterns of opt-outs, by language. They match one clause: lower case, without accents and punctuation, one space between words.
+ * All languages are tried for every text, because a number does not tell its owner's language.
  *
  * A pattern is a list of items; each matches one word of the clause:
  *   a|b        one of these words; a+b is two words, and a word may be a regular expression
@@ -61,7 +61,7 @@ const lists: Readonly<Record<string, string>> = {
   deTexts: 'sms|nachrichten|nachricht|werbung|texte|mitteilungen|spam',
 };
 
-/** The clause opts its writer out, whatever else it says. */
+/** Clauses that opt out. */
 const certain = `
   <stop> <any>|emailing* <pester> <person>
   <stop> <any>* <pester> <any>* $
@@ -192,7 +192,7 @@ const certain = `
   לאז|לאזט מיך צורו|צו+רו|געמאך|אליין
 `;
 
-/** Makes a certain clause doubtful: it applies only to a time, an occasion or somebody else. */
+/** Parts that make such a clause doubtful: it is limited to a time, an occasion or another person. */
 const limited = `
   until|till|unless|before|after|while|when|during|tonight|today|tomorrow|tonite|if
   monday|tuesday|wednesday|thursday|friday|saturday|sunday|morning|mornings|evening|night|nights|weekend|weekends
@@ -211,7 +211,7 @@ const limited = `
   ate|antes|quando|hoje|amanha
 `;
 
-/** Perhaps an opt-out: this text is not answered, and nothing is remembered. */
+/** Clauses that may be opt-outs: the text is not answered, but no opt-out is stored. */
 const doubtful = `
   !did|does|how|to|cant|cannot|i|we|they|he|she|it <stop> _? _? _? texting|messaging|contacting|spamming|bothering|sending|calling|emailing|<texts>
   if|when|once you|u <stop> texting|messaging|sending
@@ -244,7 +244,7 @@ const doubtful = `
   nao estou interessado|interessada
 `;
 
-/** Fits an opt-out in another clause; means nothing by itself. */
+/** Clauses that support an opt-out in another clause, but are none themselves. */
 const distant = `
   who is|are|r|dis|s|the this|you|u|it|that|hell|$
   whos|who+s this|that
@@ -276,7 +276,7 @@ const distant = `
   wer ist|sind
 `;
 
-/** Names another way to reach the writer, so that it is doubtful whether all texts are meant. */
+/** Clauses that name another way to reach the writer, so an opt-out may not mean all texts. */
 const elsewhere = `
   ^ please|pls|just|you|can|or|but|and|only|so|rather|better* call|phone|ring|email|whatsapp|dial me|us|my|instead|him|her|back
   ^ please|pls|just|only|but|and|or|you|can* text|message|send me|us|my|only|instead|him|her|it
@@ -288,7 +288,7 @@ const elsewhere = `
   ^ rufen|ruf sie? mich|an
 `;
 
-/** Stop words with another meaning; they are removed from the clause before it is matched. */
+/** Stop words with another meaning. They are removed from a clause before it is matched. */
 const harmless = `
   !you|u|why dont|do+not|never|cant|cannot|can+not|couldnt|could+not|wont|wouldnt|will+not|doesnt|does+not|didnt|did+not|not|without|non ever|you|please|even* stop|stopping|quit
   did|does|do|has|have you|he|she|they|it|the _? stop|quit
@@ -301,7 +301,7 @@ const harmless = `
   nao pare|parem|para de?
 `;
 
-/** Laughter: "stop" is then rarely meant. */
+/** Laughter: a "stop" beside it is rarely meant. */
 export const laughter =
   /(?:^| )(?:lol|lmao|lmfao|rofl|ha(?:ha)+h?|he(?:he)+|ja(?:ja)+|xd|mdr|ptdr|omg|kk+|ח{3,})(?: |$)|😂|🤣|😆|😅|😜|😉/u;
 
@@ -344,10 +344,10 @@ const expressions = {
 };
 const harmlessParts = new RegExp(compiled(harmless).source, 'gu');
 
-/** What a clause says about texts to its writer. */
+/** The meaning of a clause for texts to its writer. */
 export type ClauseSense = 'certain' | 'doubtful' | 'distant' | 'elsewhere' | 'other';
 
-/** The clause must be plain words with one space between them. */
+/** Classifies a clause of plain words with one space between them. */
 export function senseOf(clause: string): ClauseSense {
   const plain = ` ${clause} `.replace(harmlessParts, '· ');
   if (expressions.certain.test(plain)) return expressions.limited.test(plain) ? 'doubtful' : 'certain';

@@ -1,11 +1,11 @@
 import { type ClauseSense, conjunctions, laughter, senseOf } from './opt-out-grammar.ts';
 
 /*
- * Judges a text clause by clause: "Who is this? Stop texting me" opts out, "stop by at five" does not. A certain opt-out
- * holds until an opt-in. An uncertain one only leaves its own text unanswered.
+ * Classifies a text clause by clause: "Who is this? Stop texting me" opts out, "stop by at five" does not. A certain opt-out is
+ * valid until an opt-in. After an uncertain one, only that text is not answered.
  */
 
-/** The words that carriers honour, and their equivalents in other languages; without accents. */
+/** The keywords of carriers, and their equivalents in other languages; without accents. */
 const outWords = words(`
   stop stopall unsub unsubscribe unsuscribe unsubcribe cancel end quit optout remove revoke stopp
   parar pare para alto baja detener detente detenga detengase cancelar cancela salir basta borrar borrame
@@ -57,7 +57,7 @@ const outPhrases = phrases(`
   ngung gui / khong nhan tin / huy dang ky / huwag na mag text / tama na
 `);
 
-/** Phrases around an opt-out that do not change its meaning. */
+/** Phrases that do not change the meaning of an opt-out. */
 const courtesy = phrases(`
   please / pls / plz / kindly / just / now / right now / immediately / at once / asap / already
   thanks / thank you / thanks a lot / thank you very much / many thanks / thx / ty / cheers / sorry / no / no thanks / no thank you / nope
@@ -76,24 +76,24 @@ const maxCourtesy = Math.max(...[...courtesy].map((phrase) => phrase.split(' ').
 const signature =
   / (?:sent from|sent via|get outlook for|envoye de mon|enviado desde mi|enviado do meu|inviato da|gesendet von|von meinem|verstuurd vanaf) .*$/;
 
-/** Words that may stand between and after "stop texting" without saying anything else. */
+/** Words in and after "stop texting" that do not change its meaning. */
 const filler =
   'me|us|my|this|that|the|these|those|any|all|your|such|of|it|more|anymore|any more|again|ever|so many|to|at|on|number|phone|cell|from|you|and|or|fucking|damn';
 const contact =
   'text|texts|texting|txt|txts|message|messages|messaging|msg|msgs|sms|mms|sending|contact|contacting|writing|bother(?= )|bothering|spamming|spam';
-/** "End of message" marks an end, and "cancel that text" takes one text back. */
+/** Excludes "end of message" and "cancel that text", which are about one text. */
 const notOneText = '(?!(?: (?:of|the|this|that|my|your))+(?: (?:text|txt|message|msg))+$)';
-/** "Never any text from you" complains about a missing text. */
+/** Excludes "never any text from you", a complaint about a missing text. */
 const asVerb = '(?=(?: ever)? (?:text|txt|message|msg|contact|bother|send)(?: (?:me|us|my|this|any|again)|$))';
 const stopsContact = new RegExp(
   `^(?:stop|quit|cease|(?:end|cancel)${notOneText}|never${asVerb}|do not|dont|don t)(?: (?:${filler}))*(?: send(?: (?:${filler}))*)? (?:${contact})(?: (?:${filler}|${contact}))*$`,
 );
-/** Asks to leave the list. */
+/** Requests to leave the list. */
 const leaves = new RegExp(
   `^(?:(?:i want|i wish|i would like|i d like|id like) to )?(?:unsubscribe|unsub|opt out|opt me out|take (?:me|(?:my|this)(?: phone| cell)? number) off)(?: (?:${filler}|${contact}|list|lists|subscription))*$`,
 );
 
-/** What ends an opt-out. Not "yes", which people say to people. */
+/** Words that end an opt-out. Not "yes", which has other meanings. */
 const inWords = words(`start unstop subscribe resume optin iniciar comenzar reanudar demarrer reprendre starten weiter
   comecar iniciare riprendi старт התחל ابدأ 开始 開始 시작`);
 const inPhrases = phrases(
@@ -101,8 +101,8 @@ const inPhrases = phrases(
 );
 
 /**
- * What an inbound text says about automatic texts. `opt_out`: none may go to its sender, from any line of the account, until
- * an `opt_in`. `unsure`: it may mean that, so this text is not answered.
+ * Whether an inbound text opts out of automatic texts. `opt_out`: no line of the account may send any to its sender until an
+ * `opt_in`. `unsure`: it may mean that, so this text is not answered.
  */
 export type OptOutVerdict = 'opt_out' | 'opt_in' | 'unsure' | 'none';
 
@@ -110,8 +110,8 @@ export type OptOutVerdict = 'opt_out' | 'opt_in' | 'unsure' | 'none';
 const maxText = 2_000;
 
 /**
- * Pure; linear in the length of the text. Judged once, when a text is mirrored: `warehouse.sms_messages.opt_out_verdict` is what
- * gates, reports and rule outcomes go by.
+ * Classifies an inbound text; pure, and linear in its length. The verdict is stored when the text is mirrored
+ * (`warehouse.sms_messages.opt_out_verdict`), and gates, reports and rule outcomes use the stored one.
  */
 export function optOutVerdict(text: string): OptOutVerdict {
   const known = verdicts.get(text);
@@ -123,7 +123,7 @@ export function optOutVerdict(text: string): OptOutVerdict {
   return verdict;
 }
 
-// Every read of a thread lists the same texts again, and a judgement takes a tenth of a millisecond and more.
+// Every read of a thread lists the same texts again, and a classification takes a tenth of a millisecond or more.
 const verdicts = new Map<string, OptOutVerdict>();
 const maxVerdicts = 20_000;
 const maxKnownLength = 320;
@@ -138,7 +138,7 @@ function judgeText(text: string): OptOutVerdict {
   const has = (...wanted: readonly Sense[]) => senses.some((each) => wanted.includes(each));
   const isAmong = (...wanted: readonly Sense[]) => senses.every((each) => wanted.includes(each));
   if (has('certain')) return has('elsewhere') ? 'unsure' : 'opt_out';
-  // A single keyword is enough when no other clause is about another matter.
+  // A single keyword is enough if no other clause has another subject.
   if (has('keyword', 'weak keyword')) {
     const isAlone = isAmong('keyword', 'weak keyword', 'courtesy', 'distant', 'doubtful');
     const isReasoned = has('keyword') && isAmong('keyword', 'courtesy', 'distant', 'doubtful', 'reason');
@@ -148,12 +148,12 @@ function judgeText(text: string): OptOutVerdict {
 }
 
 /**
- * The sense of a clause. `keyword`: a word such as "stop" alone. `weak keyword`: a word such as "cancel", which is as often
- * about other things. `reason`: the writer speaks of themselves.
+ * The meaning of a clause. `keyword`: only a word such as "stop". `weak keyword`: only a word such as "cancel", which often refers
+ * to something else. `reason`: the writers describe themselves or why they write.
  */
 type Sense = ClauseSense | 'keyword' | 'weak keyword' | 'courtesy' | 'reason';
 
-/** Words that opt out in a clause of their own, whatever the other clauses say about the writer. */
+/** Words that opt out as a whole clause, even if other clauses give reasons. */
 const keywords = words(`
   stop stopall unsub unsubscribe unsuscribe unsubcribe optout stopp stahp alto basta parar paren pare
   arret arreter arretez arrete stopper desabonner desabonnement desinscrire desinscription abmelden abbestellen aufhoren
@@ -191,7 +191,7 @@ function senseBesideKeyword(parts: readonly string[]): Sense | undefined {
   return isKeyword(first) && isReason(clause) ? 'doubtful' : undefined;
 }
 
-/** "Thanks but please stop": parts joined by a conjunction, each of which is understood. */
+/** "Thanks but please stop": parts joined by a conjunction, all of them with a known meaning. */
 function senseOfParts(clause: string): Sense | undefined {
   const parts = ` ${clause} `.split(conjunctions).map((part) => part.trim());
   if (parts.length < 2) return undefined;
@@ -240,7 +240,7 @@ function isOut(parts: readonly string[]): boolean {
   return parts.length > 2 && parts.every((part) => [...part].length === 1) && outWords.has(parts.join(''));
 }
 
-/** Every way to strip courtesy from both ends: "no" is courtesy, but not in "no more, thanks". */
+/** All ways to strip courtesy from both ends: "no" is courtesy, but not in "no more, thanks". */
 function withoutCourtesy(parts: readonly string[]): string[][] {
   const begins = courtesyLengths(parts);
   const ends = courtesyLengths(parts.toReversed(), (phrase) => phrase.toReversed());
@@ -249,7 +249,7 @@ function withoutCourtesy(parts: readonly string[]): string[][] {
   );
 }
 
-/** How many leading words can be read as courtesy: all possible counts. */
+/** All possible numbers of leading words that are courtesy. */
 function courtesyLengths(parts: readonly string[], inOrder = (phrase: string[]): string[] => phrase): number[] {
   const cuts = [0];
   for (const cut of cuts) {

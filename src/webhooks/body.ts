@@ -1,7 +1,7 @@
 import { parseMultipart } from '@remix-run/multipart-parser';
 import { parseJson } from '../shared/json.ts';
 
-/** More pairs than a mebibyte can hold with anything in them: each takes ten bytes. */
+/** More pairs than fit into a mebibyte with any content: each takes ten bytes. */
 const maxPairs = 105_000;
 const maxSegments = 8;
 const maxParts = 1_000;
@@ -11,13 +11,13 @@ const refused = new Set(['__proto__', 'constructor', 'prototype']);
 type Branch = Record<string, unknown>;
 
 /**
- * Returns the object or array in a body, or undefined. A body that begins like JSON is JSON whatever its content type
- * says; any other is tried as multipart/form-data and as a form. Call ids stay text (`parseJson`). The tree is private to the caller.
+ * Returns the object or array in a body, or undefined. Ignores the content type: parses JSON if the body starts like it, else
+ * multipart/form-data or a form. Call ids stay text (`parseJson`). The caller may change the tree.
  */
 export function readTree(text: string): object | undefined {
   const trimmed = text.trimStart();
   if (!beginsLikeJson(trimmed)) return readMultipart(trimmed) ?? readForm(trimmed);
-  // JSON lines: no document and no text in one holds such a break.
+  // JSON lines: neither a document nor a string in one contains such a break.
   return openJson(trimmed) ?? openJson(`[${trimmed.replace(/\}\r?\n+\{/g, '},{')}]`);
 }
 
@@ -38,8 +38,8 @@ export function beginsLikeJson(text: string): boolean {
 }
 
 /**
- * A multipart/form-data body as a tree. Its first line that begins with `--` tells the boundary, since the content type may
- * lack it. A body with more or larger parts than the limits, or without its end, is undefined.
+ * Parses a multipart/form-data body. The boundary is taken from its first line that starts with `--`, since the content type may
+ * lack it. Undefined for a body over the limits, or without its end.
  */
 function readMultipart(text: string): object | undefined {
   const opening = /^--(\S{1,70})[ \t]*\r?$/m.exec(text);
@@ -62,7 +62,7 @@ function readForm(text: string): object | undefined {
   return isForm ? treeOf(new URLSearchParams(text)) : undefined;
 }
 
-/** Fields as a tree: `a[b][0][c]` and `a.b` expand, repeated keys and `a[]` collect, JSON in a value is opened. */
+/** Builds a tree from fields: expands `a[b][0][c]` and `a.b`, collects repeated keys and `a[]`, parses JSON in values. */
 function treeOf(fields: Iterable<readonly [string, string]>): object | undefined {
   const root: Branch = Object.create(null);
   for (const [key, value] of fields) {
@@ -72,7 +72,7 @@ function treeOf(fields: Iterable<readonly [string, string]>): object | undefined
   return Object.keys(root).length === 0 ? undefined : withArrays(root);
 }
 
-/** Puts a value at its path, or under its literal key where the path is too long or a value is in its way. */
+/** Puts a value at its path, or under its literal key if the path is too long or blocked by another value. */
 function plant(root: Branch, key: string, path: string[], value: unknown): void {
   const branch = path.length > maxSegments ? undefined : branchAt(root, path.slice(0, -1));
   const last = path.at(-1);
@@ -90,7 +90,7 @@ function branchAt(root: Branch, path: string[]): Branch | undefined {
   return branch;
 }
 
-/** Collects repeated keys in one growing array: form libraries copy it for each, which is quadratic in a hostile body. */
+/** Appends repeated keys to one array. Form libraries copy it each time, which is quadratic for a hostile body. */
 function add(branch: Branch, key: string, value: unknown): void {
   const present = branch[key];
   if (Array.isArray(present)) present.push(value);
@@ -102,7 +102,7 @@ function isBranch(value: unknown): value is Branch {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
 }
 
-/** Turns branches whose keys are all numbers into arrays. Gaps close, so that a huge index costs nothing. */
+/** Turns branches whose keys are all numbers into arrays without gaps, so that a huge index costs nothing. */
 function withArrays(branch: Branch): object {
   const keys = Object.keys(branch);
   for (const key of keys) if (isBranch(branch[key])) branch[key] = withArrays(branch[key]);

@@ -2,27 +2,27 @@ import { type EventType, eventTypeOf } from '../shared/event-types.ts';
 import { beginsLikeJson, openJson } from './body.ts';
 import { traitsOf } from './keys.ts';
 
-/** The fields of an object that references are read from, by their normalised names. */
+/** The fields of an object that are used for references, by their normalised names. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** An object in a delivery that may be an event. */
 export interface EventNode {
   readonly fields: Fields;
   readonly parent: EventNode | undefined;
-  /** The event type that it, or the nearest object around it that has one, claims. */
+  /** The event type in it, or in the nearest object around it that has one. */
   readonly claim: EventType | undefined;
-  /** The calls that it names as such, not merely by an `id`. */
+  /** The calls that it names explicitly, not only by an `id`. */
   readonly callIds: readonly string[];
-  /** An object around it names a call: this one describes a leg. */
+  /** An object around it names a call, so this one describes a leg. */
   readonly isWithinCall: boolean;
 }
 
 const maxDepth = 6;
 
-/** More objects than a mebibyte can hold with anything in them: each takes eight bytes. */
+/** More objects than fit into a mebibyte with any content: each takes eight bytes. */
 const maxContainers = 131_072;
 
-/** A failed parse costs far more than the text that causes it, so that few are tried in one delivery. */
+/** Limits failed parses in one delivery, which are expensive. */
 const maxBroken = 10_000;
 
 const typeFields = ['webhooktype', 'type', 'event'];
@@ -35,8 +35,8 @@ interface Step {
 }
 
 /**
- * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels down. A
- * wrapper may hold its content as JSON text; the words of a person are never opened.
+ * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels deep. Parses wrappers
+ * whose content is JSON text, but never the texts of people.
  */
 export function eventsIn(root: object): EventNode[] {
   const nodes: EventNode[] = [];
@@ -94,13 +94,13 @@ function claimIn(fields: Fields): EventType | undefined {
   return undefined;
 }
 
-/** The call ids under the names that only a call has. */
+/** The call ids in fields that only a call has. */
 function callIdsNamed({ callid, callids, call }: Fields): readonly string[] {
   if (callid === undefined && callids === undefined && typeof call !== 'string') return [];
   return [...callIdsIn(callid), ...callIdsIn(callids), ...(typeof call === 'string' ? callIdsIn(call) : [])];
 }
 
-/** The call ids in a field. Only text counts: an integer is the id of a transcript or a message. */
+/** The call ids in a field. Ignores integers, which are ids of transcripts or messages. */
 export function callIdsIn(field: unknown): string[] {
   if (Array.isArray(field)) return field.flatMap((entry) => (typeof entry === 'string' ? callIdsIn(entry) : []));
   if (typeof field !== 'string') return [];

@@ -6,38 +6,38 @@ import { type Reference, referencesIn } from './references.ts';
 
 /** A webhook request as it arrived. */
 export interface RawDelivery {
-  /** The event type's word in the registered path. */
+  /** The event type in the registered path. */
   pathType: string | undefined;
   query: string;
   body: Buffer;
 }
 
 export interface DeliveryFacts {
-  /** The registered type, from the path; from the body only where the path names none. */
+  /** The type from the path, or from the body if the path has none. */
   type: EventType | undefined;
   /** The type that the body claims, which may contradict the path. */
   claimedType: EventType | undefined;
   references: readonly Reference[];
   /** The body holds more references than {@link maxReferences}: `references` are the first of them. */
   isTruncated: boolean;
-  /** What is kept: without secrets and URLs, compact JSON where it could be read, storable as Postgres text. */
+  /** The body to store: without secrets and URLs, as compact JSON if it could be parsed, storable as Postgres text. */
   body: string;
-  /** Equal for the same type and kept body. It recognizes repeated deliveries, which have no event id. */
+  /** Equal for the same type and stored body. Identifies repeated deliveries, which have no event id. */
   fingerprint: string;
 }
 
 /**
- * References that are taken from one delivery: more than any real batch holds, and few enough that a forged delivery
- * cannot ask for thousands of reads.
+ * The maximum number of references from one delivery: more than any real batch has, and too few for a forged delivery to cause
+ * thousands of reads.
  */
 export const maxReferences = 500;
 
-/** Kept in the place of a body that holds NUL characters: it is no UTF-8 text, so that no secret in it can be redacted. */
+/** Stored instead of a body with NUL characters: it is not UTF-8 text, so its secrets could not be redacted. */
 const notText = '[not text]';
 
 /**
- * Turns a delivery into what is kept of it and what it points at. Payloads are not specified (section 6), so any shape is
- * read as far as possible. Never throws; its work is bounded by the size of the body. Without a body the query is read.
+ * Extracts the references of a delivery, and redacts its body. Payloads are not specified (section 6), so it accepts any shape.
+ * Never throws; its work is bounded by the size of the body. If the body is empty, it parses the query instead.
  */
 export function extract(
   { pathType, query, body }: RawDelivery,

@@ -17,10 +17,10 @@ const wrappers = new Set(
   ).split(' '),
 );
 
-/** Under these a string is what a person wrote: it is never parsed and never redacted. */
+/** Under these keys, a string is a person's text, which is never parsed and never redacted. */
 const texts = new Set(['message', 'text', 'content', 'sms']);
 
-/** A key that ends with one of these (or its plural) holds what must not be kept. A space stands for any punctuation. */
+/** The value of a key that ends with one of these, or its plural, must not be stored. A space matches any punctuation. */
 export const secretWords: readonly string[] = [
   ...['url', 'uri', 'media', 'attachment', 'secret', 'token', 'password', 'passwd', 'pwd', 'api key', 'access key'],
   ...['private key', 'secret key', 'authorization', 'credential', 'signature', 'cookie'],
@@ -29,20 +29,20 @@ export const secretWords: readonly string[] = [
 const secretEnding = new RegExp(`(?:${secretWords.join('|').replaceAll(' ', '')})s?$`);
 
 interface KeyTraits {
-  /** The normalised name when an extraction reads this field. */
+  /** The normalised name, if the extraction uses this field. */
   field: string | undefined;
-  /** Its value may hold an event of its own. */
+  /** Its value may be an event itself. */
   isWrapper: boolean;
-  /** Its value must not be kept. */
+  /** Its value must not be stored. */
   isSecret: boolean;
-  /** Its value is a person's words. */
+  /** Its value is a person's text. */
   isText: boolean;
 }
 
 const known = new Map<string, KeyTraits>();
 const maxKnown = 2_000;
 
-/** What a key means, compared lower-cased with punctuation removed. The cache is bounded: further keys are computed again. */
+/** The meaning of a key, compared in lower case and without punctuation. Cached up to a limit. */
 export function traitsOf(key: string): KeyTraits {
   const remembered = known.get(key);
   if (remembered !== undefined) return remembered;

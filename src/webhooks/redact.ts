@@ -5,8 +5,8 @@ const redacted = '[redacted]';
 const maxDepth = 64;
 
 /**
- * Removes from a tree, in place, what must not be kept: the values of secret keys, URLs in other values, and the
- * branches below 64 levels, which no delivery has and no serialiser should meet. A person's words stay.
+ * Redacts a tree in place: the values of secret keys, URLs in other values, and branches below 64 levels, which no real delivery
+ * has and a serializer may not support. Texts of people stay.
  */
 function redactTree(node: object, isText: boolean, depth: number): void {
   if (Array.isArray(node)) {
@@ -50,15 +50,15 @@ const name = `(?:${secretWords.join('|').replaceAll(' ', '[-_. ]?')})s?`;
 /** Each level of quoting doubles the backslashes before a quote: six of them, and the quote itself. */
 const deepest = 64;
 
-/** What stands between a name and its value: JSON at any level of quoting, a form, XML, a part of a multipart body. */
+/** Separates a name from its value: in JSON at any level of quoting, a form, XML, or a part of a multipart body. */
 const separator = [
   String.raw`(?:[\\"'\]\s]|%5d|%22){0,${deepest}}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
   String.raw`"?(?:;[^\r\n]{0,200})?\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
 ].join('|');
 
 /**
- * The value as far as it goes; what was cut off before its end goes with it. Each alternative says at every character
- * what may follow, so that no text is scanned twice: a delivery may be a mebibyte of backslashes.
+ * A value, or the rest of the text if its end is missing. The alternatives never scan a character twice: a delivery may be a
+ * mebibyte of backslashes.
  */
 const value = [
   String.raw`\[[^\]]*\]?`,
@@ -69,14 +69,14 @@ const value = [
   String.raw`(?:(?:bearer|basic)\s+)?[^\s&,;"'<>}\]]+`,
 ].join('|');
 
-/** The quote that ends a name, as the separator bounds it: before an unquoted value it says how deep the JSON is quoted. */
+/** The quote that ends a name. Before an unquoted value it tells at which level the JSON is quoted. */
 const quoteOfName = new RegExp(String.raw`\\{0,${deepest}}["'](?=\s{0,8}:\s{0,8}$)`);
 
 const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
 
 /**
- * Removes URLs and the values of secret-looking pairs from a text that was not understood. What was JSON stays JSON,
- * so that it can be read again.
+ * Removes URLs and the values of secret-looking pairs from a text that could not be parsed. What was JSON stays JSON, so that it
+ * can be parsed later.
  */
 export function redactText(text: string): string {
   return text.replace(url, redacted).replace(secretPair, (pair, key: string, found: string) => {
@@ -86,7 +86,7 @@ export function redactText(text: string): string {
   });
 }
 
-/** A tree as compact JSON without secrets, in which neither text nor jsonb finds a NUL or half a character. */
+/** Redacts a tree, and returns it as compact JSON that text and jsonb can store. */
 export function canonical(tree: object): string {
   redactTree(tree, false, 0);
   return storableJson(tree);

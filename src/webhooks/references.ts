@@ -3,7 +3,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Thread } from '../shared/thread.ts';
 import { callIdsIn, type EventNode, eventsIn, type Fields } from './events.ts';
 
-/** What a delivery points at: a thing to read through the API. It carries no data. */
+/** A thing to read through the API that a delivery points at. It contains no data. */
 export type Reference = ThreadReference | CallReference | MessageReference;
 
 /** A conversation. Of a group, `number` is the first of the participants. */
@@ -12,14 +12,14 @@ export interface ThreadReference extends Thread {
   readonly messageId?: string;
 }
 
-/** A call: it rings or talks (`live`), it is over (`ended`), or its transcript has changed (`transcript`). */
+/** A call that is in progress (`live`), has ended, or has a new transcript. */
 export interface CallReference {
   kind: 'call';
   callId: string;
   why: 'ended' | 'live' | 'transcript';
 }
 
-/** A text known by its id alone, as in a receipt: the API reads none by its id, but the mirror may know its thread. */
+/** A text known only by its id, as in a receipt. The API cannot read it by id, but the mirror may know its thread. */
 export interface MessageReference {
   kind: 'message';
   messageId: string;
@@ -33,13 +33,12 @@ interface Collected {
   readonly isTruncated: boolean;
 }
 
-/** Numbers that the references of one delivery may name in all: the groups of a mebibyte can be read in many ways. */
+/** The maximum of numbers in all references of a delivery: large groups could otherwise multiply them. */
 const maxNamed = 100_000;
 
 /**
- * Returns the references in a body, each once and at most `limit`, and the event type that the body claims. Objects are
- * read as the type of the path and of the body; if that finds nothing, as what their fields show; and last as texts that
- * have only an id, since any object may have an id.
+ * Returns the distinct references in a body, at most `limit`, and the event type that the body claims. Tries three interpretations
+ * until one finds references: by the types of path and body, by the fields of each object, and as texts with only an id.
  */
 export function referencesIn(
   tree: object,
@@ -62,23 +61,22 @@ export function referencesIn(
 }
 
 /**
- * The types that an event is read as. One that contradicts its path is read as both: the body can be wrong, and a
- * subscription can be retyped at the service. An object that claims to be a call and names one is no text, although it
- * holds two numbers.
+ * The types to interpret an event as. If path and body differ, both: the body can be wrong, and a subscription can be retyped at
+ * the service. But an object that claims to be a call and names one is no text, although it has two numbers.
  */
 function typesOf({ claim, callIds }: EventNode, registered: EventType | undefined): (EventType | undefined)[] {
   if (claim === undefined || registered === undefined || claim === registered) return [registered ?? claim];
   return registered === 'AccountSMS' && callIds.length > 0 ? [claim] : [registered, claim];
 }
 
-/** A text may name a call too, but its plain `id` is its own. */
+/** A text may also name a call, but its `id` is its own. */
 function readAs(type: EventType | undefined, node: EventNode, isOurLine: IsOurLine): Reference[] {
   if (type !== 'AccountSMS') return callReferences(node, type);
   const threads = threadReferences(node, isOurLine);
   return node.callIds.length === 0 ? threads : [...threads, ...callReferences(node, type)];
 }
 
-/** A call id shows a call by itself; two numbers are a conversation only if nothing says that the event is another. */
+/** A call id identifies a call. Two numbers are a conversation only if no type says otherwise. */
 function readAsFound(node: EventNode, registered: EventType | undefined, isOurLine: IsOurLine): Reference[] {
   const calls = callReferences(node, node.claim);
   if (calls.length > 0) return calls;
@@ -103,7 +101,7 @@ function collect(nodes: EventNode[], limit: number, read: (node: EventNode) => R
   return { references: [...distinct.values()], isTruncated: false };
 }
 
-/** Two references with the same key ask for the same read for the same reason. */
+/** References with the same key cause the same read for the same reason. */
 function referenceKey(reference: Reference): string {
   switch (reference.kind) {
     case 'call':
@@ -117,7 +115,7 @@ function referenceKey(reference: Reference): string {
 
 // Calls
 
-/** The calls that an event names. Its type says why; without a call's type, a ringing call is live and any other over. */
+/** The calls that an event names. The reason follows from its type, else from its status: a ringing call is live, any other ended. */
 function callReferences(node: EventNode, type: EventType | undefined): CallReference[] {
   const why = reasonOf(node, type);
   return callIdsOf(node, why).map((callId) => ({ kind: 'call', callId, why }));
@@ -139,8 +137,8 @@ function reasonOf(node: EventNode, type: EventType | undefined): CallReference['
 }
 
 /**
- * The strongest naming wins. Inside an object that names its call, `uniqueId`, `id` and `recording` belong to a leg,
- * whose id can differ from its call's (section 2.10).
+ * Explicit fields win over `uniqueId`, `id` and `recording`. Inside an object that names its call, these belong to a leg, whose id
+ * can differ from its call's (section 2.10).
  */
 function callIdsOf(node: EventNode, why: CallReference['why']): readonly string[] {
   if (node.callIds.length > 0 || node.isWithinCall) return node.callIds;
@@ -151,8 +149,8 @@ function callIdsOf(node: EventNode, why: CallReference['why']): readonly string[
 }
 
 /**
- * The call id in the name of an audio file: with its dot, or as the longest run of digits that begins like a present
- * unix time, since the name embeds the id "with the dot removed" (section 2.11).
+ * The call id in the name of an audio file: with its dot, or as the longest run of digits that starts like a current Unix time,
+ * since the name embeds the id "with the dot removed" (section 2.11).
  */
 function recordedCall(recording: unknown): string[] {
   if (typeof recording !== 'string' || recording.length > 1_000) return [];
@@ -177,7 +175,7 @@ const outbound = new Set(['out', 'outbound', 'outgoing', 'sent']);
 /** A longer list is no conversation: a send reaches at most 20 recipients (section 8). */
 const maxParties = 64;
 
-/** The conversations that an event about a text belongs to: one for each of our lines that takes part in it. */
+/** The conversations of an event about a text: one for each of our lines that takes part. */
 function threadReferences(node: EventNode, isOurLine: IsOurLine): ThreadReference[] {
   const { fields } = node;
   const from = numbersUnder(fields, fromFields);
@@ -205,13 +203,13 @@ function threadReferences(node: EventNode, isOurLine: IsOurLine): ThreadReferenc
   return references;
 }
 
-/** The text that an event names without saying who wrote to whom. */
+/** The text of an event that names neither sender nor recipient. */
 function messageReferences({ fields }: EventNode): MessageReference[] {
   const messageId = messageIdOf(fields);
   return messageId === undefined ? [] : [{ kind: 'message', messageId }];
 }
 
-/** While none of the parties is known as ours, the direction decides; without one, either side may be the line. */
+/** If no party is known as our line, the direction tells which it is; without a direction, it may be either. */
 function linesByDirection(direction: string, from: string[], to: string[]): string[] {
   if (inbound.has(direction) && to.length > 0) return to;
   if (outbound.has(direction) && from.length > 0) return from;
@@ -232,12 +230,12 @@ function messageIdOf(fields: Fields): string | undefined {
 
 // Fields
 
-/** A line is a whole phone number; a small figure under that name is an index or an extension. */
+/** A line is a whole phone number. A smaller one is an index or an extension. */
 function lineIn({ line, smsline }: Fields): string | undefined {
   return [...numbersIn(line), ...numbersIn(smsline)].find((number) => number.length >= 7);
 }
 
-/** The phone numbers of the first of the named fields that holds any. */
+/** The phone numbers in the first of the named fields that has any. */
 function numbersUnder(fields: Fields, names: readonly string[]): string[] {
   for (const name of names) {
     const numbers = numbersIn(fields[name]);
@@ -250,8 +248,8 @@ function numbersUnder(fields: Fields, names: readonly string[]): string[] {
 const longestList = 2_000;
 
 /**
- * Returns the phone numbers in a field, normalised and in order: of a string (split on `,`, `;` and `|`), a number, or an
- * array of these. What cannot be dialled, from a short code up, is left out.
+ * Returns the phone numbers in a field, normalised and in order: in a string (split on `,`, `;` and `|`), a number, or an array of
+ * these. Leaves out what is shorter than a short code or longer than a phone number.
  */
 export function numbersIn(field: unknown): string[] {
   if (typeof field === 'string' && field.length > longestList) return [];
@@ -266,10 +264,10 @@ function dialled(text: string): string[] {
   return number.length >= 3 && number.length <= 15 ? [number] : [];
 }
 
-/** A longer text is no word to compare. */
+/** Longer texts are not compared. */
 const longestWord = 64;
 
-/** A field of the object or of the nearest one around it that has it, lower-cased and trimmed; empty if it is no word. */
+/** A field of the object, or of the nearest one around it that has it, in lower case; empty if it is no short text. */
 function inheritedWord(node: EventNode, name: string): string {
   for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
     const value = at.fields[name];

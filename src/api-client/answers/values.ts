@@ -70,7 +70,7 @@ export function jsonType(value: unknown): string {
 }
 
 /** The word itself, or 'text' when it could be content: a name, a number or a sentence. */
-export function loggableWord(value: string): string {
+function loggableWord(value: string): string {
   if (value === '') return 'empty';
   return /^[a-z][a-z_-]{0,31}$/i.test(value) ? value : 'text';
 }

@@ -249,7 +249,7 @@ export interface TokenAnswer {
 const defaultSeconds = 3600;
 
 /** The tokens of an answer; omitted fields are unchanged (RFC 6749, 5.1 and 6). Undefined without a refresh token. */
-export function tokensOf(answer: TokenAnswer, before: Partial<Refreshable>, requestedAt: number): Tokens | undefined {
+function tokensOf(answer: TokenAnswer, before: Partial<Refreshable>, requestedAt: number): Tokens | undefined {
   const refreshToken = answer.refresh_token ?? before.refreshToken;
   if (refreshToken === undefined) return undefined;
   return {

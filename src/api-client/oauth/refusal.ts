@@ -22,7 +22,7 @@ const codes: Record<string, ErrorCode> = {
   temporarily_unavailable: 'server',
 };
 
-export function codeOfError(word: string): ErrorCode {
+function codeOfError(word: string): ErrorCode {
   return codes[word] ?? 'invalid_request';
 }
 
@@ -97,7 +97,7 @@ function readRefusalBody(body: string): { word: string; message: string; isEnvel
 }
 
 /** An error code from outside, when it looks like one: it may be logged. */
-export function loggableError(word: string): string {
+function loggableError(word: string): string {
   return /^[a-z_]{1,60}$/.test(word) ? word : 'an unknown error';
 }
 

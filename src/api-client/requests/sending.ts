@@ -72,7 +72,7 @@ const maxAttachmentBytes = 5 * 1024 * 1024;
 const allowed = new Set<string>(contentTypes);
 
 /** Why the service must refuse these attachments (sections 2.2 and 8). */
-export function attachmentsProblem(attachments: readonly Attachment[]): string | undefined {
+function attachmentsProblem(attachments: readonly Attachment[]): string | undefined {
   if (attachments.length > maxAttachments) {
     return `\`attachments\` has ${attachments.length} files and ${maxAttachments} is the most: send fewer (section 8)`;
   }

@@ -158,12 +158,12 @@ function watchSending(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
 type Body = Dispatcher.ResponseData['body'];
 
 /** The body exceeds the limit, as sent or decoded. */
-export class BodyTooLarge extends Error {
+class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }
 
 /** The body's encoding is unknown, or decoding fails. */
-export class BodyUndecodable extends Error {
+class BodyUndecodable extends Error {
   override readonly name = 'BodyUndecodable';
 }
 
@@ -173,7 +173,7 @@ const inflateRawAll = promisify(inflateRaw);
 const unbrotliAll = promisify(brotliDecompress);
 
 /** The encodings that `decode` undoes, for `Accept-Encoding`. */
-export const acceptedEncodings = 'gzip, br, deflate';
+const acceptedEncodings = 'gzip, br, deflate';
 
 /** Collects an encoded body; stops as soon as it exceeds `maxBytes`. */
 export function collect(body: Body, maxBytes: number): Promise<Buffer> {

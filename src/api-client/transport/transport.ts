@@ -39,7 +39,7 @@ const transientErrors = new Set(['network', 'timeout', 'server', 'rate_limited']
  * Milliseconds to wait after failed try number `attempt` (from 1), with full jitter. `undefined` means no retry in
  * place: the error is not transient, the tries are used up, or the service asks for a longer wait.
  */
-export function waitBeforeRetry(
+function waitBeforeRetry(
   error: ServiceError,
   attempt: number,
   { tries, baseMs, capMs, retryAfterCapMs }: RetryPolicy,

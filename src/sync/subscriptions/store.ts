@@ -73,7 +73,7 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
 /** Receivers check every minute. After so many seconds without a check, deliveries may have been lost. */
-export const uncheckedSeconds = 150;
+const uncheckedSeconds = 150;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {

@@ -4,8 +4,8 @@ import { erasedAmong, hasErasures } from './erased.ts';
 import { numbersMentioned } from './mentions.ts';
 
 /**
- * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased; their
- * rows stay, so that counts stay right.
+ * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased. Their rows
+ * stay, so that counts stay correct.
  */
 export async function withoutErasedParties<R extends { readonly call: CallSummary | Call }>(
   tx: Transaction,

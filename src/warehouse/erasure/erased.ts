@@ -5,7 +5,7 @@ import { numbersMentioned, withoutNumbers } from './mentions.ts';
 /** Caches {@link hasErasures} per transaction. */
 const cached = new WeakMap<Transaction, Promise<boolean>>();
 
-/** Whether anybody was ever erased. Takes a lock: until the transaction ends, no new erasure starts its purge. */
+/** Whether anybody was ever erased. Takes a lock: until the transaction ends, no new erasure removes rows. */
 export function hasErasures(tx: Transaction): Promise<boolean> {
   const answer =
     cached.get(tx) ??
@@ -20,7 +20,7 @@ const nobody: ReadonlySet<string> = new Set();
 /** Numbers per query: a long text of single digits has many thousand candidates. */
 const maxPerQuery = 10_000;
 
-/** The erased numbers among `numbers`, which are normalised. `numbers` is not called when nobody was ever erased. */
+/** The erased ones among normalised numbers. `numbers` is called only if anybody was ever erased. */
 export async function erasedAmong(
   tx: Transaction,
   numbers: () => Iterable<string | undefined>,
@@ -36,7 +36,7 @@ export async function erasedAmong(
   return erased;
 }
 
-/** The values with all mentions of erased numbers removed. Values without such a mention are returned as they are. */
+/** Removes all mentions of erased numbers from values. Returns values without such mentions unchanged. */
 export async function withoutMentions<T>(tx: Transaction, values: readonly T[]): Promise<readonly T[]> {
   const erased = await erasedAmong(tx, () => numbersIn(textsIn(values)));
   if (erased.size === 0) return values;
@@ -63,7 +63,7 @@ function blanked(value: unknown, isErased: (number: string) => boolean): unknown
   return 'raw' in value && !Object.hasOwn(copy, 'raw') ? withFields(value as { raw: unknown }, copy) : copy;
 }
 
-/** Counts unread texts of lines that will never be mirrored, because their sender was erased. Numbers are not stored. */
+/** Counts unread texts of lines that are never mirrored because their sender was erased. Stores no numbers. */
 export async function withholdUnread(
   db: Database | Transaction,
   withheld: readonly { readonly line: string; readonly unread: number }[],

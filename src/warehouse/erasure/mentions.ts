@@ -83,8 +83,8 @@ const maxRuns = 150_000;
 const maxEscapes = 20_000;
 
 /**
- * Whether a text may mention an erased number; decodes the escapes of JSON, forms and XML. Also true for a text beyond the
- * limits, so that it is not stored. Takes milliseconds for any text.
+ * Whether a text may mention an erased number. Decodes the escapes of JSON, forms and XML. True for a text beyond the limits too,
+ * so that it is not stored. Takes milliseconds for any text.
  */
 export function mayMention(text: string, isErased: (number: string) => boolean): boolean {
   const plain = decoded(text);
