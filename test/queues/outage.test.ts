@@ -170,7 +170,7 @@ test('a job whose lock another worker has is no trouble of the store', async () 
   const [lock = ''] = await client.keys('*:lock');
   await client.set(lock, 'of another worker');
   ending.resolve();
-  const lost = 'A job took longer than its lock; another worker may take it, which does no harm';
+  const lost = 'A job took longer than its lock; another worker may take it too, which is harmless';
   await vi.waitUntil(() => log.sentences().includes(lost), settled);
   expect(new Set(log.sentences())).toEqual(new Set([lost]));
 });
