@@ -40,7 +40,7 @@ comment on function ops.widen_kpi_pivot is 'Adds missing columns for measures to
 -- Runs with its owner's rights, as views do.
 create or replace function reporting.agent_totals(from_date date, to_date date) returns table (
   user_id bigint, user_name text, direction text, handled_count bigint, answered_count bigint, placed_count bigint, connected_count bigint,
-  unconnected_count bigint, connect_rate_pct numeric, rang_count bigint, transferred_to_count bigint,
+  placed_connected_count bigint, unconnected_count bigint, connect_rate_pct numeric, rang_count bigint, transferred_to_count bigint,
   talk_seconds bigint, talk_count bigint, talk_avg_seconds numeric, pickup_rate_pct numeric
 )
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -62,7 +62,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     from months x join rollups.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
   )
   select t.user_id, coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), nullif(u.username, ''), 'user ' || t.user_id),
-    t.direction, t.handled, t.answered, t.placed, t.connected, t.unconnected,
+    t.direction, t.handled, t.answered, t.placed, t.connected, t.placed_connected, t.unconnected,
     round(100.0 * t.placed_connected / nullif(t.placed_connected + t.unconnected, 0), 2), t.rang, t.transferred,
     t.talk, t.talked, round(t.talk::numeric / nullif(t.talked, 0), 1),
     case when t.direction in ('inbound', 'internal') then round(100.0 * t.answered / nullif(t.answered + t.rang, 0), 2) end

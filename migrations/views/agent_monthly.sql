@@ -10,6 +10,7 @@ select
   a.answered_count,
   a.placed_count,
   a.connected_count,
+  a.placed_connected_count,
   a.unconnected_count,
   round(100.0 * a.placed_connected_count / nullif(a.placed_connected_count + a.unconnected_count, 0), 2) as connect_rate_pct,
   a.rang_count,
@@ -32,8 +33,9 @@ comment on column reporting.agent_monthly.handled_count is 'Calls that the user 
 comment on column reporting.agent_monthly.answered_count is 'Of these, answered by the user.';
 comment on column reporting.agent_monthly.placed_count is 'Of these, placed by the user, whether somebody answered or not.';
 comment on column reporting.agent_monthly.connected_count is 'Of the handled, those with a conversation: answered by the user, or placed by the user and answered by somebody.';
+comment on column reporting.agent_monthly.placed_connected_count is 'Of the placed, those that somebody answered.';
 comment on column reporting.agent_monthly.unconnected_count is 'Of the placed, those that nobody or a mailbox answered. With connected_count it falls short of handled_count by the calls that the service gives no outcome.';
-comment on column reporting.agent_monthly.connect_rate_pct is 'Of the placed whose outcome is reported, those that somebody answered, in percent; NULL where none was placed.';
+comment on column reporting.agent_monthly.connect_rate_pct is 'Of the placed whose outcome is reported, those that somebody answered, in percent; NULL where none was placed. Over several days, divide placed_connected_count by its sum with unconnected_count.';
 comment on column reporting.agent_monthly.rang_count is 'Calls that rang at the user''s and that the user neither answered nor placed. Known of calls that were read whole, and of those to the user''s own extension.';
 comment on column reporting.agent_monthly.transferred_to_count is 'Calls that were transferred to the user.';
 comment on column reporting.agent_monthly.talk_seconds is 'The user''s connected time on the connected calls that report it, hold included.';

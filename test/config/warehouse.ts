@@ -72,7 +72,8 @@ async function seed(facts: Facts): Promise<void> {
     ...{ is_urgent_action_required: true, urgent_action_required_note: 'Call back', short_summary: 'Late again' },
     agent_name: 'User 1',
   });
-  await call({ call_id: '1700000002.1', started_at: ago(20), direction: 'outbound', external_number: '15550000009' });
+  const placed = { direction: 'outbound', caller_type: 'user', caller_number: '201', called_type: 'external' };
+  await call({ ...placed, call_id: '1700000002.1', started_at: ago(20), external_number: '15550000009' });
   const missed = { status: 'missed', talk_seconds: 0, is_abandoned: true, duration_seconds: 40 };
   for (const [at, hours] of [26, 25, 24].entries()) {
     await call({ ...missed, call_id: `170000001${at}.1`, started_at: ago(hours), external_number: '15550000002' });

@@ -157,24 +157,24 @@ describe('dials and internal calls', () => {
   });
 
   const columns = `user_id::integer as id, direction, handled_count::integer as handled, answered_count::integer as answered,
-    placed_count::integer as placed, connected_count::integer as connected, unconnected_count::integer as unconnected,
+    placed_count::integer as placed, connected_count::integer as connected, placed_connected_count::integer as reached, unconnected_count::integer as unconnected,
     connect_rate_pct::float8 as connect_rate, rang_count::integer as rang, talk_seconds::integer as talk, talk_count::integer as n,
     talk_avg_seconds::float8 as average, pickup_rate_pct::float8 as pickup`;
   const worked = [
     {
-      ...{ id: 6, direction: 'internal', handled: 2, answered: 0, placed: 2, connected: 1, unconnected: 1 },
+      ...{ id: 6, direction: 'internal', handled: 2, answered: 0, placed: 2, connected: 1, reached: 1, unconnected: 1 },
       ...{ connect_rate: 50, rang: 0, talk: 30, n: 1, average: 30, pickup: null },
     },
     {
-      ...{ id: 6, direction: 'outbound', handled: 5, answered: 0, placed: 5, connected: 2, unconnected: 2 },
+      ...{ id: 6, direction: 'outbound', handled: 5, answered: 0, placed: 5, connected: 2, reached: 2, unconnected: 2 },
       ...{ connect_rate: 50, rang: 0, talk: 180, n: 2, average: 90, pickup: null },
     },
     {
-      ...{ id: 7, direction: 'inbound', handled: 1, answered: 1, placed: 0, connected: 1, unconnected: 0 },
+      ...{ id: 7, direction: 'inbound', handled: 1, answered: 1, placed: 0, connected: 1, reached: 0, unconnected: 0 },
       ...{ connect_rate: null, rang: 0, talk: 90, n: 1, average: 90, pickup: 100 },
     },
     {
-      ...{ id: 7, direction: 'internal', handled: 1, answered: 1, placed: 0, connected: 1, unconnected: 0 },
+      ...{ id: 7, direction: 'internal', handled: 1, answered: 1, placed: 0, connected: 1, reached: 0, unconnected: 0 },
       ...{ connect_rate: null, rang: 1, talk: 30, n: 1, average: 30, pickup: 50 },
     },
   ];

@@ -61,7 +61,7 @@ async function publicPlaces(deployment: Deployment): Promise<Record<string, stri
     ...Object.fromEntries([...webs, ...workers].map(({ name, output }) => [`the log of ${name}`, output])),
     'the log of Postgres': await postgres.log(),
     'the queues in Postgres': await contentOf(database, 'bullmq'),
-    [reports]: await contentOf(database, 'reporting'),
+    [reports]: `${await contentOf(database, 'reporting')}\n${await contentOf(database, 'rollups')}`,
     'the metrics': metrics.join('\n'),
     ...(redis && { Redis: await redis.history() }),
   };

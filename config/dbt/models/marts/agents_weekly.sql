@@ -7,6 +7,7 @@ select
   sum(a.handled_count) as handled_count,
   sum(a.connected_count) as connected_count,
   sum(a.unconnected_count) as unconnected_count,
+  round(100.0 * sum(a.placed_connected_count) / nullif(sum(a.placed_connected_count + a.unconnected_count), 0), 2) as connect_rate_pct,
   sum(a.rang_count) as rang_count,
   round(sum(a.talk_seconds)::numeric / nullif(sum(a.talk_count), 0), 1) as talk_avg_seconds
 from {{ source('trunkline', 'agent_daily') }} a
