@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { freemem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseCLI, startVitest } from 'vitest/node';
 import { browserPath } from './browser.ts';
@@ -7,6 +8,8 @@ import { debianPrograms } from './stores/debian.ts';
 
 // Every test file and every process that one starts compiles the same modules: once is enough.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+const memory = memoryFolder();
+if (memory !== undefined) process.env.TMPDIR ??= memory;
 
 const { args, servers } = chosenServers(process.argv.slice(2));
 const problem = provideRedis() ?? provideChromium() ?? (servers === 'embedded' ? undefined : providePostgres());
@@ -50,6 +53,24 @@ async function runTests(args: readonly string[]): Promise<void> {
   counts.failed += vitest.state.getUnhandledErrors().length;
   await vitest.close();
   console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+}
+
+/**
+ * A file system in memory for everything temporary, if there is one with enough room. Each test's database is a thousand files,
+ * and creating them is what costs most on a disk.
+ */
+function memoryFolder(): string | undefined {
+  const folder = '/dev/shm';
+  const needed = 6 * 2 ** 30;
+  const mounts = existsSync('/proc/mounts') ? readFileSync('/proc/mounts', 'utf8') : '';
+  const options =
+    mounts
+      .split('\n')
+      .find((line) => line.split(' ')[1] === folder)
+      ?.split(' ')[3] ?? 'noexec';
+  if (/\b(?:noexec|ro)\b/.test(options) || freemem() < needed) return undefined;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < needed ? undefined : folder;
 }
 
 /** Makes sure that a redis-server is there, by installing it where that is ours to do; else says what is missing. */
