@@ -2,6 +2,7 @@
 -- legs, the wait stays unknown.
 create or replace function warehouse.measure_waits(call_ids text[]) returns void
 language sql as $$
+  -- Materialized: the planner expects few calls, and would measure each again for every other.
   with whole as materialized (
     select c.call_id, c.started_at, c.ended_at, c.direction, c.status, c.leg_count, c.caller_type, c.caller_number, c.called_type,
       c.called_name, c.called_number, c.legs_wait_seconds, c.legs_ring_seconds, c.menu_seconds, c.answered_user_id, c.placed_user_id,
@@ -17,7 +18,7 @@ language sql as $$
       cross join lateral (select * from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null offset 0) l
     where c.leg_count > 0
   ),
-  waited as (
+  waited as materialized (
     select c.*, case c.status
         when 'answered' then (
           select case when bool_and(l.talk_at is not null) then min(l.talk_at) end from legs l
@@ -28,7 +29,7 @@ language sql as $$
       end as until_at
     from whole c
   ),
-  measured as (
+  measured as materialized (
     select w.call_id,
       case when w.direction = 'inbound' then extract(epoch from w.until_at - case
         when w.called_type in ('queue', 'huntgroup') or entry.is_queued then entry.entered_at
@@ -76,7 +77,7 @@ language sql as $$
     from ends e left join answers a on a.call_id = e.call_id
     group by e.call_id
   ),
-  traced as (
+  traced as materialized (
     select c.call_id, case when p.answered_by <> '' then ops.user_at(p.answered_by, c.started_at) end as answered_user_id,
       case when p.placed_by <> '' then ops.user_at(p.placed_by, c.started_at) end as placed_user_id,
       left(p.queue, 200) as queue, left(p.huntgroup, 200) as huntgroup
