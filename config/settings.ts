@@ -110,7 +110,7 @@ const variables = z.object({
     .register(documentation, { doc: 'The telephony service.', otherwise: '`start` runs the sandbox' }),
   API_KEY: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, { error: 'has spaces, line breaks or letters that no header can carry: copy it anew' })
+    .regex(/^[\x21-\x7e]+$/, { error: 'has spaces, line breaks or letters that no header can carry: copy it again' })
     .optional()
     .register(documentation, {
       doc: 'API key of the account.',
@@ -150,7 +150,7 @@ const variables = z.object({
     otherwise: '`start` makes one and keeps it; with `API_KEY` links are sealed with a key derived from that',
   }),
   ENCRYPTION_KEY_PREVIOUS: encryptionKey.optional().register(documentation, {
-    doc: 'Opens what was sealed with it while `ENCRYPTION_KEY` is rotated: each worker seals that anew at its start, and `doctor` says when nothing needs it any more.',
+    doc: 'Opens what was sealed with it while `ENCRYPTION_KEY` is rotated: each worker encrypts that again at its start, and `doctor` says when the old key is no longer needed.',
     isSecret: true,
   }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {

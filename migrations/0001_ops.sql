@@ -46,7 +46,7 @@ create table ops.processes (
   started_at timestamptz,
   seen_at timestamptz,
   address_hash text,
-  looked_at timestamptz,
+  checked_at timestamptz,
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_answered_at timestamptz,
@@ -59,7 +59,7 @@ comment on column ops.processes.role is 'web or worker; `start`, which is both, 
 comment on column ops.processes.started_at is 'When it first reported itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
 comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.';
-comment on column ops.processes.looked_at is 'Of a receiver: when it last checked the subscriptions.';
+comment on column ops.processes.checked_at is 'Of a receiver: when it last checked the subscriptions.';
 comment on column ops.processes.connections is 'The maximum of its connections to Postgres.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
@@ -105,7 +105,7 @@ create table ops.sync_targets (
   claimed_version bigint not null default 0,
   clean_version bigint not null default 0,
   due_at timestamptz not null default now(),
-  rung_at timestamptz not null default now(),
+  enqueued_at timestamptz not null default now(),
   read_at timestamptz,
   attempts integer not null default 0,
   misses integer not null default 0,
@@ -127,7 +127,7 @@ comment on column ops.sync_targets.dirty_version is 'Raised by every reference t
 comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';
 comment on column ops.sync_targets.clean_version is 'The dirty_version when the newest applied read started.';
 comment on column ops.sync_targets.due_at is 'The earliest time of its next read.';
-comment on column ops.sync_targets.rung_at is 'When a job was last enqueued for it; the sweep enqueues another when that was too long ago.';
+comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it; the sweep enqueues another when that was too long ago.';
 comment on column ops.sync_targets.read_at is 'When its newest read started.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
 comment on column ops.sync_targets.misses is 'Reads in a row that did not find it.';

@@ -369,7 +369,7 @@ create table warehouse.sms_unread_snapshots (
   reported_count integer not null,
   held_count integer not null,
   state text not null check (state in ('even', 'behind', 'unexplained', 'older', 'ahead')),
-  looked_until timestamptz,
+  unchanged_until timestamptz,
   primary key (line, observed_at)
 );
 comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line as the service counts them, and as held. A higher count of the service means that a text may be lost.';
@@ -378,7 +378,7 @@ comment on column warehouse.sms_unread_snapshots.observed_at is 'When the servic
 comment on column warehouse.sms_unread_snapshots.reported_count is 'Unread inbound texts that the service counts.';
 comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held, or were withheld because their sender was erased.';
 comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.';
-comment on column warehouse.sms_unread_snapshots.looked_until is 'When a read last found the same counts.';
+comment on column warehouse.sms_unread_snapshots.unchanged_until is 'When a read last found the same counts.';
 
 -- Calls
 

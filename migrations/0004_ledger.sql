@@ -15,11 +15,11 @@ create table ops.sends (
   fence integer not null default 0,
   tries integer not null default 0,
   due_at timestamptz not null default now(),
-  rung_at timestamptz not null default '-infinity',
+  enqueued_at timestamptz not null default '-infinity',
   expires_at timestamptz not null,
   baseline_message_ids bigint[],
-  looks_count integer not null default 0,
-  looked_at timestamptz,
+  search_count integer not null default 0,
+  searched_at timestamptz,
   message_type text,
   units integer,
   reserved_micros bigint not null default 0,
@@ -44,7 +44,7 @@ create index sends_planned on ops.sends (planned_at);
 create index sends_answerable on ops.sends (line, number, dispatched_at) include (planned_at) where state = 'SENT';
 create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) where reserved_at is not null;
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
-create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and looks_count < 3;
+create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and search_count < 3;
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
@@ -63,11 +63,11 @@ comment on column ops.sends.reason is 'Why it is in this state, as a code and so
 comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
 comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
-comment on column ops.sends.rung_at is 'When a job was last enqueued for it.';
+comment on column ops.sends.enqueued_at is 'When a job was last enqueued for it.';
 comment on column ops.sends.expires_at is 'When it becomes too old to be sent.';
 comment on column ops.sends.baseline_message_ids is 'Messages that the thread had before the dispatch: none of them can be this one.';
-comment on column ops.sends.looks_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';
-comment on column ops.sends.looked_at is 'When the thread was last searched for a send in state UNKNOWN.';
+comment on column ops.sends.search_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';
+comment on column ops.sends.searched_at is 'When the thread was last searched for a send in state UNKNOWN.';
 comment on column ops.sends.message_type is 'sms or mms, as billed.';
 comment on column ops.sends.units is 'Segments: as billed, before that the worst case.';
 comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the worst case, while it is unknown whether it was sent. For a superseded send, until a worker releases them.';

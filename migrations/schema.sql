@@ -163,7 +163,7 @@ create table ops.processes (
   started_at timestamptz, -- When it first reported itself.
   seen_at timestamptz, -- When it last reported itself, every two seconds while it runs; a process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
-  looked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
+  checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
   connections integer, -- The maximum of its connections to Postgres.
   rules_mode text, -- RULES_MODE of a worker.
   api_answered_at timestamptz, -- When the service last answered a request of this process, with whatever status.
@@ -394,11 +394,11 @@ create table ops.sends (
   fence integer not null default 0, -- Raised by each reservation: a worker with an older one cannot change the row.
   tries integer not null default 0, -- Requests that provably had no effect; 429 answers are not counted.
   due_at timestamptz not null default now(), -- When it is processed next; for RESERVED and DISPATCHED, the end of the lease.
-  rung_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a job was last enqueued for it.
+  enqueued_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a job was last enqueued for it.
   expires_at timestamptz not null, -- When it becomes too old to be sent.
   baseline_message_ids bigint[], -- Messages that the thread had before the dispatch: none of them can be this one.
-  looks_count integer not null default 0, -- Scheduled reads that searched the thread while the state was UNKNOWN.
-  looked_at timestamptz, -- When the thread was last searched for a send in state UNKNOWN.
+  search_count integer not null default 0, -- Scheduled reads that searched the thread while the state was UNKNOWN.
+  searched_at timestamptz, -- When the thread was last searched for a send in state UNKNOWN.
   message_type text, -- sms or mms, as billed.
   units integer, -- Segments: as billed, before that the worst case.
   reserved_micros bigint not null default 0, -- Reserved micro-dollars: the worst case, while it is unknown whether it was sent. For a superseded send, until a worker releases them.
@@ -423,7 +423,7 @@ CREATE INDEX sends_charged ON ops.sends USING btree (COALESCE(dispatched_at, res
 CREATE INDEX sends_due ON ops.sends USING btree (due_at) WHERE (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'UNKNOWN'::text]));
 CREATE UNIQUE INDEX sends_message ON ops.sends USING btree (line, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX sends_number ON ops.sends USING btree (number, planned_at);
-CREATE UNIQUE INDEX sends_open ON ops.sends USING btree (line, number, mode) WHERE ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text])) OR ((state = 'UNKNOWN'::text) AND (looks_count < 3)));
+CREATE UNIQUE INDEX sends_open ON ops.sends USING btree (line, number, mode) WHERE ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text])) OR ((state = 'UNKNOWN'::text) AND (search_count < 3)));
 CREATE INDEX sends_planned ON ops.sends USING btree (planned_at);
 CREATE INDEX sends_reserved ON ops.sends USING btree (budget_date) WHERE ((reserved_micros > 0) AND (state <> ALL (ARRAY['SENT'::text, 'NEEDS_HUMAN'::text])));
 CREATE INDEX sends_unknown ON ops.sends USING btree (unknown_at) WHERE (unknown_at IS NOT NULL);
@@ -464,7 +464,7 @@ create table ops.sync_targets (
   claimed_version bigint not null default 0, -- The dirty_version when the newest read started.
   clean_version bigint not null default 0, -- The dirty_version when the newest applied read started.
   due_at timestamptz not null default now(), -- The earliest time of its next read.
-  rung_at timestamptz not null default now(), -- When a job was last enqueued for it; the sweep enqueues another when that was too long ago.
+  enqueued_at timestamptz not null default now(), -- When a job was last enqueued for it; the sweep enqueues another when that was too long ago.
   read_at timestamptz, -- When its newest read started.
   attempts integer not null default 0, -- Reads that failed in a row.
   misses integer not null default 0, -- Reads in a row that did not find it.
@@ -1426,7 +1426,7 @@ create table warehouse.sms_unread_snapshots (
   reported_count integer not null, -- Unread inbound texts that the service counts.
   held_count integer not null, -- Unread inbound texts that are held, or were withheld because their sender was erased.
   state text not null, -- even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.
-  looked_until timestamptz, -- When a read last found the same counts.
+  unchanged_until timestamptz, -- When a read last found the same counts.
   constraint sms_unread_snapshots_pkey PRIMARY KEY (line, observed_at),
   constraint sms_unread_snapshots_state_check CHECK ((state = ANY (ARRAY['even'::text, 'behind'::text, 'unexplained'::text, 'older'::text, 'ahead'::text])))
 );

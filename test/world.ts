@@ -53,11 +53,11 @@ export interface World extends Pick<TestDatabase, 'query' | 'value'> {
 export const secret = 'a-secret-of-the-world';
 
 /** Soon enough that a test can wait for the last look. */
-export const shortLooks = [0.4, 0.8, 1.6];
+export const shortRechecks = [0.4, 0.8, 1.6];
 
 const eager: ReadPauses = { activeMs: 20, refusedMs: 20 };
 const quick: WorkerOptions = {
-  recheckDelays: shortLooks,
+  recheckDelays: shortRechecks,
   sweepPace: { everyMs: 100, lostAfterMs: 1_000, maxWaiting: 1_000, maxHistoryWaiting: 100 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },

@@ -124,7 +124,7 @@ export interface Schema {
     started_at: Timestamp | null;
     seen_at: Timestamp | null;
     address_hash: string | null;
-    looked_at: Timestamp | null;
+    checked_at: Timestamp | null;
     connections: number | null;
     rules_mode: string | null;
     api_answered_at: Timestamp | null;
@@ -278,11 +278,11 @@ export interface Schema {
     fence: Defaulted<number>;
     tries: Defaulted<number>;
     due_at: Defaulted<Timestamp>;
-    rung_at: Defaulted<Timestamp>;
+    enqueued_at: Defaulted<Timestamp>;
     expires_at: Timestamp;
     baseline_message_ids: string[] | null;
-    looks_count: Defaulted<number>;
-    looked_at: Timestamp | null;
+    search_count: Defaulted<number>;
+    searched_at: Timestamp | null;
     message_type: string | null;
     units: number | null;
     reserved_micros: Defaulted<Numeric>;
@@ -321,7 +321,7 @@ export interface Schema {
     claimed_version: Defaulted<Numeric>;
     clean_version: Defaulted<Numeric>;
     due_at: Defaulted<Timestamp>;
-    rung_at: Defaulted<Timestamp>;
+    enqueued_at: Defaulted<Timestamp>;
     read_at: Timestamp | null;
     attempts: Defaulted<number>;
     misses: Defaulted<number>;
@@ -1035,7 +1035,7 @@ export interface Schema {
     reported_count: number;
     held_count: number;
     state: string;
-    looked_until: Timestamp | null;
+    unchanged_until: Timestamp | null;
   };
   'warehouse.transcript_bodies': {
     transcript_id: Numeric;

@@ -167,7 +167,7 @@ export async function deferUnconfirmed(db: Database, kinds: readonly TargetKind[
          and kind = any(${kinds}) and claimed_until <= now()
        for update skip locked
      )
-     update ops.sync_targets t set priority = ${deferredRank}, rung_at = '-infinity' from due
+     update ops.sync_targets t set priority = ${deferredRank}, enqueued_at = '-infinity' from due
      where t.kind = due.kind and t.key = due.key`,
   );
 }
@@ -184,7 +184,7 @@ export async function releaseClaims(
        select t.kind, t.key from ${versionsOf(claims)} join ops.sync_targets t using (kind, key)
        where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
      )
-     update ops.sync_targets t set claimed_until = '-infinity', rung_at = '-infinity',
+     update ops.sync_targets t set claimed_until = '-infinity', enqueued_at = '-infinity',
        priority = case when ${defer} then greatest(t.priority, ${deferredRank}) else t.priority end
      from given where t.kind = given.kind and t.key = given.key`,
   );
@@ -256,16 +256,16 @@ export async function settleTargets(
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.recheck_seconds is not null then 1 else 0 end,
-         due_at = ${sql.raw(again)}, rung_at = ${sql.raw(enqueuedAt(again, rank))}, priority = ${sql.raw(rank)},
+         due_at = ${sql.raw(again)}, enqueued_at = ${sql.raw(enqueuedAt(again, rank))}, priority = ${sql.raw(rank)},
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
          attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version and t.claimed_version >= s.version
-       returning t.kind, t.key, t.due_at, t.rung_at, t.dirty_version > t.clean_version as is_dirty
+       returning t.kind, t.key, t.due_at, t.enqueued_at, t.dirty_version > t.clean_version as is_dirty
      )
      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-     from settled where is_dirty and rung_at >= now()`,
+     from settled where is_dirty and enqueued_at >= now()`,
   );
   return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps, pauses))];
 }
@@ -281,7 +281,7 @@ export async function failTarget(
   await hotQuery(
     db,
     sql`update ops.sync_targets set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int,
-       last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', rung_at = '-infinity', claimed_until = '-infinity',
+       last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', enqueued_at = '-infinity', claimed_until = '-infinity',
        priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.single)} then ${sql.lit(unconfirmed.bulk)} else priority end
      where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );

@@ -53,7 +53,7 @@ export async function retryForbidden(db: Database, afterSeconds: number): Promis
         + (row_number() over (order by priority, read_at desc nulls last) - 1) / ${sql.lit(retriesPerSecond)}::float8 * interval '1 second' as due_at
       from forbidden
     ), reopened as (
-      update ops.sync_targets t set dirty_version = t.dirty_version + 1, rung_at = '-infinity',
+      update ops.sync_targets t set dirty_version = t.dirty_version + 1, enqueued_at = '-infinity',
         due_at = case when t.dirty_version > t.clean_version then least(t.due_at, placed.due_at) else placed.due_at end
       from placed where t.kind = placed.kind and t.key = placed.key
       returning 1

@@ -70,11 +70,11 @@ function overdueTargets(
     sql<Target>`with overdue as (
        select kind, key from ops.sync_targets t
        where dirty_version > clean_version and priority = ${priority} and due_at <= now() and kind = any(${kinds}) and claimed_until <= now()
-         and (rung_at < due_at or rung_at < now() - ${lostAfterMs} * interval '1 ms')
+         and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms')
          and kind <> all(${parkedKinds})
        order by due_at limit ${max} for update skip locked
      )
-     update ops.sync_targets t set rung_at = now() from overdue
+     update ops.sync_targets t set enqueued_at = now() from overdue
      where t.kind = overdue.kind and t.key = overdue.key
      returning t.kind, t.key`,
   );

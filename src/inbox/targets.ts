@@ -64,7 +64,7 @@ export const defaultReadPauses: ReadPauses = { activeMs: 200, refusedMs: 60_000 
 const nearMs = 2_000;
 
 /**
- * SQL for `rung_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the sweep, which
+ * SQL for `enqueued_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the sweep, which
  * enqueues it when it is due and the queue is short enough.
  */
 export function enqueuedAt(due: string, priority: string): string {
@@ -101,19 +101,19 @@ export function markDirtyStatement(pauses: ReadPauses): string {
         or (t.is_unconfirmed and not r.is_unconfirmed)
     ),
     marked as (
-      insert into ops.sync_targets as t (kind, key, due_at, rung_at, priority, is_unconfirmed)
+      insert into ops.sync_targets as t (kind, key, due_at, enqueued_at, priority, is_unconfirmed)
       select kind, key, ${asked}, ${enqueuedAt(asked, 'min(priority)')}, min(priority), bool_and(is_unconfirmed) from changed group by kind, key order by kind, key
       on conflict (kind, key) do update set
         dirty_version = t.dirty_version + 1,
         due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
-        rung_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
-          then ${enqueuedAt(wanted, 'excluded.priority')} else t.rung_at end,
+        enqueued_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
+          then ${enqueuedAt(wanted, 'excluded.priority')} else t.enqueued_at end,
         priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end,
         is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed
-      returning kind, key, due_at, rung_at
+      returning kind, key, due_at, enqueued_at
     )
     select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-    from marked where rung_at >= now()`;
+    from marked where enqueued_at >= now()`;
 }
 
 export interface DueTargetRow {

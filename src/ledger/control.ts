@@ -53,7 +53,7 @@ async function resume(tx: Transaction): Promise<void> {
   );
   await query(
     tx,
-    sql`update ops.sends set rung_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
+    sql`update ops.sends set enqueued_at = '-infinity' where state in ('PLANNED', 'HELD') and due_at <= now()`,
   );
 }
 

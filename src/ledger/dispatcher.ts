@@ -85,19 +85,19 @@ async function takeDueSends(db: Database, max: number, lostAfterMs: number): Pro
       where state = 'UNKNOWN' and due_at > now() and exists (
         select from warehouse.sms_conversations c
         where c.line = s.line and c.number = s.number and c.participants_key = ''
-          and c.thread_fetched_at > coalesce(s.looked_at, s.unknown_at))`,
+          and c.thread_fetched_at > coalesce(s.searched_at, s.unknown_at))`,
   );
   const rows = await query(
     db,
     sql<{ send_id: string }>`with due as (
         select send_id from ops.sends s
         where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN') and due_at <= now()
-          and (rung_at < due_at or rung_at < now() - ${lostAfterMs} * interval '1 ms')
+          and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms')
           and (state not in ('PLANNED', 'HELD') or mode = 'dry-run' or expires_at < now()
             or not (select is_paused from ops.send_control))
         order by due_at limit ${max} for update skip locked
       )
-      update ops.sends s set rung_at = now() from due where s.send_id = due.send_id returning s.send_id`,
+      update ops.sends s set enqueued_at = now() from due where s.send_id = due.send_id returning s.send_id`,
   );
   return rows.map((row) => row.send_id);
 }

@@ -135,7 +135,7 @@ async function countScheduledRead(
         select count(*)::integer as reads from unnest(${reconcileAtMs}::float8[]) after_ms
         where (select dispatched_at from ops.sends where send_id = ${sendId}) + after_ms * interval '1 ms' <= clock_timestamp()
       )
-      update ops.sends s set looks_count = passed.reads, looked_at = clock_timestamp(), rung_at = '-infinity',
+      update ops.sends s set search_count = passed.reads, searched_at = clock_timestamp(), enqueued_at = '-infinity',
         due_at = s.dispatched_at + coalesce((${reconcileAtMs}::float8[])[passed.reads + 1], 0) * interval '1 ms'
       from passed where send_id = ${sendId} returning reads`,
   );
@@ -153,7 +153,7 @@ async function postponeRead(
 ): Promise<boolean> {
   const [row] = await query(
     tx,
-    sql<{ is_over: boolean }>`update ops.sends set looked_at = clock_timestamp(), rung_at = '-infinity',
+    sql<{ is_over: boolean }>`update ops.sends set searched_at = clock_timestamp(), enqueued_at = '-infinity',
         due_at = clock_timestamp()
           + greatest(${readRetryMs} * interval '1 ms', (clock_timestamp() - dispatched_at) * ${sql.lit(waitPart)})
       where send_id = ${sendId}

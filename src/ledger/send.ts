@@ -41,7 +41,7 @@ export const states = [
 export type SendState = (typeof states)[number];
 
 /** SQL condition: `ops.sends s` blocks other sends of its thread. The same condition as the unique index sends_open. */
-export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.looks_count < 3))`;
+export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.search_count < 3))`;
 
 /** The states that each state may become; any other transition throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
@@ -91,8 +91,6 @@ export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limi
   readonly isDue: boolean;
   /** Ids of the messages that the thread held just before the dispatch. */
   readonly baseline: readonly string[];
-  /** Scheduled reads of the thread since the outcome became unknown. */
-  readonly looks: number;
   readonly units: number | null;
   readonly reservedMicros: number;
   readonly settledMicros: number | null;
@@ -110,7 +108,7 @@ export const sendColumns = sql`s.send_id as "sendId", s.rule, s.rule_version as 
   jsonb_build_object('kind', s.trigger_kind, 'id', s.trigger_id) as trigger, s.trigger_at, s.body as text, s.mode, s.limits,
   s.state, s.reason, s.fence, s.tries, s.due_at as "dueAt", s.expires_at as "expiresAt",
   s.due_at <= clock_timestamp() as "isDue", coalesce(s.baseline_message_ids, '{}')::text[] as baseline,
-  s.looks_count as looks, s.units, s.reserved_micros::float8 as "reservedMicros",
+  s.units, s.reserved_micros::float8 as "reservedMicros",
   s.settled_micros::float8 as "settledMicros", s.budget_date::text as "budgetDate", s.message_id as "messageId",
   s.is_reconciled as "isReconciled", s.planned_at as "plannedAt", s.dispatched_at as "dispatchedAt",
   s.unknown_at as "unknownAt", s.settled_at as "settledAt"`;
@@ -225,7 +223,7 @@ export async function transition(tx: Transaction, step: Transition): Promise<boo
     // Retry-After may ask for years; the send expires long before.
     const latest = to === 'PLANNED' ? sql`expires_at + interval '1 second'` : sql`'infinity'`;
     const dueAt = sql`least(clock_timestamp() + ${dueInMs} * interval '1 ms', ${latest})`;
-    sets.push(sql`due_at = ${dueAt}`, sql`rung_at = '-infinity'`);
+    sets.push(sql`due_at = ${dueAt}`, sql`enqueued_at = '-infinity'`);
   }
   const timeColumn = timeColumns[to];
   // Not now(), which is when the transaction began.

@@ -71,7 +71,7 @@ async function drained(stores: DaemonStores, url: string, profileFolder: string 
   try {
     // As web leaves them once it has rung: the sweep takes none of them for lost.
     await client.query(
-      `insert into ops.sync_targets (kind, key, due_at, rung_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
+      `insert into ops.sync_targets (kind, key, due_at, enqueued_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
       [Array.from({ length: calls }, (_, at) => callId(at))],
     );
     await client.query('analyze ops.sync_targets');

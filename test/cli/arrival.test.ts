@@ -29,11 +29,11 @@ const waiting = 'Waiting for Postgres';
 
 /** A place where no Postgres is, until one is let in. */
 async function emptyPlace() {
-  const door = createServer();
-  door.listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const { port } = door.address() as { port: number };
-  door.close();
+  const proxy = createServer();
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as { port: number };
+  proxy.close();
   const away = new URL(databaseUrl);
   away.port = String(port);
   return { url: away.href, letIn: () => relay(port, Number(new URL(databaseUrl).port)) };

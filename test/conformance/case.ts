@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { type ClauseId, sectionOf } from './clauses.ts';
+import { outcome, type Reply } from './harness/reply.ts';
+import type { CaseContext, Driver, Need } from './harness/suite.ts';
 import type { Request } from './operation.ts';
 import type { OperationId, StepId } from './operations.ts';
-import { outcome, type Reply } from './stage/reply.ts';
-import type { Driver, Need, Stage } from './stage/stage.ts';
 
 /** One fact about the service, to be looked at through each driver that can express it. */
 export interface Case {
@@ -13,7 +13,7 @@ export interface Case {
   readonly needs: Need;
   /** The one driver that can express it. */
   readonly only?: Driver;
-  run(stage: Stage): Promise<void>;
+  run(context: CaseContext): Promise<void>;
 }
 
 /** The section in which a case is listed. */
@@ -28,9 +28,9 @@ export interface Row {
   operation: OperationId;
   needs: Need;
   only?: Driver;
-  request: Request | ((stage: Stage) => Request | Promise<Request>);
+  request: Request | ((context: CaseContext) => Request | Promise<Request>);
   /** Who asks; without it the API key. */
-  as?: (stage: Stage) => Promise<string>;
+  as?: (context: CaseContext) => Promise<string>;
   expect: Pick<Reply, 'status' | 'type' | 'scope' | 'data'>;
 }
 
@@ -39,10 +39,10 @@ export function row({ operation, request, as, expect: expected, ...rest }: Row):
   return {
     ...rest,
     operations: [operation],
-    async run(stage) {
-      const credential = await as?.(stage);
-      const asked = typeof request === 'function' ? await request(stage) : request;
-      const reply = await stage.ask(operation, asked, credential);
+    async run(context) {
+      const credential = await as?.(context);
+      const asked = typeof request === 'function' ? await request(context) : request;
+      const reply = await context.ask(operation, asked, credential);
       if (expected.data === undefined) expect({ ...outcome(reply), data: undefined }).toEqual({ ...expected });
       else expect(outcome(reply)).toMatchObject(expected);
     },

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Case, sectionOfCase } from './case.ts';
 import { cases } from './cases.ts';
+import { createCaseContext, type Driver, openSuite } from './harness/suite.ts';
 import { type OperationId, operationOf, operations } from './operations.ts';
-import { createStage, type Driver, openTheatre } from './stage/stage.ts';
 
-const theatre = await openTheatre();
-afterAll(() => theatre[Symbol.asyncDispose]());
+const suite = await openSuite();
+afterAll(() => suite[Symbol.asyncDispose]());
 
 const drivers: readonly Driver[] = ['bare', 'client'];
 const bySection = [...Map.groupBy(cases, sectionOfCase)].sort(([one], [other]) => compareSections(one, other));
@@ -13,8 +13,8 @@ const bySection = [...Map.groupBy(cases, sectionOfCase)].sort(([one], [other]) =
 describe.each(bySection)('section %s', (_section, held) => {
   const runs = held.flatMap((each) => driversOf(each).map((driver) => [each.name, driver, each] as const));
   test.for(runs)('%s (%s)', async ([, driver, { needs, run }], { skip }) => {
-    if (!theatre.allows[needs]) skip(`needs ${needs}: ${cures[needs]}`);
-    await run(createStage(theatre, driver));
+    if (!suite.allows[needs]) skip(`needs ${needs}: ${cures[needs]}`);
+    await run(createCaseContext(suite, driver));
   });
 });
 
@@ -32,7 +32,7 @@ function driversOf({ only, operations: asked }: Case): readonly Driver[] {
   return isForClient ? drivers : ['bare'];
 }
 
-describe.skipIf(!theatre.isSandbox)('what came', () => {
+describe.skipIf(!suite.isSandbox)('what came', () => {
   const ids = Object.keys(operations) as OperationId[];
 
   test.each(ids)('%s succeeded, refused each credential, and gave each of its documented errors', (id) => {
@@ -44,12 +44,12 @@ describe.skipIf(!theatre.isSandbox)('what came', () => {
       ...(scope === null ? [] : ['403 insufficient_scope']),
       '500 internal_error',
       ...errors,
-    ].filter((outcome) => !theatre.seen.has(`${id} ${outcome}`));
+    ].filter((outcome) => !suite.seen.has(`${id} ${outcome}`));
     expect(missing).toEqual([]);
   });
 
   test('every operation of the document is one of the suite, by its id, scope and statuses', () => {
-    const described = Object.entries(theatre.document.paths).flatMap(([path, methods]) =>
+    const described = Object.entries(suite.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods)
         .filter(([, { security }]) => security !== undefined)
         .map(

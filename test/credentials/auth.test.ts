@@ -7,13 +7,13 @@ import { open } from '../sandbox/oauth/login.ts';
 import { type Command, trunkline } from './commands.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
-import { createStage } from './stage.ts';
+import { createLoginWorld } from './login-world.ts';
 
 // Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
-const stage = await createStage();
-const { sandbox, database } = stage;
-const daemon = await startDaemon(stage);
+const loginWorld = await createLoginWorld();
+const { sandbox, database } = loginWorld;
+const daemon = await startDaemon(loginWorld);
 afterAll(() => daemon[Symbol.asyncDispose]());
 // The sandbox forgets its clients between two tests.
 beforeEach(() => database.query('delete from secrets.oauth_clients'));
@@ -102,7 +102,7 @@ describe('auth status', () => {
   });
 
   test('shows scopes, expiry and state, and no token', async () => {
-    const given = await stage.logIn();
+    const given = await loginWorld.logIn();
     const [status, asJson] = [auth('status'), auth('status', '--json')];
     expect(await Promise.all([status.ended, asJson.ended])).toEqual([0, 0]);
     expect(status.out()).toMatch(/state +valid\n/);
@@ -117,7 +117,7 @@ describe('auth status', () => {
   });
 
   test('says when somebody has to log in again, and when an API key goes before', async () => {
-    await stage.logIn();
+    await loginWorld.logIn();
     await database.query(`update secrets.oauth_tokens set state = 'lost', last_error = 'its answer is lost'`);
     const lost = auth('status');
     const keyed = trunkline({ ...daemon.environment, API_KEY: sandbox.apiKey }, 'auth', 'status');
@@ -129,11 +129,11 @@ describe('auth status', () => {
 });
 
 test('auth logout forgets the tokens, and shows in a dry run that it would', async () => {
-  await stage.logIn();
+  await loginWorld.logIn();
   const looked = auth('logout', '--dry-run');
   expect(await looked.ended).toBe(0);
   expect(looked.out()).toContain('The tokens would be deleted');
-  expect(await stage.row()).toMatchObject({ state: 'valid' });
+  expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
   const done = auth('logout', '--json');
   expect(await done.ended).toBe(0);
   expect(JSON.parse(done.out())).toEqual({ wasLoggedIn: true, isDone: true });

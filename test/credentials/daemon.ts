@@ -4,7 +4,7 @@ import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver, type Receiver } from '../../src/server/receiver.ts';
 import { startWorkers } from '../../workers/workers.ts';
 import { captureLog } from '../world/log.ts';
-import { encryptionKey, type Stage } from './stage.ts';
+import { encryptionKey, type LoginWorld } from './login-world.ts';
 
 /** The daemon without an API key, in this process. */
 export interface Daemon extends AsyncDisposable {
@@ -17,7 +17,7 @@ export interface Daemon extends AsyncDisposable {
 }
 
 export async function startDaemon(
-  { sandbox, database }: Stage,
+  { sandbox, database }: LoginWorld,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Daemon> {
   const { log, text } = captureLog();

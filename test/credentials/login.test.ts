@@ -4,11 +4,11 @@ import { createSealer } from '../../src/credentials/sealer.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
+import { encryptionKey } from './login-world.ts';
 import { openLogins } from './logins.ts';
-import { encryptionKey } from './stage.ts';
 
-const { stage, daemon, begin } = await openLogins();
-const { sandbox, database } = stage;
+const { loginWorld, daemon, begin } = await openLogins();
+const { sandbox, database } = loginWorld;
 // The sandbox forgets its clients between two tests.
 beforeEach(() => database.query('delete from secrets.oauth_clients'));
 
@@ -18,7 +18,7 @@ describe('a log in that is allowed', () => {
     const { status, body } = await open(await consent(begun.url));
     expect([status, body]).toEqual([200, expect.stringContaining('You are logged in; this window can be closed.')]);
     expect(await readOutcome(database.db, begun.id)).toEqual({ outcome: 'granted', missingScopes: [] });
-    await using client = stage.open();
+    await using client = loginWorld.open();
     expect((await client.service.lines.list()).data.length).toBeGreaterThan(0);
   });
 
@@ -34,10 +34,10 @@ describe('a log in that is allowed', () => {
   });
 
   test('takes the place of one that was lost', async () => {
-    await stage.logIn();
+    await loginWorld.logIn();
     await database.query(`update secrets.oauth_tokens set state = 'lost', last_error = 'gone', failures = 3`);
     await open(await consent((await begin()).url));
-    expect(await stage.row()).toMatchObject({ state: 'valid', last_error: null, failures: 0 });
+    expect(await loginWorld.row()).toMatchObject({ state: 'valid', last_error: null, failures: 0 });
   });
 
   test('registers the program once, and anew when that is asked for', async () => {
@@ -106,16 +106,16 @@ describe('a log in that fails', () => {
     expect(body).not.toContain('a-code');
     expect(await readOutcome(database.db, begun.id)).toBeUndefined();
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
-    expect(stage.refreshes()).toEqual([]);
+    expect(loginWorld.refreshes()).toEqual([]);
   });
 
   test('because its answer comes a second time leaves the first', async () => {
     const address = await consent((await begin()).url);
     await open(address);
-    const { version } = await stage.row();
+    const { version } = await loginWorld.row();
     expect((await open(address)).status).toBe(400);
-    expect(stage.refreshes()).toHaveLength(1);
-    expect(await stage.row()).toMatchObject({ version, state: 'valid' });
+    expect(loginWorld.refreshes()).toHaveLength(1);
+    expect(await loginWorld.row()).toMatchObject({ version, state: 'valid' });
   });
 
   test('because it took too long is over', async () => {
@@ -137,7 +137,7 @@ describe('a log in that fails', () => {
   });
 
   test('because the receiver has another ENCRYPTION_KEY says so', async () => {
-    await using other = await startDaemon(stage, { ENCRYPTION_KEY: 'another key of thirty-two letters or more' });
+    await using other = await startDaemon(loginWorld, { ENCRYPTION_KEY: 'another key of thirty-two letters or more' });
     const begun = await begin({ publicUrl: other.receiver.url });
     expect((await open(await consent(begun.url))).status).toBe(502);
     expect(await readOutcome(database.db, begun.id)).toMatchObject({
@@ -146,7 +146,7 @@ describe('a log in that fails', () => {
   });
 
   test('because the receiver has no ENCRYPTION_KEY says so', async () => {
-    await using other = await startDaemon(stage, { ENCRYPTION_KEY: '', API_KEY: sandbox.apiKey });
+    await using other = await startDaemon(loginWorld, { ENCRYPTION_KEY: '', API_KEY: sandbox.apiKey });
     const begun = await begin({ publicUrl: other.receiver.url });
     expect((await open(await consent(begun.url))).status).toBe(502);
     expect(await readOutcome(database.db, begun.id)).toMatchObject({
@@ -185,7 +185,7 @@ test('neither log nor database shows a state, a code, a verifier or a token', as
     'select l::text as text, verifier from secrets.oauth_logins l order by login_id desc limit 1',
   );
   await open(address);
-  await using client = stage.open();
+  await using client = loginWorld.open();
   const token = (await client.open.credential.authorization()).slice('Bearer '.length);
   const { searchParams } = new URL(address);
   const verifier = createSealer(encryptionKey).open(kept?.verifier as Buffer, 'oauth_logins.verifier');

@@ -5,27 +5,27 @@ import { beginLogin, type LoginRequest, type StartedLogin } from '../../src/cred
 import { createSealer } from '../../src/credentials/sealer.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
-import { createStage, encryptionKey, type Stage } from './stage.ts';
+import { createLoginWorld, encryptionKey, type LoginWorld } from './login-world.ts';
 
-/** A stage with a daemon, at which somebody can begin to log in. */
+/** A loginWorld with a daemon, at which somebody can begin to log in. */
 export interface Logins {
-  readonly stage: Stage;
+  readonly loginWorld: LoginWorld;
   readonly daemon: Daemon;
   begin(wish?: Partial<LoginRequest>): Promise<StartedLogin>;
 }
 
 /** Call at the top level of a test file. */
 export async function openLogins(): Promise<Logins> {
-  const stage = await createStage();
-  const { sandbox, database } = stage;
-  const daemon = await startDaemon(stage);
+  const loginWorld = await createLoginWorld();
+  const { sandbox, database } = loginWorld;
+  const daemon = await startDaemon(loginWorld);
   const oauth = createOAuth({ baseUrl: sandbox.url, log: createLog('silent') });
   afterAll(async () => {
     await oauth.close();
     await daemon[Symbol.asyncDispose]();
   });
   return {
-    stage,
+    loginWorld,
     daemon,
     begin(wish = {}) {
       const usual = {

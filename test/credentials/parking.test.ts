@@ -7,11 +7,11 @@ import { open } from '../sandbox/oauth/login.ts';
 import { trunkline } from './commands.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
-import { createStage } from './stage.ts';
+import { createLoginWorld } from './login-world.ts';
 
-const stage = await createStage();
-const { database, sandbox } = stage;
-const daemon = await startDaemon(stage);
+const loginWorld = await createLoginWorld();
+const { database, sandbox } = loginWorld;
+const daemon = await startDaemon(loginWorld);
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const streams = () =>
@@ -48,7 +48,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   await logIn();
   // The daemon holds the new pair from here on.
   await daemon.context.service?.users.list();
-  await stage.expire();
+  await loginWorld.expire();
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
   await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
   await expect.poll(async () => (await streams()).map(({ kind }) => kind), { timeout: 60_000 }).toEqual(['users']);

@@ -4,10 +4,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { isCampaign, report } from '../faults/figures.ts';
-import { createStage, encryptionKey } from './stage.ts';
+import { createLoginWorld, encryptionKey } from './login-world.ts';
 
-const stage = await createStage();
-const { sandbox, database } = stage;
+const loginWorld = await createLoginWorld();
+const { sandbox, database } = loginWorld;
 const token = ['/api/v1/oauth/token'];
 
 interface Asked {
@@ -52,11 +52,11 @@ async function startAsker(): Promise<Asker> {
 test('five hundred requests of four processes that are refused at once make one refresh', async () => {
   const began = performance.now();
   let refused = 0;
-  await stage.logIn();
+  await loginWorld.logIn();
   const askers = await Promise.all([startAsker(), startAsker(), startAsker(), startAsker()]);
   for (let round = 1; round <= 3; round += 1) {
     const before = sandbox.requests(100_000).length;
-    await stage.expire();
+    await loginWorld.expire();
     // Every request is under way before the first is refused.
     sandbox.faults({ latencyMs: 300 });
     const asked = await Promise.all(askers.map(({ ask }) => ask(125)));
@@ -72,13 +72,13 @@ test('five hundred requests of four processes that are refused at once make one 
 });
 
 test('processes that find the token at its end at the same time make one refresh', async () => {
-  await stage.logIn();
+  await loginWorld.logIn();
   const askers = await Promise.all([startAsker(), startAsker(), startAsker(), startAsker()]);
-  await stage.logIn({ expiresInSeconds: 0 });
+  await loginWorld.logIn({ expiresInSeconds: 0 });
   // They hold the token before, which the new log in has replaced; it is refused as well.
-  await stage.expire();
+  await loginWorld.expire();
   await Promise.all(askers.map(({ ask }) => ask(10)));
-  expect(stage.refreshes()).toEqual([200]);
+  expect(loginWorld.refreshes()).toEqual([200]);
 });
 
 test.each([
@@ -87,9 +87,9 @@ test.each([
 ] as const)(
   'a process that is killed in the middle of a refresh, %s, leaves "log in again"',
   async (_what, when) => {
-    await stage.logIn();
+    await loginWorld.logIn();
     const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
-    await stage.expire();
+    await loginWorld.expire();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when, operations: token }] });
     void killed.ask(5);
     await refreshing();
@@ -99,29 +99,32 @@ test.each([
     const { answered, failures } = await waited;
     expect(answered).toBe(0);
     expect(failures).toEqual([expect.stringContaining('log in with `trunkline auth login`')]);
-    expect(await stage.row()).toMatchObject({ state: 'lost', last_error: expect.stringContaining('ended before') });
+    expect(await loginWorld.row()).toMatchObject({
+      state: 'lost',
+      last_error: expect.stringContaining('ended before'),
+    });
     await waiting.ask(5);
     expect(discoveries()).toBe(1);
 
     sandbox.faults({});
-    await stage.logIn();
+    await loginWorld.logIn();
     await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
   },
   120_000,
 );
 
 test('a process that is killed before a refresh token has left it costs nobody a log in', async () => {
-  await stage.logIn();
+  await loginWorld.logIn();
   const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
-  await stage.expire();
+  await loginWorld.expire();
   const discovery = ['/.well-known/oauth-authorization-server'];
   sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when: 'before', operations: discovery, times: 1 }] });
   void killed.ask(5);
   await expect.poll(refreshLocks, { timeout: 60_000, interval: 20 }).toBe(1);
-  expect(await stage.row()).toMatchObject({ state: 'valid' });
+  expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
   killed.process.kill('SIGKILL');
   await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
-  expect(stage.refreshes()).toEqual([200]);
+  expect(loginWorld.refreshes()).toEqual([200]);
 });
 
 /** How many processes hold the lock under which tokens are refreshed. */
@@ -134,7 +137,7 @@ function refreshLocks(): Promise<unknown> {
 
 /** Resolves when a process has taken the tokens for refreshing. */
 async function refreshing(): Promise<void> {
-  await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+  await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
 }
 
 /** Each refresh begins with one. */
@@ -143,9 +146,9 @@ function discoveries(): number {
 }
 
 test('a process that is frozen in the middle of a refresh holds nobody up for good, and its answer counts', async () => {
-  await stage.logIn();
+  await loginWorld.logIn();
   const [frozen, waiting] = await Promise.all([startAsker(), startAsker()]);
-  await stage.expire();
+  await loginWorld.expire();
   sandbox.faults({ answers: [{ kind: 'slow', ms: 3_000, operations: token }] });
   const asked = frozen.ask(5);
   await refreshing();
@@ -155,5 +158,5 @@ test('a process that is frozen in the middle of a refresh holds nobody up for go
   frozen.process.kill('SIGCONT');
   expect(await asked).toMatchObject({ answered: 5 });
   await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
-  expect(stage.refreshes()).toEqual([200]);
+  expect(loginWorld.refreshes()).toEqual([200]);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forgetTokens } from '../../src/credentials/tokens.ts';
-import { afterFailure, createStage, encryptionKey } from './stage.ts';
+import { afterFailure, createLoginWorld, encryptionKey } from './login-world.ts';
 
-const stage = await createStage();
-const { sandbox, database } = stage;
+const loginWorld = await createLoginWorld();
+const { sandbox, database } = loginWorld;
 const token = ['/api/v1/oauth/token'];
 const discovery = ['/.well-known/oauth-authorization-server'];
 
@@ -12,75 +12,75 @@ const later = { code: 'unauthenticated', advice: 'retry' };
 
 describe('a token', () => {
   test('of the log in is shown to the service', async () => {
-    await stage.logIn();
-    await using client = stage.open();
+    await loginWorld.logIn();
+    await using client = loginWorld.open();
     expect((await client.service.lines.list()).data.length).toBeGreaterThan(0);
-    expect(stage.refreshes()).toEqual([]);
+    expect(loginWorld.refreshes()).toEqual([]);
   });
 
   test('that was refused is replaced once, however many requests carried it', async () => {
-    await stage.logIn();
-    await using client = stage.open();
+    await loginWorld.logIn();
+    await using client = loginWorld.open();
     await client.service.lines.list();
-    await stage.expire();
+    await loginWorld.expire();
     await Promise.all(Array.from({ length: 100 }, () => client.service.lines.list()));
-    expect(stage.refreshes()).toEqual([200]);
-    expect(await stage.row()).toMatchObject({ state: 'valid', last_error: null });
+    expect(loginWorld.refreshes()).toEqual([200]);
+    expect(await loginWorld.row()).toMatchObject({ state: 'valid', last_error: null });
   });
 
   test('is replaced before it ends, while it is still used', async () => {
-    await stage.logIn({ expiresInSeconds: 6 });
-    await using client = stage.open();
-    const { version } = await stage.row();
+    await loginWorld.logIn({ expiresInSeconds: 6 });
+    await using client = loginWorld.open();
+    const { version } = await loginWorld.row();
     // A third of a short life is the time ahead.
-    await expect.poll(() => client.service.lines.list().then(stage.refreshes), { timeout: 60_000 }).toEqual([200]);
-    await expect.poll(async () => (await stage.row()).version, { timeout: 60_000 }).not.toBe(version);
+    await expect.poll(() => client.service.lines.list().then(loginWorld.refreshes), { timeout: 60_000 }).toEqual([200]);
+    await expect.poll(async () => (await loginWorld.row()).version, { timeout: 60_000 }).not.toBe(version);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
   });
 
   test('of a log in is seen within seconds, also where the clock of the machine was put back meanwhile', async () => {
-    await using client = stage.open();
+    await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     const now = Date.now.bind(Date);
     const wall = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
     onTestFinished(() => wall.mockRestore());
-    await stage.logIn();
+    await loginWorld.logIn();
     const lines = () => client.service.lines.list().then(({ data }) => data.length);
     await expect.poll(lines, { timeout: 60_000 }).toBeGreaterThan(0);
   });
 
   test('that has ended is replaced before anything is asked', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     await client.service.lines.list();
-    expect(stage.refreshes()).toEqual([200]);
+    expect(loginWorld.refreshes()).toEqual([200]);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
   });
 
   test('that another process has replaced is not replaced again', async () => {
-    await stage.logIn();
-    await using one = stage.open();
-    await using other = stage.open();
+    await loginWorld.logIn();
+    await using one = loginWorld.open();
+    await using other = loginWorld.open();
     await Promise.all([one.service.lines.list(), other.service.lines.list()]);
-    await stage.expire();
+    await loginWorld.expire();
     await one.service.lines.list();
     await other.service.lines.list();
-    expect(stage.refreshes()).toEqual([200]);
+    expect(loginWorld.refreshes()).toEqual([200]);
   });
 
   test('is not shown to another service than it is from', async () => {
-    await stage.logIn({ service: 'https://another.example' });
-    await using client = stage.open();
+    await loginWorld.logIn({ service: 'https://another.example' });
+    await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     expect(sandbox.requests()).toEqual([]);
   });
 
   test('that the service refuses however new it is does not become a storm of refreshes', async () => {
-    await stage.logIn();
-    await using client = stage.open();
+    await loginWorld.logIn();
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'error', status: 401 }] });
     for (let round = 0; round < 12; round += 1) await client.service.lines.list().catch(() => undefined);
-    expect(stage.refreshes()).toHaveLength(5);
+    expect(loginWorld.refreshes()).toHaveLength(5);
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...later,
       message: expect.stringContaining('just issued'),
@@ -90,8 +90,8 @@ describe('a token', () => {
 
 describe('a refresh', () => {
   test('whose answer is lost means: log in again, and the old token is never shown another time', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: token, times: 1 }] });
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...loginNeeded,
@@ -99,21 +99,21 @@ describe('a refresh', () => {
     });
     await afterFailure();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    await using another = stage.open();
+    await using another = loginWorld.open();
     await expect(another.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    expect(stage.refreshes()).toHaveLength(1);
-    expect(await stage.row()).toMatchObject({ state: 'lost', last_error: expect.stringContaining('lost') });
+    expect(loginWorld.refreshes()).toHaveLength(1);
+    expect(await loginWorld.row()).toMatchObject({ state: 'lost', last_error: expect.stringContaining('lost') });
   });
 
   test('that the service refuses means: log in again', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     await fetch(`${sandbox.url}/_sandbox/grants`, { method: 'DELETE' });
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     await afterFailure();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    expect(stage.refreshes()).toEqual([400]);
-    expect(await stage.row()).toMatchObject({ state: 'lost' });
+    expect(loginWorld.refreshes()).toEqual([400]);
+    expect(await loginWorld.row()).toMatchObject({ state: 'lost' });
   });
 
   test.each([
@@ -125,100 +125,100 @@ describe('a refresh', () => {
     ['is answered that the service has failed', { kind: 'error' as const, status: 500, operations: token }, 1],
     ['is answered that the service is not available', { kind: 'error' as const, status: 503, operations: token }, 1],
   ])('that %s is made later, with the same token', async (_what, fault, asked) => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [fault] });
     await expect(client.service.lines.list()).rejects.toMatchObject(later);
     await expect(client.service.lines.list()).rejects.toMatchObject(later);
-    expect(stage.refreshes()).toHaveLength(asked);
-    expect(await stage.row()).toMatchObject({ state: 'valid', failures: 1 });
+    expect(loginWorld.refreshes()).toHaveLength(asked);
+    expect(await loginWorld.row()).toMatchObject({ state: 'valid', failures: 1 });
 
     sandbox.faults({});
     await database.query('update secrets.oauth_tokens set retry_at = now()');
-    await using next = stage.open();
+    await using next = loginWorld.open();
     await next.service.lines.list();
-    expect(stage.refreshes()).toHaveLength(asked + 1);
-    expect(await stage.row()).toMatchObject({ state: 'valid', failures: 0, last_error: null });
+    expect(loginWorld.refreshes()).toHaveLength(asked + 1);
+    expect(await loginWorld.row()).toMatchObject({ state: 'valid', failures: 0, last_error: null });
   });
 
   test('that a proxy answers for the service is a lost answer', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'html', status: 502, operations: token }] });
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    expect(await stage.row()).toMatchObject({ state: 'lost' });
+    expect(await loginWorld.row()).toMatchObject({ state: 'lost' });
   });
 
   test('rests longer after each failure, and all processes keep to it', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using one = stage.open();
-    await using other = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using one = loginWorld.open();
+    await using other = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
     await expect(one.service.lines.list()).rejects.toMatchObject(later);
     await expect(other.service.lines.list()).rejects.toMatchObject(later);
-    expect(stage.refreshes()).toEqual([503]);
+    expect(loginWorld.refreshes()).toEqual([503]);
     const rest = 'select extract(epoch from retry_at - now())::float8 from secrets.oauth_tokens';
     expect(await database.value(rest)).toBeGreaterThan(10);
     await database.query('update secrets.oauth_tokens set retry_at = now(), failures = 20');
-    await using third = stage.open();
+    await using third = loginWorld.open();
     await expect(third.service.lines.list()).rejects.toMatchObject(later);
     expect(await database.value(rest)).toBeGreaterThan(290);
     expect(await database.value(rest)).toBeLessThan(301);
   });
 
   test('that fails while the token is still good disturbs nobody', async () => {
-    await stage.logIn({ expiresInSeconds: 40 });
+    await loginWorld.logIn({ expiresInSeconds: 40 });
     await database.query(`update secrets.oauth_tokens set issued_at = now() - interval '1 hour'`);
-    await using client = stage.open();
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
     for (let round = 0; round < 5; round += 1) await client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).failures, { timeout: 60_000 }).toBe(1);
+    await expect.poll(async () => (await loginWorld.row()).failures, { timeout: 60_000 }).toBe(1);
     await client.service.lines.list();
-    expect(stage.refreshes()).toEqual([503]);
+    expect(loginWorld.refreshes()).toEqual([503]);
   });
 
   test('under way when somebody logs out stores nothing', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
     asked.catch(() => undefined);
-    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
     await forgetTokens(database.db);
     await expect(asked).rejects.toMatchObject(loginNeeded);
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
   });
 
   test('under way when somebody logs in anew leaves the new tokens alone', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
-    await stage.logIn();
-    const { version } = await stage.row();
+    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await loginWorld.logIn();
+    const { version } = await loginWorld.row();
     await asked;
-    expect(await stage.row()).toMatchObject({ version, state: 'valid' });
+    expect(await loginWorld.row()).toMatchObject({ version, state: 'valid' });
   });
 
   test('whose lock breaks while its answer is on its way still stores what came', async () => {
-    await stage.logIn({ expiresInSeconds: 0 });
-    await using client = stage.open();
+    await loginWorld.logIn({ expiresInSeconds: 0 });
+    await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await stage.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
     await database.query(
       `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
     await asked;
-    expect(stage.refreshes()).toEqual([200]);
-    expect(await stage.row()).toMatchObject({ state: 'valid' });
+    expect(loginWorld.refreshes()).toEqual([200]);
+    expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
   });
 });
 
 describe('without a usable log in', () => {
   test('a request says what to do, and asks the service nothing', async () => {
-    await using client = stage.open();
+    await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...loginNeeded,
       message: 'credential: nobody is logged in: log in with `trunkline auth login`',
@@ -227,8 +227,8 @@ describe('without a usable log in', () => {
   });
 
   test('another ENCRYPTION_KEY is told as that', async () => {
-    await stage.logIn();
-    await using client = stage.open({ encryptionKey: 'another key of thirty-two letters or more' });
+    await loginWorld.logIn();
+    await using client = loginWorld.open({ encryptionKey: 'another key of thirty-two letters or more' });
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...loginNeeded,
       message: expect.stringContaining('cannot be opened with this ENCRYPTION_KEY'),
@@ -237,28 +237,28 @@ describe('without a usable log in', () => {
   });
 
   test('a new log in is used within seconds, without a restart', async () => {
-    await using client = stage.open();
+    await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    await stage.logIn();
+    await loginWorld.logIn();
     await expect
       .poll(() => client.service.lines.list().then(({ data }) => data.length), { timeout: 60_000 })
       .toBeGreaterThan(0);
   });
 
   test('a Postgres that is away means: a little later', async () => {
-    await using client = stage.open({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' });
+    await using client = loginWorld.open({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' });
     await expect(client.service.lines.list()).rejects.toMatchObject(later);
   });
 });
 
 test('nothing that is stored shows a token, and nothing that is logged', async () => {
-  const given = await stage.logIn({ expiresInSeconds: 0 });
-  await using client = stage.open();
+  const given = await loginWorld.logIn({ expiresInSeconds: 0 });
+  await using client = loginWorld.open();
   await client.service.lines.list();
-  await stage.expire();
+  await loginWorld.expire();
   await client.service.lines.list();
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: token }] });
-  await stage.expire();
+  await loginWorld.expire();
   await client.service.lines.list().catch(() => undefined);
 
   const [row] = await database.query<{ text: string }>('select t::text as text from secrets.oauth_tokens t');
@@ -267,7 +267,7 @@ test('nothing that is stored shows a token, and nothing that is logged', async (
   for (const secret of secrets.filter((each) => each !== 'none')) {
     expect(row?.text).not.toContain(secret);
     expect(row?.text).not.toContain(Buffer.from(secret).toString('hex'));
-    expect(stage.logged()).not.toContain(secret);
+    expect(loginWorld.logged()).not.toContain(secret);
   }
-  expect(stage.logged()).toContain('Somebody has to log in again');
+  expect(loginWorld.logged()).toContain('Somebody has to log in again');
 });

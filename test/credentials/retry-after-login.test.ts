@@ -3,8 +3,8 @@ import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
 import { openLogins } from './logins.ts';
 
-const { stage, daemon, begin } = await openLogins();
-const { sandbox, database } = stage;
+const { loginWorld, daemon, begin } = await openLogins();
+const { sandbox, database } = loginWorld;
 
 /** May see neither texts nor calls, once `strip` took that away. */
 const wrongUser = 4128;

@@ -24,7 +24,7 @@ beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries resta
 const pauses = { activeMs: 0, refusedMs: 0 };
 const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
 
-function openDesk() {
+function openReaderHarness() {
   const due: DueTarget[] = [];
   return { db, pauses, notify: (rung: readonly DueTarget[]) => void due.push(...rung), due };
 }
@@ -97,14 +97,14 @@ describe('a replay', () => {
     await keep(1);
     await keep(2);
     await settle();
-    const desk = openDesk();
-    expect(await replayDelivery(desk, '2')).toEqual({ deliveries: 1, targets: 1 });
+    const harness = openReaderHarness();
+    expect(await replayDelivery(harness, '2')).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['1700000001.2']);
-    expect(desk.due).toMatchObject([call(2)]);
+    expect(harness.due).toMatchObject([call(2)]);
   });
 
   test('of a delivery that is not kept is none', async () => {
-    expect(await replayDelivery(openDesk(), '7')).toBeUndefined();
+    expect(await replayDelivery(openReaderHarness(), '7')).toBeUndefined();
   });
 
   test('since a moment goes behind what happens now', async () => {
@@ -112,7 +112,7 @@ describe('a replay', () => {
     await keep(2, { days: 1 });
     await keep(2);
     await settle();
-    expect(await replaySince(openDesk(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
+    expect(await replaySince(openReaderHarness(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
     expect(await owed()).toEqual(['1700000001.2']);
     expect(await database.value(`select priority from ops.sync_targets where key = '1700000001.2'`)).toBe(
       priorities.history,
@@ -123,7 +123,7 @@ describe('a replay', () => {
     await keep(1);
     await database.query(`update ops.deliveries set targets = '{"voicemail 5","call 1700000001.1"}'`);
     await settle();
-    expect(await replayDelivery(openDesk(), '1')).toEqual({ deliveries: 1, targets: 1 });
+    expect(await replayDelivery(openReaderHarness(), '1')).toEqual({ deliveries: 1, targets: 1 });
   });
 });
 
@@ -131,13 +131,13 @@ describe('reparsing', () => {
   test('reads what could not be understood as today, and makes it due', async () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
     await keep(2, { isRecognized: false, body: 'still nothing' });
-    const desk = openDesk();
-    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 1, targets: 1 });
+    const harness = openReaderHarness();
+    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 1, targets: 1 });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
     expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
     expect(await owed()).toEqual(['1700000001.9']);
-    expect(desk.due).toHaveLength(1);
-    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 0, targets: 0 });
+    expect(harness.due).toHaveLength(1);
+    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 0, targets: 0 });
   });
 
   test('tells the sides of a text apart by the lines that are known today', async () => {
@@ -146,27 +146,27 @@ describe('reparsing', () => {
     );
     const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
     await keep(1, { type: 'AccountSMS', isRecognized: false, body });
-    await reparseDeliveries(openDesk(), {});
+    await reparseDeliveries(openReaderHarness(), {});
     expect(await owed()).toEqual(['18005550100/18455550123']);
   });
 
   test('finds the thread of a receipt once the mirror holds its text', async () => {
     await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
-    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 0, targets: 0 });
     await database.query(
       `with c as (insert into warehouse.sms_conversations (line, number, discovered_via) values ('18005550100', '18455550123', 'webhook')
          returning conversation_id)
        insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
        select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
     );
-    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['18005550100/18455550123']);
   });
 
   test('goes by itself through the last minutes alone', async () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}', days: 1 });
     await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
-    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['1700000001.2']);
   });
 
@@ -178,7 +178,7 @@ describe('reparsing', () => {
     );
     await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
     await keep(3, { isRecognized: false, body: `{"callId":"1700000001.3"}${' '.repeat(20_000)}` });
-    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['1700000001.2']);
   });
 
@@ -186,7 +186,7 @@ describe('reparsing', () => {
     await keep(1, { body: '{"callId":"1700000001.1"}' });
     await keep(2, { body: '{"callId":"1700000001.3"}' });
     await settle();
-    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(openReaderHarness(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
     expect(await owed()).toEqual(['1700000001.3']);
   });
 
@@ -196,14 +196,17 @@ describe('reparsing', () => {
     const named = async () => (await findDelivery(db, '1'))?.targets.length;
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false, targets: ['call 1700000001.1'] });
 
-    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 1, targets: maxReferences });
+    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 1, targets: maxReferences });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false });
-    expect(await reparseRecentReceipts(openDesk(), 120)).toEqual({ deliveries: 0, targets: 0 });
-    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 0, targets: 0 });
 
-    expect(await reparseDeliveries(openDesk(), { isUnlimited: true })).toEqual({ deliveries: 1, targets: ids.length });
+    expect(await reparseDeliveries(openReaderHarness(), { isUnlimited: true })).toEqual({
+      deliveries: 1,
+      targets: ids.length,
+    });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true });
-    expect(await reparseDeliveries(openDesk(), { isAll: true })).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openReaderHarness(), { isAll: true })).toEqual({ deliveries: 0, targets: 0 });
     expect(await named()).toBe(ids.length);
     expect(
       await database.value('select count(*)::integer from ops.sync_targets where priority = $1', unconfirmed.bulk),
@@ -215,7 +218,7 @@ describe('reparsing', () => {
       `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
        select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
     );
-    expect(await reparseDeliveries(openDesk(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
+    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
     expect(await owed()).toHaveLength(2_500);
   });
 
@@ -226,8 +229,8 @@ describe('reparsing', () => {
        from generate_series(1, 20) n`,
     );
     const found: number[] = [];
-    const desk = { ...openDesk(), notify: (due: readonly DueTarget[]) => void found.push(due.length) };
-    expect(await reparseDeliveries(desk, {})).toEqual({ deliveries: 20, targets: 20 });
+    const harness = { ...openReaderHarness(), notify: (due: readonly DueTarget[]) => void found.push(due.length) };
+    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 20, targets: 20 });
     expect(found).toEqual([9, 9, 2, 0]);
   });
 });

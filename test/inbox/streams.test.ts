@@ -73,7 +73,7 @@ describe('what was forbidden, when somebody else has logged in', () => {
       (
         await database.query<{ key: string; seconds: number }>(
           `select key, round(extract(epoch from due_at - now()))::integer as seconds from ops.sync_targets
-           where dirty_version > clean_version and rung_at < due_at`,
+           where dirty_version > clean_version and enqueued_at < due_at`,
         )
       ).map(({ key, seconds }) => [key, seconds]),
     );

@@ -30,7 +30,7 @@ const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` })
 /** As if so many seconds had gone by. */
 const pass = (seconds: number) =>
   database.query(
-    `update ops.sync_targets set rung_at = rung_at - $1 * interval '1 second', due_at = due_at - $1 * interval '1 second'`,
+    `update ops.sync_targets set enqueued_at = enqueued_at - $1 * interval '1 second', due_at = due_at - $1 * interval '1 second'`,
     seconds,
   );
 
@@ -69,7 +69,7 @@ test('history gives way while the service does not take what happens now', async
   await again();
   await fail({ isMiss: true });
   expect(await sweep.once(), 'not found is no pause').toBe(5);
-  await database.query(`update ops.sync_targets set rung_at = '-infinity', misses = 0 where kind = 'call'`);
+  await database.query(`update ops.sync_targets set enqueued_at = '-infinity', misses = 0 where kind = 'call'`);
   await again();
   await fail();
   expect(await sweep.once(), 'nor is what always fails').toBe(6);

@@ -150,7 +150,7 @@ export async function openLedger(
       return rows.map((row) => row.to_state);
     },
     async makeDue(sendId) {
-      await database.query(`update ops.sends set due_at = now(), rung_at = '-infinity' where send_id = $1`, sendId);
+      await database.query(`update ops.sends set due_at = now(), enqueued_at = '-infinity' where send_id = $1`, sendId);
     },
     async reconcileToTheEnd(sendId) {
       await database.query(

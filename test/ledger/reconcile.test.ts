@@ -341,20 +341,23 @@ describe('a pause for lost answers', () => {
 });
 
 describe('one lost answer', () => {
-  const looksMs = [10_000, 20_000, 40_000, 600_000];
+  const searchesMs = [10_000, 20_000, 40_000, 600_000];
   const text = 'The same words';
 
   /** A send whose answer was lost, with so many of its scheduled reads taken. */
-  async function lost(when: 'before' | 'after', looks: number): Promise<{ ledger: LedgerWorld; first: PlannedSend }> {
-    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: looksMs } });
+  async function lost(
+    when: 'before' | 'after',
+    searches: number,
+  ): Promise<{ ledger: LedgerWorld; first: PlannedSend }> {
+    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: searchesMs } });
     const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
     strike({ kind: 'reset', when } as Strike);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
-    if (looks > 0) await takeLooks(ledger, first.sendId, looksMs[looks - 1] ?? 0);
+    if (searches > 0) await searchAgain(ledger, first.sendId, searchesMs[searches - 1] ?? 0);
     return { ledger, first };
   }
 
-  async function takeLooks(ledger: LedgerWorld, sendId: string, ms: number): Promise<void> {
+  async function searchAgain(ledger: LedgerWorld, sendId: string, ms: number): Promise<void> {
     await database.query(
       `update ops.sends set dispatched_at = dispatched_at - $2 * interval '1 ms', due_at = now() where send_id = $1`,
       sendId,
@@ -373,7 +376,7 @@ describe('one lost answer', () => {
     // The text of the second is not taken for the first, though it has the same words.
     await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
-    await takeLooks(ledger, first.sendId, 600_000);
+    await searchAgain(ledger, first.sendId, 600_000);
     expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN no message matches');
     expect(await ledger.texts(first.number)).toEqual([text]);
     expect(posts()).toBe(3);
@@ -388,24 +391,24 @@ describe('one lost answer', () => {
       await ledger.makeDue(sendId);
       expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
     }
-    await takeLooks(ledger, first.sendId, 600_000);
+    await searchAgain(ledger, first.sendId, 600_000);
     expect(await ledger.state(first.sendId)).toBe('NEEDS_HUMAN a message matches that another send may have become');
     expect([posts(), chargesTo(first.number)]).toEqual([2, 1]);
   });
 
   test('that comes very late and proves that nothing was sent sends nothing beside a later answer', async () => {
-    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: looksMs } });
+    const ledger = await openLedger(database, sandbox, { timing: { reconcileAtMs: searchesMs } });
     const first = await ledger.answer({ text }, { sentAt: new Date(Date.now() - 90_000).toISOString() });
     const refusal = Promise.withResolvers<never>();
     const slow = await openLedger(database, sandbox, {
-      timing: { reconcileAtMs: looksMs },
+      timing: { reconcileAtMs: searchesMs },
       messages: { send: () => refusal.promise },
     });
     const turn = slow.dispatcher.advance(first.sendId);
     await expect.poll(() => ledger.state(first.sendId)).toBe('DISPATCHED');
     await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('unknown');
-    await takeLooks(ledger, first.sendId, looksMs[2] ?? 0);
+    await searchAgain(ledger, first.sendId, searchesMs[2] ?? 0);
     const second = await ledger.answer({ number: first.number, text: 'Other words' });
     expect(second.planned).toBe('planned');
     refusal.reject(new ServiceError('server', 'as told', { operation: 'messages.send', effect: 'none', status: 503 }));

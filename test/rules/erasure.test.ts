@@ -52,7 +52,7 @@ test('a send of unknown outcome to whoever is erased is not looked for any more,
   await until(async () => (await value('select state from ops.sends where number = $1', unknown)) === 'UNKNOWN');
   await world.settled();
   await erase(unknown);
-  await query(`update ops.sends set due_at = now(), rung_at = '-infinity' where state = 'UNKNOWN'`);
+  await query(`update ops.sends set due_at = now(), enqueued_at = '-infinity' where state = 'UNKNOWN'`);
   await until(async () => (await value(`select count(*)::int from ops.sends where state = 'NEEDS_HUMAN'`)) === 1);
   await world.settled();
   expect(await placesWith(world, unknown)).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
-import { tellerIn } from './teller.ts';
-import { threadsIn } from './thread-desk.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
+import { threadsIn } from './thread-harness.ts';
 import { message, messages, threadService } from './thread-service.ts';
 
 const database = await migratedDatabase();
@@ -10,7 +10,7 @@ const { withThread } = threadsIn(database);
 afterAll(() => database[Symbol.asyncDispose]());
 
 describe('a message that an event named', () => {
-  const tell = tellerIn(database);
+  const tell = deliveryAcceptor(database);
   const owed = async (key: string) => {
     const [row] = await database.query<{ is_owed: boolean; seconds: number }>(
       `select dirty_version > clean_version as is_owed, extract(epoch from due_at - now())::float8 as seconds
@@ -22,16 +22,16 @@ describe('a message that an event named', () => {
   const told = (key: string, id: number) => tell('AccountSMS', { kind: 'thread', key, messageId: String(id) });
 
   test('is looked for again while the thread does not show it, and then no more', async () => {
-    const { desk, key, thread } = await withThread(messages(3));
+    const { harness, key, thread } = await withThread(messages(3));
     await told(key, 3);
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     expect(await owed(key)).toBeUndefined();
     await told(key, 4);
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     expect(await owed(key)).toBeLessThanOrEqual(1);
     thread.messages.push(message(4));
-    await desk.pass({ kind: 'thread', key });
-    expect(await desk.turn('thread', key)).toBe('mirrored');
+    await harness.pass({ kind: 'thread', key });
+    expect(await harness.readIfPending('thread', key)).toBe('mirrored');
     expect(
       await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', key.split('/')[1]),
     ).toBe(4);
@@ -39,20 +39,20 @@ describe('a message that an event named', () => {
   });
 
   test('is looked for also where only the answer to a send of ours has named it', async () => {
-    const { desk, key, thread } = await withThread(messages(3));
+    const { harness, key, thread } = await withThread(messages(3));
     const [line, number] = key.split('/');
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     await database.query(
       `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, body, mode, limits, expires_at, state, message_id, dispatched_at, settled_at)
        values ('ping', $1, $2, 'message', '3', now(), 'Pong', 'live', '{}', now(), 'SENT', 4, now(), now())`,
       line,
       number,
     );
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     expect(await owed(key)).toBeLessThanOrEqual(1);
     thread.messages.push(message(4, { direction: 'out' }));
-    await desk.pass({ kind: 'thread', key });
-    expect(await desk.turn('thread', key)).toBe('mirrored');
+    await harness.pass({ kind: 'thread', key });
+    expect(await harness.readIfPending('thread', key)).toBe('mirrored');
     expect(await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', number)).toBe(
       4,
     );
@@ -60,10 +60,10 @@ describe('a message that an event named', () => {
   });
 
   test('is given up after some minutes', async () => {
-    const { desk, key } = await withThread(messages(3));
+    const { harness, key } = await withThread(messages(3));
     await told(key, 3);
     await told(key, 9);
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     for (const [seconds, next] of [
       [2, 1],
       [20, 40],
@@ -71,7 +71,7 @@ describe('a message that an event named', () => {
       [301, undefined],
     ] as const) {
       await database.query(`update ops.deliveries set received_at = now() - $1 * interval '1 second'`, seconds);
-      await desk.read('thread', key);
+      await harness.read('thread', key);
       const ahead = await owed(key);
       if (next === undefined) expect(ahead).toBeUndefined();
       else expect(Math.abs((ahead ?? 0) - next)).toBeLessThan(2);
@@ -81,9 +81,9 @@ describe('a message that an event named', () => {
   test.each(['newest first', 'oldest first'] as const)(
     'is read, however far back it stands, and once: %s',
     async (order) => {
-      const { desk, key, thread } = await withThread(messages(120));
-      desk.service.answer = threadService(() => thread.messages, { order, limit: 10 });
-      await desk.readAll('thread', key, 3);
+      const { harness, key, thread } = await withThread(messages(120));
+      harness.service.answer = threadService(() => thread.messages, { order, limit: 10 });
+      await harness.readAll('thread', key, 3);
       await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
       const sentAt = thread.messages[5]?.sentAt;
       thread.messages = thread.messages.map((each) =>
@@ -93,7 +93,7 @@ describe('a message that an event named', () => {
       thread.messages.splice(6, 0, { ...message(900), sentAt: sentAt ?? '' });
       await told(key, 5);
       await told(key, 900);
-      await desk.read('thread', key);
+      await harness.read('thread', key);
       const found = await database.query(
         `select message_id::integer as id, delivery_status as status from warehouse.sms_messages
          where number = $1 and message_id in (5, 900) order by 1`,
@@ -103,24 +103,24 @@ describe('a message that an event named', () => {
         { id: 5, status: 'failed' },
         { id: 900, status: null },
       ]);
-      await desk.pass({ kind: 'thread', key });
-      const before = desk.service.asked.length;
-      await desk.read('thread', key);
-      expect(desk.service.asked.length - before).toBeLessThan(6);
+      await harness.pass({ kind: 'thread', key });
+      const before = harness.service.asked.length;
+      await harness.read('thread', key);
+      expect(harness.service.asked.length - before).toBeLessThan(6);
     },
   );
 
   test('is looked for again until its receipt is shown, where it went out before', async () => {
     const sent = message(3, { direction: 'out' });
-    const { desk, key, thread } = await withThread([...messages(2), sent]);
-    await desk.read('thread', key);
+    const { harness, key, thread } = await withThread([...messages(2), sent]);
+    await harness.read('thread', key);
     await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
     await told(key, 3);
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     expect(await owed(key)).toBeLessThanOrEqual(3);
     thread.messages[2] = { ...sent, delivery: { status: 'delivered', error: '', at: sent.sentAt } };
-    await desk.pass({ kind: 'thread', key });
-    await desk.turn('thread', key);
+    await harness.pass({ kind: 'thread', key });
+    await harness.readIfPending('thread', key);
     const [, number] = key.split('/');
     expect(
       await database.value('select max(delivery_status) from warehouse.sms_messages where number = $1', number),
@@ -129,12 +129,12 @@ describe('a message that an event named', () => {
   });
 
   test('whose receipt never shows is looked for a few times', async () => {
-    const { desk, key } = await withThread([message(3, { direction: 'out' })]);
-    await desk.read('thread', key);
+    const { harness, key } = await withThread([message(3, { direction: 'out' })]);
+    await harness.read('thread', key);
     await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
     await told(key, 3);
     await database.query(`update ops.deliveries set received_at = now() - interval '61 seconds'`);
-    await desk.read('thread', key);
+    await harness.read('thread', key);
     expect(await owed(key)).toBeUndefined();
   });
 });

@@ -2,14 +2,14 @@ import { afterAll, expect, test } from 'vitest';
 import { queueSettings } from '../../config/queues.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
-import { callDesk, whole } from './call-desk.ts';
+import { callHarness, whole } from './call-harness.ts';
 import { callId, callService, shownCall, shownRecording, shownTranscript } from './call-service.ts';
-import { openDesk } from './desk.ts';
+import { openReaderHarness } from './reader-harness.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
-const { withCall, states } = callDesk(database);
+const { withCall, states } = callHarness(database);
 
 let later = 0;
 /** A clock that the test moves, in seconds. */
@@ -36,7 +36,7 @@ test('a call that was not recorded settles without recordings and transcripts', 
 });
 
 test('a call that turns out to be recorded has its recording read, also when a search saw it first', async () => {
-  const { id, desk, shows, readOnce } = await withCall((own) => ({
+  const { id, harness, shows, readOnce } = await withCall((own) => ({
     ...whole(own),
     call: { data: shownCall(own, { recorded: false }) },
   }));
@@ -46,20 +46,20 @@ test('a call that turns out to be recorded has its recording read, also when a s
   shows({ call: { data: shownCall(id) } });
   await readOnce();
   expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
-  const asked = desk.service.asked.length;
+  const asked = harness.service.asked.length;
   await readOnce();
-  expect(desk.service.asked.length).toBe(asked + 1);
+  expect(harness.service.asked.length).toBe(asked + 1);
 });
 
 test('a missing recording is pending at first, and gone after the last look', async () => {
   later = 0;
-  const { id, desk, readOnce } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  const { id, harness, readOnce } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
   await readOnce();
   expect(await states(id)).toMatchObject({ recordings: 'pending' });
   later = 200;
-  await desk.readAll('recordings', id);
+  await harness.readAll('recordings', id);
   expect(await states(id)).toMatchObject({ recordings: 'gone' });
-  await desk.readAll('transcripts', id);
+  await harness.readAll('transcripts', id);
   expect(await states(id)).toMatchObject({ transcripts: 'none' });
 });
 
@@ -68,53 +68,53 @@ test.each(['recordings', 'transcripts'] as const)(
   async (kind) => {
     later = 0;
     const missing = { error: 'not_found', status: 404 } as const;
-    const { id, desk, readOnce, shows } = await withCall((own) => ({ ...whole(own), [kind]: missing }), movable);
+    const { id, harness, readOnce, shows } = await withCall((own) => ({ ...whole(own), [kind]: missing }), movable);
     await readOnce();
     expect(await states(id)).toMatchObject({ [kind]: 'pending' });
     shows({ [kind]: whole(id)[kind] });
-    await desk.pass({ kind, key: id });
-    expect(await desk.turn(kind, id)).toBe('mirrored');
+    await harness.pass({ kind, key: id });
+    expect(await harness.readIfPending(kind, id)).toBe('mirrored');
     expect(await states(id)).toMatchObject({ [kind]: 'complete' });
     shows({ [kind]: missing });
-    await desk.read(kind, id);
+    await harness.read(kind, id);
     expect(await states(id), 'no proof of absence').toMatchObject({ [kind]: 'complete' });
   },
 );
 
 test('a recording that was given up is looked for again when its call is', async () => {
   later = 0;
-  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  const { id, harness, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
   await readOnce();
   later = 200;
-  await desk.readAll('recordings', id);
+  await harness.readAll('recordings', id);
   expect(await states(id)).toMatchObject({ recordings: 'gone' });
   shows({ recordings: { data: [shownRecording(id)] } });
-  await desk.read('call', id);
-  expect(await desk.turn('recordings', id)).toBe('mirrored');
+  await harness.read('call', id);
+  expect(await harness.readIfPending('recordings', id)).toBe('mirrored');
   expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
 });
 
 test('a recording and a transcript that come late are found at a later look', async () => {
   later = 0;
-  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  const { id, harness, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
   await readOnce();
   const { recordings = { data: [] }, transcripts = { data: [] } } = whole(id);
   shows({ recordings });
-  await desk.pass({ kind: 'recordings', key: id });
-  expect(await desk.turn('recordings', id)).toBe('mirrored');
-  await desk.turn('transcripts', id);
+  await harness.pass({ kind: 'recordings', key: id });
+  expect(await harness.readIfPending('recordings', id)).toBe('mirrored');
+  await harness.readIfPending('transcripts', id);
   expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'pending' });
   shows({ transcripts });
-  await desk.pass({ kind: 'transcripts', key: id });
-  await desk.turn('transcripts', id);
+  await harness.pass({ kind: 'transcripts', key: id });
+  await harness.readIfPending('transcripts', id);
   expect(await states(id)).toMatchObject({ transcripts: 'complete' });
 });
 
 test('a recording that vanished is marked deleted and its call settles gone', async () => {
-  const { id, desk, readOnce, shows } = await withCall(whole);
+  const { id, harness, readOnce, shows } = await withCall(whole);
   await readOnce();
   shows({ recordings: { data: [] } });
-  await desk.read('recordings', id);
+  await harness.read('recordings', id);
   expect(await states(id)).toMatchObject({ recordings: 'gone', recording_count: 0 });
   expect(await database.value('select deleted_at is not null from warehouse.recordings where call_id = $1', id)).toBe(
     true,
@@ -122,42 +122,42 @@ test('a recording that vanished is marked deleted and its call settles gone', as
 });
 
 test('a recording that a possibly partial answer leaves out stays held', async () => {
-  const { id, desk, readOnce, shows } = await withCall(whole);
+  const { id, harness, readOnce, shows } = await withCall(whole);
   await readOnce();
   shows({ recordings: { data: [], beside: { next: 'cursor' } } });
-  await desk.read('recordings', id);
+  await harness.read('recordings', id);
   expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
 });
 
 test('a transcript before its recording brings the read of recordings forward', async () => {
   later = 0;
-  const { id, desk, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
+  const { id, harness, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);
   await readOnce();
   const { recordings = { data: [] }, transcripts = { data: [] } } = whole(id);
   shows({ transcripts, recordings });
-  await desk.read('transcripts', id);
+  await harness.read('transcripts', id);
   expect(await database.value(`select leg_pairing from warehouse.transcripts where call_id = $1`, id)).toBe('none');
-  expect(await desk.turn('recordings', id)).toBe('mirrored');
+  expect(await harness.readIfPending('recordings', id)).toBe('mirrored');
   expect(await database.value(`select leg_pairing from warehouse.transcripts where call_id = $1`, id)).toBe('exact');
   expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
 });
 
 test('a transcript of a call that was never read has the call read', async () => {
-  const { id, desk } = await withCall(whole);
-  await desk.read('transcripts', id);
-  expect(await desk.turn('call', id)).toBe('mirrored');
-  await desk.turn('recordings', id);
-  await desk.turn('transcripts', id);
+  const { id, harness } = await withCall(whole);
+  await harness.read('transcripts', id);
+  expect(await harness.readIfPending('call', id)).toBe('mirrored');
+  await harness.readIfPending('recordings', id);
+  await harness.readIfPending('transcripts', id);
   expect(await states(id)).toMatchObject({ recordings: 'complete', transcripts: 'complete' });
 });
 
 test('call ids that are answered as bare numbers keep every digit', async () => {
   const id = `${Math.floor(Date.now() / 1000) - 40}.057900`;
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const bare = (value: unknown) => ({
     body: JSON.stringify({ data: value }).replace(/("(?:id|uniqueId|callId|calledBack)":)"(\d+\.\d+)"/g, '$1$2'),
   });
-  desk.service.answer = callService(
+  harness.service.answer = callService(
     new Map([
       [
         id,
@@ -169,9 +169,9 @@ test('call ids that are answered as bare numbers keep every digit', async () => 
       ],
     ]),
   );
-  await desk.read('call', id);
-  await desk.turn('recordings', id);
-  await desk.turn('transcripts', id);
+  await harness.read('call', id);
+  await harness.readIfPending('recordings', id);
+  await harness.readIfPending('transcripts', id);
   expect(
     await database.query('select call_id, called_back_call_id from warehouse.calls where call_id = $1', id),
   ).toEqual([{ call_id: id, called_back_call_id: '1783385492.057910' }]);
@@ -181,8 +181,11 @@ test('call ids that are answered as bare numbers keep every digit', async () => 
 
 test('a call that still lasts is looked at again', async () => {
   later = 0;
-  const { id, desk } = await withCall((own) => ({ call: { data: shownCall(own, { endTime: undefined }) } }), movable);
-  await desk.read('call', id);
+  const { id, harness } = await withCall(
+    (own) => ({ call: { data: shownCall(own, { endTime: undefined }) } }),
+    movable,
+  );
+  await harness.read('call', id);
   expect(
     await database.value(
       `select dirty_version > clean_version from ops.sync_targets where kind = 'call' and key = $1`,
@@ -192,10 +195,10 @@ test('a call that still lasts is looked at again', async () => {
 });
 
 test('what changed late is kept with what it was', async () => {
-  const { id, desk, shows } = await withCall(whole);
-  await desk.read('call', id);
+  const { id, harness, shows } = await withCall(whole);
+  await harness.read('call', id);
   shows({ call: { data: shownCall(id, { calledBack: '1783385492.057911' }) } });
-  await desk.read('call', id);
+  await harness.read('call', id);
   expect(
     await database.query(
       `select field, old_value, new_value from warehouse.field_changes
@@ -206,12 +209,12 @@ test('what changed late is kept with what it was', async () => {
 });
 
 test('a leg that is no longer listed is marked deleted', async () => {
-  const { id, desk, shows } = await withCall((own) => ({
+  const { id, harness, shows } = await withCall((own) => ({
     call: { data: shownCall(own, { legs: [{ uniqueId: own }, { uniqueId: '1700000000.5' }] }) },
   }));
-  await desk.read('call', id);
+  await harness.read('call', id);
   shows({ call: { data: shownCall(id, { legs: [{ uniqueId: id }] }) } });
-  await desk.read('call', id);
+  await harness.read('call', id);
   expect(
     await database.query(
       'select leg_key, deleted_at is not null as is_deleted from warehouse.call_legs where call_id = $1 order by ordinal',
@@ -226,18 +229,18 @@ test('a leg that is no longer listed is marked deleted', async () => {
 
 test('the API is asked for so many calls at a time, however many handlers have one to read', async () => {
   const { handlers, reads } = queueSettings.calls;
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const gate = Promise.withResolvers<void>();
   let asking = 0;
   let most = 0;
-  desk.service.answer = async ({ path }) => {
+  harness.service.answer = async ({ path }) => {
     asking += 1;
     most = Math.max(most, asking);
     await gate.promise;
     asking -= 1;
     return { data: shownCall(path.split('/').at(-1) ?? '') };
   };
-  const turns = Promise.all(Array.from({ length: handlers }, () => desk.read('call', callId())));
+  const turns = Promise.all(Array.from({ length: handlers }, () => harness.read('call', callId())));
   await until(() => asking === reads);
   gate.resolve();
   expect(new Set(await turns)).toEqual(new Set(['mirrored']));

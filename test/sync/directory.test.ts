@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { openReaderHarness, type ReaderHarness } from './reader-harness.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -24,50 +24,50 @@ const holding = (kind: Kind) =>
 
 async function openDirectory(
   kind: Kind,
-): Promise<{ desk: Desk; shows: (listed: readonly object[], beside?: object) => void }> {
-  const desk = await openDesk(database);
+): Promise<{ harness: ReaderHarness; shows: (listed: readonly object[], beside?: object) => void }> {
+  const harness = await openReaderHarness(database);
   const shows = (listed: readonly object[], beside: object = {}) => {
-    desk.service.answer = () => ({ data: listed, beside: { ...beside } });
+    harness.service.answer = () => ({ data: listed, beside: { ...beside } });
   };
   shows(rows[kind]);
-  expect(await desk.read(kind, '')).toBe('mirrored');
-  return { desk, shows };
+  expect(await harness.read(kind, '')).toBe('mirrored');
+  return { harness, shows };
 }
 
-const readAgain = async (desk: Desk, kind: Kind) => {
-  await desk.pass({ kind, key: '' });
-  return desk.turn(kind, '');
+const readAgain = async (harness: ReaderHarness, kind: Kind) => {
+  await harness.pass({ kind, key: '' });
+  return harness.readIfPending(kind, '');
 };
 
 test.each(['users', 'lines'] as const)(
   'an empty list of %s deletes none before it came three times in a row',
   async (kind) => {
-    const { desk, shows } = await openDirectory(kind);
+    const { harness, shows } = await openDirectory(kind);
     shows([]);
-    expect([await readAgain(desk, kind), await readAgain(desk, kind)]).toEqual(['later', 'later']);
+    expect([await readAgain(harness, kind), await readAgain(harness, kind)]).toEqual(['later', 'later']);
     expect([await held(kind), await holding(kind)]).toEqual([1, 1]);
-    expect(await readAgain(desk, kind)).toBe('mirrored');
+    expect(await readAgain(harness, kind)).toBe('mirrored');
     expect([await held(kind), await holding(kind)]).toEqual([0, 0]);
     // Now there are none to doubt it.
-    expect(await readAgain(desk, kind)).toBe('mirrored');
+    expect(await readAgain(harness, kind)).toBe('mirrored');
   },
 );
 
 test.each(['users', 'lines'] as const)('an empty list of %s counts from the last one that was not', async (kind) => {
-  const { desk, shows } = await openDirectory(kind);
+  const { harness, shows } = await openDirectory(kind);
   shows([]);
-  await readAgain(desk, kind);
-  await readAgain(desk, kind);
+  await readAgain(harness, kind);
+  await readAgain(harness, kind);
   shows(rows[kind]);
-  expect(await readAgain(desk, kind)).toBe('mirrored');
+  expect(await readAgain(harness, kind)).toBe('mirrored');
   shows([]);
-  expect(await readAgain(desk, kind)).toBe('later');
+  expect(await readAgain(harness, kind)).toBe('later');
   expect(await held(kind)).toBe(1);
 });
 
 test.each(['users', 'lines'] as const)('an empty list of %s that may be partial is taken as it is', async (kind) => {
-  const { desk, shows } = await openDirectory(kind);
+  const { harness, shows } = await openDirectory(kind);
   shows([], { next: 'cursor' });
-  expect(await readAgain(desk, kind)).toBe('mirrored');
+  expect(await readAgain(harness, kind)).toBe('mirrored');
   expect(await held(kind)).toBe(1);
 });

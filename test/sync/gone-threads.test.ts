@@ -1,16 +1,16 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
 import { notFound } from '../world/service.ts';
-import type { Desk } from './desk.ts';
-import { tellerIn } from './teller.ts';
-import { threadsIn } from './thread-desk.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
+import type { ReaderHarness } from './reader-harness.ts';
+import { threadsIn } from './thread-harness.ts';
 import { messages } from './thread-service.ts';
 
 const database = await migratedDatabase();
 const { withThread, mirrored } = threadsIn(database);
 afterAll(() => database[Symbol.asyncDispose]());
 
-const deliver = tellerIn(database);
+const deliver = deliveryAcceptor(database);
 const minutes = 60;
 const hours = 60 * minutes;
 const days = 24 * hours;
@@ -19,16 +19,16 @@ const days = 24 * hours;
 const tell = (key: string) => deliver('AccountSMS', { kind: 'thread', key });
 
 /** Reads what is owed as often as it takes to settle. */
-async function settle(desk: Desk, key: string): Promise<string> {
+async function settle(harness: ReaderHarness, key: string): Promise<string> {
   for (;;) {
-    await desk.pass({ kind: 'thread', key });
-    const turn = await desk.turn('thread', key);
+    await harness.pass({ kind: 'thread', key });
+    const turn = await harness.readIfPending('thread', key);
     if (turn !== 'later') return turn;
   }
 }
 
 /** Seconds until the next look; undefined when none is owed. */
-async function nextLook(key: string): Promise<number | undefined> {
+async function nextRead(key: string): Promise<number | undefined> {
   const [row] = await database.query<{ seconds: number }>(
     `select extract(epoch from due_at - now())::float8 as seconds from ops.sync_targets
      where key = $1 and dirty_version > clean_version`,
@@ -60,96 +60,96 @@ const answers = { 'that it is not found': notFound, 'an empty list': { data: { m
 describe.each(Object.keys(answers) as (keyof typeof answers)[])('a held thread that is gone, by %s,', (how) => {
   async function goneThread() {
     const known = await withThread(messages(60), { cut: 40 });
-    const { desk, key } = known;
-    await desk.read('thread', key);
-    const { answer } = desk.service;
-    desk.service.answer = () => answers[how];
+    const { harness, key } = known;
+    await harness.read('thread', key);
+    const { answer } = harness.service;
+    harness.service.answer = () => answers[how];
     await tell(key);
-    await settle(desk, key);
+    await settle(harness, key);
     expect(await mirrored(key)).toEqual([]);
     const comesBack = () => {
-      desk.service.answer = answer;
+      harness.service.answer = answer;
     };
     return { ...known, comesBack };
   }
 
   test('is mirrored again when it is shown a while later, at its one recheck', async () => {
-    const { desk, key, comesBack } = await goneThread();
-    expect(await nextLook(key)).toBeLessThanOrEqual(15 * minutes);
+    const { harness, key, comesBack } = await goneThread();
+    expect(await nextRead(key)).toBeLessThanOrEqual(15 * minutes);
     comesBack();
-    expect(await settle(desk, key)).toBe('mirrored');
+    expect(await settle(harness, key)).toBe('mirrored');
     expect(await mirrored(key)).toEqual(messages(60).map(({ id }) => id));
     expect(await conversation(key)).toEqual({ is_live: true, message_count: 60 });
-    expect(await nextLook(key)).toBeUndefined();
+    expect(await nextRead(key)).toBeUndefined();
   });
 
   test('is looked at soon after an event, however long ago it went', async () => {
-    const { desk, key } = await goneThread();
+    const { harness, key } = await goneThread();
     await passed(100 * days);
-    await settle(desk, key);
-    expect(await nextLook(key)).toBeUndefined();
+    await settle(harness, key);
+    expect(await nextRead(key)).toBeUndefined();
     await tell(key);
-    await settle(desk, key);
-    expect(await nextLook(key)).toBeLessThanOrEqual(15 * minutes);
+    await settle(harness, key);
+    expect(await nextRead(key)).toBeLessThanOrEqual(15 * minutes);
     await passed(16 * minutes);
-    await settle(desk, key);
-    expect(await nextLook(key)).toBeUndefined();
+    await settle(harness, key);
+    expect(await nextRead(key)).toBeUndefined();
   });
 });
 
 test('an empty list that may not be all of it has no thread looked at again and again', async () => {
-  const { desk, key } = await withThread(messages(3));
-  await desk.read('thread', key);
-  desk.service.answer = () => ({ ...answers['an empty list'], beside: { next: 'cursor' } });
+  const { harness, key } = await withThread(messages(3));
+  await harness.read('thread', key);
+  harness.service.answer = () => ({ ...answers['an empty list'], beside: { next: 'cursor' } });
   await tell(key);
-  expect(await settle(desk, key)).toBe('mirrored');
-  expect(await nextLook(key)).toBeUndefined();
+  expect(await settle(harness, key)).toBe('mirrored');
+  expect(await nextRead(key)).toBeUndefined();
   expect(await mirrored(key)).toEqual([1, 2, 3]);
 });
 
 describe('a thread that was never held', () => {
   test('is looked at once more after an event that it did not follow within minutes, and no more', async () => {
-    const { desk, key } = await withThread([]);
-    desk.service.answer = () => notFound;
+    const { harness, key } = await withThread([]);
+    harness.service.answer = () => notFound;
     await tell(key);
-    expect(await settle(desk, key)).toBe('gone');
-    expect(await nextLook(key)).toBeGreaterThan(10 * minutes);
+    expect(await settle(harness, key)).toBe('gone');
+    expect(await nextRead(key)).toBeGreaterThan(10 * minutes);
     await passed(16 * minutes);
-    expect(await settle(desk, key)).toBe('gone');
-    expect(await nextLook(key)).toBeUndefined();
-    expect(desk.service.asked.length).toBe(6);
+    expect(await settle(harness, key)).toBe('gone');
+    expect(await nextRead(key)).toBeUndefined();
+    expect(harness.service.asked.length).toBe(6);
     expect(await conversation(key)).toBeUndefined();
   });
 
   test('is not looked at again where no event told of it', async () => {
-    const { desk, key } = await withThread([]);
-    desk.service.answer = () => notFound;
-    await desk.read('thread', key);
-    expect(await settle(desk, key)).toBe('gone');
-    expect(await nextLook(key)).toBeUndefined();
+    const { harness, key } = await withThread([]);
+    harness.service.answer = () => notFound;
+    await harness.read('thread', key);
+    expect(await settle(harness, key)).toBe('gone');
+    expect(await nextRead(key)).toBeUndefined();
   });
 
   test('is mirrored by that look', async () => {
-    const { desk, key } = await withThread(messages(2));
-    const { answer } = desk.service;
-    desk.service.answer = () => notFound;
+    const { harness, key } = await withThread(messages(2));
+    const { answer } = harness.service;
+    harness.service.answer = () => notFound;
     await tell(key);
-    await settle(desk, key);
-    desk.service.answer = answer;
-    expect(await settle(desk, key)).toBe('mirrored');
+    await settle(harness, key);
+    harness.service.answer = answer;
+    expect(await settle(harness, key)).toBe('mirrored');
     expect(await mirrored(key)).toEqual([1, 2]);
   });
 
   test('is looked at again for the next event', async () => {
-    const { desk, key } = await withThread([]);
-    desk.service.answer = () => notFound;
+    const { harness, key } = await withThread([]);
+    harness.service.answer = () => notFound;
     for (let time = 0; time < 2; time += 1) {
       await tell(key);
-      await settle(desk, key);
-      expect(await nextLook(key)).toBeGreaterThan(10 * minutes);
+      await settle(harness, key);
+      expect(await nextRead(key)).toBeGreaterThan(10 * minutes);
       await passed(16 * minutes);
-      await settle(desk, key);
-      expect(await nextLook(key)).toBeUndefined();
+      await settle(harness, key);
+      expect(await nextRead(key)).toBeUndefined();
     }
   });
 });
@@ -163,30 +163,30 @@ describe('a candidate that is asked for as soon as what happens now, and has no 
       line,
       party,
     );
-    known.desk.service.answer = () => notFound;
+    known.harness.service.answer = () => notFound;
     return known;
   }
 
   test('has answered with the first read', async () => {
-    const { desk, key } = await withCandidate();
-    expect(await desk.read('thread', key)).toBe('mirrored');
+    const { harness, key } = await withCandidate();
+    expect(await harness.read('thread', key)).toBe('mirrored');
     expect(await conversation(key)).toBeUndefined();
-    expect(await nextLook(key)).toBeUndefined();
+    expect(await nextRead(key)).toBeUndefined();
   });
 
   test('is looked for again when an event told of it', async () => {
-    const { desk, key } = await withCandidate();
+    const { harness, key } = await withCandidate();
     await tell(key);
-    expect(await desk.read('thread', key)).toBe('later');
+    expect(await harness.read('thread', key)).toBe('later');
   });
 
   test('is looked for again when a text of ours went there', async () => {
-    const { desk, key } = await withCandidate();
+    const { harness, key } = await withCandidate();
     await database.query(
       `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, dispatched_at)
        values ('test', $1, $2, 'call', '1.1', now(), 'live', 'We saw your call.', 'SENT', now(), now())`,
       ...key.split('/'),
     );
-    expect(await desk.read('thread', key)).toBe('later');
+    expect(await harness.read('thread', key)).toBe('later');
   });
 });

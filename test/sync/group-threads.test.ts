@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
 import { notFound } from '../world/service.ts';
-import { openDesk } from './desk.ts';
-import { tellerIn } from './teller.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
+import { openReaderHarness } from './reader-harness.ts';
 import { message } from './thread-service.ts';
 
 const database = await migratedDatabase();
 const line = '15550000001';
-const tell = tellerIn(database);
+const tell = deliveryAcceptor(database);
 afterAll(() => database[Symbol.asyncDispose]());
 
 async function messagesWith(number: string): Promise<string[]> {
@@ -20,16 +20,16 @@ async function messagesWith(number: string): Promise<string[]> {
 
 test('asks for a group by its participants, and keeps it apart from the thread of two', async () => {
   const group = ['15557770001', '15557770002'];
-  const desk = await openDesk(database);
-  desk.service.answer = ({ query }) => {
+  const harness = await openReaderHarness(database);
+  harness.service.answer = ({ query }) => {
     const isGroup = query.get('groupParticipants') !== null;
     return {
       data: { messages: isGroup ? [message(2, { groupParticipants: group })] : [message(1)], markedRead: false },
     };
   };
-  await desk.read('thread', `${line}/15557770001`);
-  await desk.read('thread', `${line}/15557770001/${group.join(',')}`);
-  expect(desk.service.asked.map(({ query }) => query.get('groupParticipants'))).toContain(group.join(','));
+  await harness.read('thread', `${line}/15557770001`);
+  await harness.read('thread', `${line}/15557770001/${group.join(',')}`);
+  expect(harness.service.asked.map(({ query }) => query.get('groupParticipants'))).toContain(group.join(','));
   expect(
     await database.query(
       `select c.participants_key, m.message_id from warehouse.sms_conversations c
@@ -44,12 +44,14 @@ test('asks for a group by its participants, and keeps it apart from the thread o
 
 test('a group message listed in a thread of two points at the group', async () => {
   const group = ['15557780001', '15557780002'];
-  const desk = await openDesk(database);
-  desk.service.answer = () => ({
+  const harness = await openReaderHarness(database);
+  harness.service.answer = () => ({
     data: { messages: [message(5, { groupParticipants: [...group, line], from: group[1] }), message(6)] },
   });
-  await desk.read('thread', `${line}/15557780001`);
-  expect(desk.due.map(({ kind, key }) => `${kind} ${key}`)).toContain(`thread ${line}/15557780001/${group.join(',')}`);
+  await harness.read('thread', `${line}/15557780001`);
+  expect(harness.due.map(({ kind, key }) => `${kind} ${key}`)).toContain(
+    `thread ${line}/15557780001/${group.join(',')}`,
+  );
   expect(await messagesWith('15557780001')).toEqual(['5', '6']);
   const apart = await database.query<{ participants_key: string; message_id: string }>(
     `select c.participants_key, m.message_id from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
@@ -60,11 +62,11 @@ test('a group message listed in a thread of two points at the group', async () =
 });
 
 test('a group message that names its other participants alone is none of the thread of two', async () => {
-  const desk = await openDesk(database);
-  desk.service.answer = () => ({
+  const harness = await openReaderHarness(database);
+  harness.service.answer = () => ({
     data: { messages: [message(5, { groupParticipants: ['15557750001'], from: '15557750002' }), message(6)] },
   });
-  await desk.read('thread', `${line}/15557750002`);
+  await harness.read('thread', `${line}/15557750002`);
   expect(await messagesWith('15557750002')).toEqual(['6']);
   expect(await messagesWith('15557750001')).toEqual(['5']);
 });
@@ -74,10 +76,10 @@ test.each([
   ['three', ['15557740003', '15557740004', '15557740005']],
 ])('a message of a group of %s that names whom else it reached alone is of them and its sender', async (_, group) => {
   const [sender, other] = group as [string, string];
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const shown = message(7, { groupParticipants: group.slice(1), from: sender });
-  desk.service.answer = () => ({ data: { messages: [shown], markedRead: false } });
-  await desk.read('thread', `${line}/${other}`);
+  harness.service.answer = () => ({ data: { messages: [shown], markedRead: false } });
+  await harness.read('thread', `${line}/${other}`);
   expect(await messagesWith(other)).toEqual([]);
   expect(
     await database.query(
@@ -91,16 +93,16 @@ test.each([
 test('a later message of a group that is held points at the group until it is held too', async () => {
   const group = ['15557790001', '15557790002'];
   const groupKey = `${line}/15557790001/${group.join(',')}`;
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const shown = [message(5, { groupParticipants: group, from: group[0] })];
-  desk.service.answer = () => ({ data: { messages: shown, markedRead: false } });
-  await desk.read('thread', groupKey);
+  harness.service.answer = () => ({ data: { messages: shown, markedRead: false } });
+  await harness.read('thread', groupKey);
   shown.push(message(6, { groupParticipants: group, from: group[0] }));
-  await desk.read('thread', `${line}/15557790001`);
-  expect(await desk.turn('thread', groupKey)).toBe('mirrored');
+  await harness.read('thread', `${line}/15557790001`);
+  expect(await harness.readIfPending('thread', groupKey)).toBe('mirrored');
   expect(await messagesWith('15557790001')).toEqual(['5', '6']);
-  await desk.read('thread', `${line}/15557790001`);
-  expect(await desk.turn('thread', groupKey)).toBe('not_pending');
+  await harness.read('thread', `${line}/15557790001`);
+  expect(await harness.readIfPending('thread', groupKey)).toBe('not_pending');
 });
 
 describe.each([
@@ -110,23 +112,23 @@ describe.each([
   test('a text of a held group is read, though its event names the sender and the line alone', async () => {
     const [first, party] = group;
     const groupKey = `${line}/${first}/${group.join(',')}`;
-    const desk = await openDesk(database);
+    const harness = await openReaderHarness(database);
     const shown = [message(5, { groupParticipants: group })];
-    desk.service.answer = ({ query }) =>
+    harness.service.answer = ({ query }) =>
       query.get('groupParticipants') === null ? pair : { data: { messages: shown, markedRead: false } };
-    await desk.read('thread', groupKey);
+    await harness.read('thread', groupKey);
     shown.push(message(6, { groupParticipants: group, from: party }));
     const key = `${line}/${party}`;
     await tell('AccountSMS', { kind: 'thread', key, messageId: '6' });
-    await desk.turn('thread', key);
-    expect(desk.due.map((ring) => ring.key)).toContain(groupKey);
-    expect(await desk.turn('thread', groupKey)).toBe('mirrored');
+    await harness.readIfPending('thread', key);
+    expect(harness.due.map((ring) => ring.key)).toContain(groupKey);
+    expect(await harness.readIfPending('thread', groupKey)).toBe('mirrored');
     expect(await messagesWith(first)).toEqual(['5', '6']);
-    const rung = desk.due.length;
-    await desk.pass({ kind: 'thread', key });
-    await desk.turn('thread', key);
+    const rung = harness.due.length;
+    await harness.pass({ kind: 'thread', key });
+    await harness.readIfPending('thread', key);
     expect(
-      desk.due.slice(rung).map((ring) => ring.key),
+      harness.due.slice(rung).map((ring) => ring.key),
       'once an event',
     ).not.toContain(groupKey);
   });

@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
-import { callDesk, whole } from './call-desk.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
+import { callHarness, whole } from './call-harness.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from './call-service.ts';
-import { tellerIn } from './teller.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
-const { withCall, states } = callDesk(database);
+const { withCall, states } = callHarness(database);
 
 let later = 0;
 /** A clock that the test moves, in seconds. */
@@ -16,7 +16,7 @@ const movable = { now: () => new Date(Date.now() + later * 1_000) };
 describe('a transferred call', () => {
   test('has both recordings and both transcripts mirrored, though the second pair comes later', async () => {
     later = 0;
-    const { id, desk, readOnce, shows } = await withCall(
+    const { id, harness, readOnce, shows } = await withCall(
       (own) => ({ ...whole(own), call: { data: shownCall(own, { transferred: 1 }) } }),
       movable,
     );
@@ -27,10 +27,10 @@ describe('a transferred call', () => {
       recordings: { data: [shownRecording(id), shownRecording(second)] },
       transcripts: { data: [shownTranscript(number, id), shownTranscript(number + 500_000, second, { callId: id })] },
     });
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
-    await desk.pass({ kind: 'transcripts', key: id });
-    await desk.turn('transcripts', id);
+    await harness.pass({ kind: 'recordings', key: id });
+    await harness.readIfPending('recordings', id);
+    await harness.pass({ kind: 'transcripts', key: id });
+    await harness.readIfPending('transcripts', id);
     expect(await states(id)).toMatchObject({ recording_count: 2, transcript_count: 2 });
     expect(
       await database.query(
@@ -77,9 +77,9 @@ describe('a call of more legs than recordings', () => {
     'has its recordings looked for 1, 5 and 60 minutes after its end: %o',
     async (more) => {
       later = 0;
-      const { id, desk, readOnce } = await withLegs(more);
+      const { id, harness, readOnce } = await withLegs(more);
       await readOnce();
-      const asked = () => desk.service.asked.filter(({ path }) => path.endsWith('/recordings')).length;
+      const asked = () => harness.service.asked.filter(({ path }) => path.endsWith('/recordings')).length;
       expect(asked()).toBe(1);
       for (const [at, ended] of [
         [61, 'mirrored'],
@@ -88,8 +88,8 @@ describe('a call of more legs than recordings', () => {
         [90_000, 'not_pending'],
       ] as const) {
         later = at;
-        await desk.pass({ kind: 'recordings', key: id });
-        expect(await desk.turn('recordings', id)).toBe(ended);
+        await harness.pass({ kind: 'recordings', key: id });
+        expect(await harness.readIfPending('recordings', id)).toBe(ended);
       }
       expect(asked()).toBe(4);
       expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
@@ -98,21 +98,21 @@ describe('a call of more legs than recordings', () => {
 
   test('has a second recording and its transcript found, and is looked at no more', async () => {
     later = 0;
-    const { id, desk, readOnce, shows } = await withLegs({});
+    const { id, harness, readOnce, shows } = await withLegs({});
     await readOnce();
     shows(second(id));
     later = 61;
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
-    await desk.turn('transcripts', id);
+    await harness.pass({ kind: 'recordings', key: id });
+    await harness.readIfPending('recordings', id);
+    await harness.readIfPending('transcripts', id);
     expect(await states(id)).toEqual({
       recordings: 'complete',
       recording_count: 2,
       transcripts: 'complete',
       transcript_count: 2,
     });
-    await desk.pass({ kind: 'recordings', key: id });
-    expect(await desk.turn('recordings', id)).toBe('not_pending');
+    await harness.pass({ kind: 'recordings', key: id });
+    expect(await harness.readIfPending('recordings', id)).toBe('not_pending');
   });
 
   test.each([
@@ -120,21 +120,21 @@ describe('a call of more legs than recordings', () => {
     ['later', 90_000, 'not_pending'],
   ] as const)('has its recordings read again when it is hinted at again %s', async (_when, at, ended) => {
     later = 0;
-    const { id, desk, readOnce, shows } = await withLegs({});
+    const { id, harness, readOnce, shows } = await withLegs({});
     await readOnce();
     later = 4_000;
-    await desk.pass({ kind: 'recordings', key: id });
-    await desk.turn('recordings', id);
+    await harness.pass({ kind: 'recordings', key: id });
+    await harness.readIfPending('recordings', id);
     shows(second(id));
     later = at;
-    await desk.read('call', id);
-    expect(await desk.turn('recordings', id)).toBe(ended);
+    await harness.read('call', id);
+    expect(await harness.readIfPending('recordings', id)).toBe(ended);
   });
 });
 
 test('a usual call costs one read of it, of its recordings and of its transcripts, however often it is looked for', async () => {
   later = 0;
-  const { id, desk, readOnce } = await withCall(whole, {
+  const { id, harness, readOnce } = await withCall(whole, {
     ...movable,
     recheckDelays: [60, 120, 300, 900, 3_600, 21_600, 86_400],
   });
@@ -142,17 +142,17 @@ test('a usual call costs one read of it, of its recordings and of its transcript
   for (const at of [61, 301, 3_601, 86_401]) {
     later = at;
     for (const kind of ['call', 'recordings', 'transcripts'] as const) {
-      await desk.pass({ kind, key: id });
-      expect(await desk.turn(kind, id)).toBe('not_pending');
+      await harness.pass({ kind, key: id });
+      expect(await harness.readIfPending(kind, id)).toBe('not_pending');
     }
   }
-  expect(desk.service.asked).toHaveLength(3);
+  expect(harness.service.asked).toHaveLength(3);
 });
 
 test('a transcript without a word or a summary is pending while looks remain', async () => {
   later = 0;
   const number = (id: string) => Number(id.split('.')[1]);
-  const { id, desk, readOnce, shows } = await withCall(
+  const { id, harness, readOnce, shows } = await withCall(
     (own) => ({ ...whole(own), transcripts: { data: [shownTranscript(number(own), own, { segments: [] })] } }),
     movable,
   );
@@ -160,17 +160,17 @@ test('a transcript without a word or a summary is pending while looks remain', a
   expect(await states(id)).toMatchObject({ transcripts: 'pending', transcript_count: 1 });
   shows({ transcripts: { data: [shownTranscript(number(id), id, { segments: [], shortSummary: 'A greeting' })] } });
   later = 61;
-  await desk.pass({ kind: 'transcripts', key: id });
-  await desk.turn('transcripts', id);
+  await harness.pass({ kind: 'transcripts', key: id });
+  await harness.readIfPending('transcripts', id);
   expect(await states(id)).toMatchObject({ transcripts: 'complete' });
   shows({ transcripts: { data: [shownTranscript(number(id), id, { segments: [] })] } });
   later = 121;
-  await desk.read('transcripts', id);
+  await harness.read('transcripts', id);
   expect(await states(id)).toMatchObject({ transcripts: 'complete' });
 });
 
 describe('an event that outran the end of its call', () => {
-  const tell = tellerIn(database);
+  const tell = deliveryAcceptor(database);
   const lasting = { endTime: undefined, durationSeconds: 0, talkTimeSeconds: 0, recorded: false };
   const owedIn = (id: string) =>
     database.value(
@@ -180,38 +180,43 @@ describe('an event that outran the end of its call', () => {
     );
 
   test('has the call looked for soon, however long it lasted, until the end shows', async () => {
-    const { id, desk, shows } = await withCall((own) => ({ ...whole(own), call: { data: shownCall(own, lasting) } }), {
-      secondsAgo: 9_000,
-    });
+    const { id, harness, shows } = await withCall(
+      (own) => ({ ...whole(own), call: { data: shownCall(own, lasting) } }),
+      {
+        secondsAgo: 9_000,
+      },
+    );
     await tell('AccountEndedCalls', { kind: 'call', key: id });
-    await desk.turn('call', id);
+    await harness.readIfPending('call', id);
     expect(await owedIn(id)).toBeLessThanOrEqual(1);
     shows({ call: { data: shownCall(id) } });
-    await desk.pass({ kind: 'call', key: id });
-    await desk.turn('call', id);
-    await desk.turn('recordings', id);
+    await harness.pass({ kind: 'call', key: id });
+    await harness.readIfPending('call', id);
+    await harness.readIfPending('recordings', id);
     expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
     expect(await owedIn(id)).toBeUndefined();
   });
 
   test('is told from one of a call that lasts', async () => {
-    const { id, desk } = await withCall((own) => ({ call: { data: shownCall(own, lasting) } }), { secondsAgo: 9_000 });
+    const { id, harness } = await withCall((own) => ({ call: { data: shownCall(own, lasting) } }), {
+      secondsAgo: 9_000,
+    });
     await tell('AccountRealTimeCalls', { kind: 'call', key: id });
-    await desk.turn('call', id);
+    await harness.readIfPending('call', id);
     expect(await owedIn(id)).toBeUndefined();
   });
 
   test('has a call that never shows an end looked for some minutes, and its recordings as from what it lasted', async () => {
     const looks = [60, 120, 300, 900, 3_600, 21_600, 86_400];
-    const { id, desk } = await withCall(
+    const { id, harness } = await withCall(
       (own) => ({ call: { data: shownCall(own, { endTime: undefined, durationSeconds: 4_200 }) } }),
       { secondsAgo: 4_200, recheckDelays: looks },
     );
     await tell('AccountEndedCalls', { kind: 'call', key: id });
     await database.query(`update ops.deliveries set received_at = now() - interval '301 seconds'`);
-    await desk.turn('call', id);
+    await harness.readIfPending('call', id);
     expect(await owedIn(id)).toBeGreaterThan(1_000);
-    await desk.turn('recordings', id);
+    await harness.readIfPending('recordings', id);
     const next = `select extract(epoch from due_at - now())::float8 from ops.sync_targets where kind = 'recordings' and key = $1`;
     expect(await database.value(next, id)).toBeLessThanOrEqual(60);
   });
@@ -219,14 +224,14 @@ describe('an event that outran the end of its call', () => {
 
 test('a second recording of a call that lists no legs is found', async () => {
   later = 0;
-  const { id, desk, readOnce, shows } = await withCall(
+  const { id, harness, readOnce, shows } = await withCall(
     (own) => ({ ...whole(own), call: { data: shownCall(own, { legs: [] }) } }),
     movable,
   );
   await readOnce();
   shows({ recordings: { data: [shownRecording(id), shownRecording(`${id}1`)] } });
   later = 61;
-  await desk.pass({ kind: 'recordings', key: id });
-  await desk.turn('recordings', id);
+  await harness.pass({ kind: 'recordings', key: id });
+  await harness.readIfPending('recordings', id);
   expect(await states(id)).toMatchObject({ recording_count: 2 });
 });

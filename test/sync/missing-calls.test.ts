@@ -6,9 +6,9 @@ import { createCallLister } from '../../src/completeness/coverage/listing.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type Asked, notFound, type Reply } from '../world/service.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
 import { callId, shownCall } from './call-service.ts';
-import { openDesk } from './desk.ts';
-import { tellerIn } from './teller.ts';
+import { openReaderHarness } from './reader-harness.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -20,10 +20,10 @@ async function withUnshownCall() {
   const began = Number(id.split('.')[0]);
   const hour = began - (began % 3_600);
   const { legs, ...row } = shownCall(id, { endTime: new Date((began + 30) * 1_000).toISOString() });
-  const desk = await openDesk(database);
-  const client = createService({ baseUrl: desk.service.url, credential: apiKey('key'), log: captureLog().log });
+  const harness = await openReaderHarness(database);
+  const client = createService({ baseUrl: harness.service.url, credential: apiKey('key'), log: captureLog().log });
   let search: (within: boolean) => Reply = () => ({ data: { total: 0, calls: [] } });
-  desk.service.answer = ({ path, body }: Asked) => {
+  harness.service.answer = ({ path, body }: Asked) => {
     if (path !== '/calls/search') return notFound;
     const { start, end } = JSON.parse(body) as { start: number; end: number };
     return search(start <= began && began <= end);
@@ -45,10 +45,10 @@ async function withUnshownCall() {
   }
   /** An event may have outrun the call, which is no miss; of three, the last one settles it. */
   const readToEnd = async () => {
-    const turns = [await desk.read('call', id)];
+    const turns = [await harness.read('call', id)];
     for (let at = 0; at < 3; at += 1) {
-      await desk.pass({ kind: 'call', key: id });
-      turns.push(await desk.turn('call', id));
+      await harness.pass({ kind: 'call', key: id });
+      turns.push(await harness.readIfPending('call', id));
     }
     return turns;
   };
@@ -56,7 +56,7 @@ async function withUnshownCall() {
   const [settled, owed] = ['state', 'dirty_version > clean_version'].map(
     (what) => () => database.value(`select ${what} from ops.sync_targets where kind = 'call' and key = $1`, id),
   ) as [() => Promise<unknown>, () => Promise<unknown>];
-  return { id, desk, lists, fails, compare, readToEnd, isHeld, settled, owed, client };
+  return { id, harness, lists, fails, compare, readToEnd, isHeld, settled, owed, client };
 }
 
 test('a call that is neither found nor listed any more is gone', async () => {
@@ -70,24 +70,24 @@ test('a call that is neither found nor listed any more is gone', async () => {
 });
 
 test('a call that was never held is not searched for', async () => {
-  const { desk, readToEnd, client } = await withUnshownCall();
+  const { harness, readToEnd, client } = await withUnshownCall();
   expect(await readToEnd()).toEqual(['later', 'later', 'later', 'gone']);
-  expect(desk.service.asked.map(({ path }) => path)).not.toContain('/calls/search');
+  expect(harness.service.asked.map(({ path }) => path)).not.toContain('/calls/search');
   await client.close();
 });
 
 test('a call that is held is given up by spaced reads, though only a delivery named it for reading', async () => {
-  const { id, desk, lists, compare, isHeld, client } = await withUnshownCall();
+  const { id, harness, lists, compare, isHeld, client } = await withUnshownCall();
   lists(true);
   await compare();
   lists(false);
   // As a back-fill leaves it that reads no artefacts.
   await database.query('delete from ops.sync_targets where key = $1', id);
-  await tellerIn(database)('AccountEndedCalls', { kind: 'call', key: id });
+  await deliveryAcceptor(database)('AccountEndedCalls', { kind: 'call', key: id });
   const waits: number[] = [];
   for (;;) {
-    await desk.pass({ kind: 'call', key: id });
-    if ((await desk.turn('call', id)) === 'gone') break;
+    await harness.pass({ kind: 'call', key: id });
+    if ((await harness.readIfPending('call', id)) === 'gone') break;
     expect(await isHeld()).toBe(true);
     waits.push(
       Number(

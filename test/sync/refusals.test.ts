@@ -3,7 +3,7 @@ import { markDirty } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 import type { Reply } from '../world/service.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording } from './call-service.ts';
-import { openDesk } from './desk.ts';
+import { openReaderHarness } from './reader-harness.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -25,14 +25,14 @@ const endParking = () => database.query(`update ops.streams set parked_until = n
 async function withCall(shown: ShownCall = {}, secondsAgo = 30) {
   const id = callId(secondsAgo);
   const calls = new Map<string, ShownCall>([[id, { call: { data: shownCall(id) }, ...shown }]]);
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const usual = callService(calls);
-  desk.service.answer = usual;
+  harness.service.answer = usual;
   /** The next so many answers are this, then it is as usual. */
   const answersFirst = (...replies: Reply[]) => {
-    desk.service.answer = (asked) => replies.shift() ?? usual(asked);
+    harness.service.answer = (asked) => replies.shift() ?? usual(asked);
   };
-  return { id, calls, desk, answersFirst };
+  return { id, calls, harness, answersFirst };
 }
 
 const missing: Reply = { error: 'not_found', status: 404 };
@@ -40,43 +40,43 @@ const failing: Reply = { error: 'internal_error', status: 500 };
 
 describe('a call that is not found', () => {
   test('is deleted by the third spaced read, and not before', async () => {
-    const { id, calls, desk } = await withCall();
-    await desk.read('call', id);
+    const { id, calls, harness } = await withCall();
+    await harness.read('call', id);
     calls.delete(id);
-    expect(await desk.read('call', id)).toBe('later');
-    expect(await desk.turn('call', id)).toBe('not_pending');
-    await desk.pass({ kind: 'call', key: id });
-    expect(await desk.turn('call', id)).toBe('later');
+    expect(await harness.read('call', id)).toBe('later');
+    expect(await harness.readIfPending('call', id)).toBe('not_pending');
+    await harness.pass({ kind: 'call', key: id });
+    expect(await harness.readIfPending('call', id)).toBe('later');
     expect(await isDeleted(id)).toBe(false);
-    await desk.pass({ kind: 'call', key: id });
-    expect(await desk.turn('call', id)).toBe('gone');
+    await harness.pass({ kind: 'call', key: id });
+    expect(await harness.readIfPending('call', id)).toBe('gone');
     expect(await isDeleted(id)).toBe(true);
     expect(await targetOf('call', id)).toMatchObject({ state: 'gone', is_owed: false });
   });
 
   test('leaves no row when it was never seen', async () => {
-    const { id, calls, desk } = await withCall();
+    const { id, calls, harness } = await withCall();
     calls.delete(id);
-    expect((await desk.readAll('call', id)).at(-1)).toBe('gone');
+    expect((await harness.readAll('call', id)).at(-1)).toBe('gone');
     expect(await database.value('select count(*)::integer from warehouse.calls where call_id = $1', id)).toBe(0);
   });
 
   test('is mirrored as soon as it is found again', async () => {
-    const { id, calls, desk } = await withCall();
-    await desk.read('call', id);
+    const { id, calls, harness } = await withCall();
+    await harness.read('call', id);
     calls.delete(id);
-    await desk.readAll('call', id);
+    await harness.readAll('call', id);
     calls.set(id, { call: { data: shownCall(id) } });
-    await desk.read('call', id);
+    await harness.read('call', id);
     expect(await isDeleted(id)).toBe(false);
     expect(await targetOf('call', id)).toMatchObject({ state: 'active' });
   });
 
   test('is not deleted by one answer after reads that failed otherwise', async () => {
-    const { id, desk, answersFirst } = await withCall();
-    await desk.read('call', id);
+    const { id, harness, answersFirst } = await withCall();
+    await harness.read('call', id);
     answersFirst(failing, failing, missing);
-    for (let turn = 0; turn < 3; turn += 1) await desk.read('call', id);
+    for (let turn = 0; turn < 3; turn += 1) await harness.read('call', id);
     expect(await isDeleted(id)).toBe(false);
     expect(await targetOf('call', id)).toMatchObject({ state: 'active' });
   });
@@ -86,35 +86,35 @@ describe('a missing scope', () => {
   const refused: Reply = { error: 'insufficient_scope', status: 403, scope: 'recordings:read' };
 
   test('parks its stream alone, and the stream goes on when the scope is granted', async () => {
-    const { id, desk, calls } = await withCall({ recordings: refused });
-    await desk.read('call', id);
-    expect(await desk.turn('recordings', id)).toBe('parked');
+    const { id, harness, calls } = await withCall({ recordings: refused });
+    await harness.read('call', id);
+    expect(await harness.readIfPending('recordings', id)).toBe('parked');
     expect(await database.query('select kind, missing_scope from ops.streams')).toEqual([
       { kind: 'recordings', missing_scope: 'recordings:read' },
     ]);
-    expect(await desk.turn('recordings', id)).toBe('not_pending');
-    expect(await desk.read('call', id)).toBe('mirrored');
+    expect(await harness.readIfPending('recordings', id)).toBe('not_pending');
+    expect(await harness.read('call', id)).toBe('mirrored');
     expect(await targetOf('recordings', id)).toMatchObject({ attempts: 0, is_owed: true });
 
     await endParking();
-    expect(await desk.turn('recordings', id)).toBe('parked');
+    expect(await harness.readIfPending('recordings', id)).toBe('parked');
     expect(await database.value('select times_parked from ops.streams')).toBe(2);
 
     calls.set(id, { call: { data: shownCall(id) }, recordings: { data: [shownRecording(id)] } });
     await endParking();
-    expect(await desk.turn('recordings', id)).toBe('mirrored');
+    expect(await harness.readIfPending('recordings', id)).toBe('mirrored');
     expect(await database.query('select kind from ops.streams')).toEqual([]);
     expect(await targetOf('recordings', id)).toMatchObject({ state: 'active', is_owed: false });
   });
 });
 
 test('a refused credential parks the stream and burns nothing', async () => {
-  const { id, desk, answersFirst } = await withCall();
+  const { id, harness, answersFirst } = await withCall();
   answersFirst({ error: 'unauthenticated', status: 401 });
-  expect(await desk.read('call', id)).toBe('parked');
+  expect(await harness.read('call', id)).toBe('parked');
   expect(await targetOf('call', id)).toMatchObject({ attempts: 0, is_owed: true });
   await endParking();
-  expect(await desk.turn('call', id)).toBe('mirrored');
+  expect(await harness.readIfPending('call', id)).toBe('mirrored');
   expect(await database.query('select kind from ops.streams')).toEqual([]);
 });
 
@@ -122,10 +122,10 @@ describe('recordings that the role may not hear', () => {
   const denied: Reply = { error: 'permission_denied', status: 403 };
 
   test('settle forbidden, and so do transcripts', async () => {
-    const { id, desk } = await withCall({ recordings: denied, transcripts: denied });
-    await desk.read('call', id);
-    expect(await desk.turn('recordings', id)).toBe('forbidden');
-    expect(await desk.turn('transcripts', id)).toBe('forbidden');
+    const { id, harness } = await withCall({ recordings: denied, transcripts: denied });
+    await harness.read('call', id);
+    expect(await harness.readIfPending('recordings', id)).toBe('forbidden');
+    expect(await harness.readIfPending('transcripts', id)).toBe('forbidden');
     expect(
       await database.query('select recordings_state, transcripts_state from warehouse.calls where call_id = $1', id),
     ).toEqual([{ recordings_state: 'forbidden', transcripts_state: 'forbidden' }]);
@@ -133,12 +133,12 @@ describe('recordings that the role may not hear', () => {
   });
 
   test('keep what was heard before', async () => {
-    const { id, desk, calls } = await withCall();
+    const { id, harness, calls } = await withCall();
     calls.set(id, { call: { data: shownCall(id) }, recordings: { data: [shownRecording(id)] } });
-    await desk.read('call', id);
-    await desk.turn('recordings', id);
+    await harness.read('call', id);
+    await harness.readIfPending('recordings', id);
     calls.set(id, { call: { data: shownCall(id) }, recordings: denied });
-    await desk.read('recordings', id);
+    await harness.read('recordings', id);
     expect(
       await database.query('select deleted_at, leg_call_id from warehouse.recordings where call_id = $1', id),
     ).toEqual([{ deleted_at: null, leg_call_id: id }]);
@@ -146,9 +146,9 @@ describe('recordings that the role may not hear', () => {
   });
 
   test('still have a call read of which only a transcript was heard of', async () => {
-    const { id, desk } = await withCall({ transcripts: denied });
-    await desk.read('transcripts', id);
-    expect(await desk.turn('call', id)).toBe('mirrored');
+    const { id, harness } = await withCall({ transcripts: denied });
+    await harness.read('transcripts', id);
+    expect(await harness.readIfPending('call', id)).toBe('mirrored');
   });
 });
 
@@ -165,22 +165,22 @@ test.each<[string, Reply]>([
   ['HTML with status 403', { body: '<html>blocked</html>', status: 403 }],
   ['a server error', failing],
 ])('%s writes nothing and is read again', async (_name, reply) => {
-  const { id, desk, answersFirst } = await withCall();
+  const { id, harness, answersFirst } = await withCall();
   answersFirst(reply);
-  expect(await desk.read('call', id)).toBe('later');
+  expect(await harness.read('call', id)).toBe('later');
   expect(await database.value('select count(*)::integer from warehouse.calls where call_id = $1', id)).toBe(0);
   expect(await targetOf('call', id)).toMatchObject({ attempts: 1, is_owed: true, state: 'active' });
-  await desk.pass({ kind: 'call', key: id });
-  expect(await desk.turn('call', id)).toBe('mirrored');
+  await harness.pass({ kind: 'call', key: id });
+  expect(await harness.readIfPending('call', id)).toBe('mirrored');
   expect(await targetOf('call', id)).toMatchObject({ attempts: 0, is_owed: false, last_error: null });
 });
 
 test('a target that the service calls malformed settles refused, and a new hint has it read', async () => {
-  const { id, desk, answersFirst } = await withCall();
+  const { id, harness, answersFirst } = await withCall();
   answersFirst({ error: 'invalid_request', status: 400 });
-  expect(await desk.read('call', id)).toBe('refused');
+  expect(await harness.read('call', id)).toBe('refused');
   expect(await targetOf('call', id)).toMatchObject({ state: 'refused' });
-  expect(await desk.read('call', id)).toBe('mirrored');
+  expect(await harness.read('call', id)).toBe('mirrored');
 });
 
 test.each(['users', 'lines'] as const)(
@@ -190,49 +190,49 @@ test.each(['users', 'lines'] as const)(
       { error: 'permission_denied', status: 403 },
       { error: 'invalid_request', status: 400 },
     ]) {
-      const desk = await openDesk(database);
-      desk.service.answer = () => reply;
-      await desk.read(kind, 'all');
+      const harness = await openReaderHarness(database);
+      harness.service.answer = () => reply;
+      await harness.read(kind, 'all');
       expect(await targetOf(kind, 'all')).toMatchObject({ is_owed: true });
-      desk.service.answer = () => ({ data: [] });
-      await desk.pass({ kind, key: 'all' });
-      expect(await desk.turn(kind, 'all')).toBe('mirrored');
+      harness.service.answer = () => ({ data: [] });
+      await harness.pass({ kind, key: 'all' });
+      expect(await harness.readIfPending(kind, 'all')).toBe('mirrored');
     }
   },
 );
 
 test('a hint during a read leaves its target owed, and causes another read', async () => {
-  const { id, desk } = await withCall();
-  const usual = desk.service.answer;
-  desk.service.answer = async (asked) => {
-    desk.service.answer = usual;
+  const { id, harness } = await withCall();
+  const usual = harness.service.answer;
+  harness.service.answer = async (asked) => {
+    harness.service.answer = usual;
     await markDirty(database.db, [{ kind: 'call', key: id }], { activeMs: 0, refusedMs: 0 });
     return usual(asked);
   };
-  expect(await desk.read('call', id)).toBe('mirrored');
+  expect(await harness.read('call', id)).toBe('mirrored');
   expect(await targetOf('call', id)).toMatchObject({ is_owed: true });
-  expect(desk.due).toContainEqual(expect.objectContaining({ kind: 'call', key: id }));
-  expect(await desk.turn('call', id)).toBe('mirrored');
+  expect(harness.due).toContainEqual(expect.objectContaining({ kind: 'call', key: id }));
+  expect(await harness.readIfPending('call', id)).toBe('mirrored');
   expect(await targetOf('call', id)).toMatchObject({ is_owed: false });
 });
 
 test('an address that the service repeats in a refusal is kept nowhere', async () => {
-  const { id, desk, answersFirst } = await withCall();
+  const { id, harness, answersFirst } = await withCall();
   answersFirst({
     body: JSON.stringify({ error: { type: 'invalid_request', message: 'bad https://media.example/x?token=abc' } }),
     status: 400,
   });
-  await desk.read('call', id);
+  await harness.read('call', id);
   expect(JSON.stringify(await targetOf('call', id))).not.toContain('media.example');
-  expect(desk.logged()).not.toContain('media.example');
+  expect(harness.logged()).not.toContain('media.example');
 });
 
 test('a credential that is taken again ends the wait, though it may not read this', async () => {
-  const desk = await openDesk(database);
-  desk.service.answer = () => ({ error: 'unauthenticated', status: 401 });
-  expect(await desk.read('users', 'all')).toBe('parked');
+  const harness = await openReaderHarness(database);
+  harness.service.answer = () => ({ error: 'unauthenticated', status: 401 });
+  expect(await harness.read('users', 'all')).toBe('parked');
   await endParking();
-  desk.service.answer = () => ({ error: 'permission_denied', status: 403 });
-  expect(await desk.turn('users', 'all')).toBe('forbidden');
+  harness.service.answer = () => ({ error: 'permission_denied', status: 403 });
+  expect(await harness.readIfPending('users', 'all')).toBe('forbidden');
   expect(await database.query('select kind from ops.streams')).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
-import { threadsIn } from './thread-desk.ts';
+import { threadsIn } from './thread-harness.ts';
 import { message, messages, type ShownMessage } from './thread-service.ts';
 
 const database = await migratedDatabase();
@@ -11,16 +11,16 @@ const ids = (list: readonly ShownMessage[]) => list.map(({ id }) => id);
 type WithThread = Awaited<ReturnType<typeof withThread>>;
 
 /** How many pages one event costs. */
-async function pagesOf({ desk, key }: WithThread): Promise<number> {
-  const before = desk.service.asked.length;
-  await desk.read('thread', key);
-  return desk.service.asked.length - before;
+async function pagesOf({ harness, key }: WithThread): Promise<number> {
+  const before = harness.service.asked.length;
+  await harness.read('thread', key);
+  return harness.service.asked.length - before;
 }
 
 describe('an event of a thread of one page costs one page', () => {
   test.each(['newest first', 'oldest first'] as const)('while it is short: %s', async (order) => {
     const short = await withThread(messages(1), { order });
-    await short.desk.read('thread', short.key);
+    await short.harness.read('thread', short.key);
     for (let id = 2; id < 9; id += 1) {
       short.thread.messages.push(message(id));
       expect(await pagesOf(short)).toBe(1);
@@ -31,7 +31,7 @@ describe('an event of a thread of one page costs one page', () => {
     'however long it is, once the order is known: %s',
     async (order) => {
       const long = await withThread(messages(60), { order });
-      await long.desk.read('thread', long.key);
+      await long.harness.read('thread', long.key);
       for (let id = 61; id < 70; id += 1) {
         long.thread.messages.push(message(id));
         expect(await pagesOf(long)).toBe(1);
@@ -41,9 +41,9 @@ describe('an event of a thread of one page costs one page', () => {
 
   test('where a page was longer, though the oldest come first', async () => {
     const long = await withThread(messages(90), { order: 'oldest first' });
-    await long.desk.read('thread', long.key);
+    await long.harness.read('thread', long.key);
     long.thread.messages = messages(60);
-    await long.desk.read('thread', long.key);
+    await long.harness.read('thread', long.key);
     for (let id = 61; id < 70; id += 1) {
       long.thread.messages.push(message(id));
       expect(await pagesOf(long)).toBe(1);
@@ -55,7 +55,7 @@ describe.each(['newest first', 'oldest first'] as const)('a thread of many pages
   let known: WithThread;
   beforeEach(async () => {
     known = await withThread(messages(96), { order, limit: 25 });
-    await known.desk.read('thread', known.key);
+    await known.harness.read('thread', known.key);
   });
 
   test.each([
@@ -64,7 +64,7 @@ describe.each(['newest first', 'oldest first'] as const)('a thread of many pages
     ['newest text but one is', [95]],
   ])('whose %s deleted is mirrored so at the next event', async (_what, deleted) => {
     known.thread.messages = known.thread.messages.filter(({ id }) => !deleted.includes(id));
-    await known.desk.read('thread', known.key);
+    await known.harness.read('thread', known.key);
     expect(await mirrored(known.key)).toEqual(ids(known.thread.messages));
     expect(await mirrored(known.key, 'deleted_at is not null')).toEqual(deleted);
   });
@@ -72,7 +72,7 @@ describe.each(['newest first', 'oldest first'] as const)('a thread of many pages
   test('whose newest text got another id is mirrored so', async () => {
     const renumbered = { ...message(96), id: 1_096 };
     known.thread.messages = [...messages(95), renumbered];
-    await known.desk.read('thread', known.key);
+    await known.harness.read('thread', known.key);
     expect(await mirrored(known.key)).toEqual(ids(known.thread.messages));
   });
 
@@ -87,7 +87,7 @@ describe.each(['newest first', 'oldest first'] as const)('a thread of many pages
 test('a text that was scheduled long ago, and has a late moment, is not taken for one that is missing', async () => {
   const known = await withThread(messages(96), { limit: 25 });
   Object.assign(known.thread.messages[4] as object, { sentAt: message(400).sentAt });
-  await known.desk.read('thread', known.key);
+  await known.harness.read('thread', known.key);
   known.thread.messages.push(message(97));
   expect(await pagesOf(known)).toBeLessThanOrEqual(3);
   expect(await mirrored(known.key)).toEqual(ids(known.thread.messages));

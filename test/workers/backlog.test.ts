@@ -42,7 +42,7 @@ describe.each(backends)('on %s', (backend) => {
     await query('truncate ops.sync_targets');
     const calls = Array.from({ length: count }, () => ({ kind: 'call', key: callId() }) as const);
     await query(
-      `insert into ops.sync_targets (kind, key, due_at, rung_at)
+      `insert into ops.sync_targets (kind, key, due_at, enqueued_at)
        select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
       calls.map(({ key }) => key),
     );

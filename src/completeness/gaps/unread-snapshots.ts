@@ -28,7 +28,7 @@ export async function lastComparisons(db: Database, lines: readonly string[]): P
   const rows = await query(
     db,
     sql<{ line: string; at: Date }>`
-      select l.line, coalesce(u.looked_until, u.observed_at) as at
+      select l.line, coalesce(u.unchanged_until, u.observed_at) as at
       from unnest(${lines}::text[]) as l (line), ${newestOf('l.line')} u`,
   );
   return new Map(rows.map(({ line, at }) => [line, at]));
@@ -73,7 +73,7 @@ export async function givenUpAt(db: Database, line: string, texts: number): Prom
   return row?.at ?? undefined;
 }
 
-/** Stores the results of a comparison that started `at`. An unchanged result only moves `looked_until` of the line's newest row. */
+/** Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's newest row. */
 export async function storeSnapshots(db: Database, lines: readonly LineUnread[], at: Date): Promise<void> {
   await query(
     db,
@@ -89,10 +89,10 @@ export async function storeSnapshots(db: Database, lines: readonly LineUnread[],
         select s.line, u.observed_at from seen s, ${newestOf('s.line')} u
         where (u.reported_count, u.held_count, u.state) = (s.reported_count, s.held_count, s.state)
       ), again as (
-        update warehouse.sms_unread_snapshots u set looked_until = ${at} from known k
+        update warehouse.sms_unread_snapshots u set unchanged_until = ${at} from known k
         where u.line = k.line and u.observed_at = k.observed_at
       )
-      insert into warehouse.sms_unread_snapshots (line, observed_at, looked_until, reported_count, held_count, state)
+      insert into warehouse.sms_unread_snapshots (line, observed_at, unchanged_until, reported_count, held_count, state)
       select s.line, now(), ${at}::timestamptz, s.reported_count, s.held_count, s.state from seen s
       where not exists (select from known k where k.line = s.line)`,
   );

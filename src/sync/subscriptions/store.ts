@@ -154,7 +154,7 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
   const rows = await query(
     db,
     sql<{ address_hash: string }>`select distinct address_hash from ops.processes
-     where address_hash is not null and looked_at > now() - ${uncheckedSeconds}::integer * interval '1 second'`,
+     where address_hash is not null and checked_at > now() - ${uncheckedSeconds}::integer * interval '1 second'`,
   );
   const running = new Set(rows.map((row) => row.address_hash));
   const isNewcomer = !running.delete(receiverOf(ownUrl));
@@ -165,16 +165,16 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
 export async function recordCheck(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
   await query(
     db,
-    sql`insert into ops.processes (process_id, address_hash, looked_at) values (${processId}, ${receiverOf(ownUrl)}, now())
-     on conflict (process_id) do update set address_hash = excluded.address_hash, looked_at = excluded.looked_at`,
+    sql`insert into ops.processes (process_id, address_hash, checked_at) values (${processId}, ${receiverOf(ownUrl)}, now())
+     on conflict (process_id) do update set address_hash = excluded.address_hash, checked_at = excluded.checked_at`,
   );
-  await query(db, sql`delete from ops.processes where greatest(looked_at, seen_at) < now() - interval '1 day'`);
+  await query(db, sql`delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day'`);
 }
 
 /** Records that the receiver of `ownUrl` stopped checking, so that it no longer owns the subscriptions. */
 export async function forgetChecks(db: Database, ownUrl: string): Promise<void> {
   await query(
     db,
-    sql`update ops.processes set address_hash = null, looked_at = null where address_hash = ${receiverOf(ownUrl)}`,
+    sql`update ops.processes set address_hash = null, checked_at = null where address_hash = ${receiverOf(ownUrl)}`,
   );
 }

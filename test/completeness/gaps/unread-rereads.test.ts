@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { compareUnread } from '../../../src/completeness/gaps/unread.ts';
 import { createLog } from '../../../src/shared/log.ts';
-import { openDesk } from '../../sync/desk.ts';
+import { openReaderHarness } from '../../sync/reader-harness.ts';
 import { messages, threadService } from '../../sync/thread-service.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { line, passMinutes, startCountingService } from './counting-service.ts';
@@ -68,7 +68,7 @@ test('a thread that could not be read yet waits no longer for that', async () =>
 });
 
 test('a text a minute that somebody reads costs ever fewer reads of the other threads', async () => {
-  const desk = await openDesk(database);
+  const harness = await openReaderHarness(database);
   const [threads, texts] = [60, 5];
   const held = new Map(
     Array.from({ length: threads }, (_, at) => [
@@ -76,7 +76,7 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
       messages(texts, at * 100).map((message, i) => ({ ...message, readBy: i < texts - 1 ? [7] : ([] as number[]) })),
     ]),
   );
-  desk.service.answer = (asked) => {
+  harness.service.answer = (asked) => {
     if (asked.path === '/sms/unread') {
       const count = [...held.values()].flat().filter(({ readBy }) => readBy.length === 0).length;
       return { data: { total: count, lines: [{ line, count }] } };
@@ -84,18 +84,18 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
     return threadService(() => held.get(asked.path.split('/').at(-1) ?? '') ?? [])(asked);
   };
   const client = createService({
-    baseUrl: desk.service.url,
+    baseUrl: harness.service.url,
     credential: apiKey('key'),
     log: createLog('silent'),
     retry: { tries: 1 },
   });
   onTestFinished(() => client.close());
-  for (const number of held.keys()) await desk.readAll('thread', `${line}/${number}`);
+  for (const number of held.keys()) await harness.readAll('thread', `${line}/${number}`);
 
   const requests: number[] = [];
   const lookAndRead = async (minutes: number) => {
     await passMinutes(database, minutes);
-    const before = desk.service.asked.length;
+    const before = harness.service.asked.length;
     const looks = await compareUnread({
       unreadScope: 'line',
       ...{ db: database.db, service: client, log: createLog('silent') },
@@ -105,10 +105,10 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
       `select key from ops.sync_targets where kind = 'thread' and dirty_version > clean_version`,
     );
     for (const { key } of pending) {
-      await desk.pass({ kind: 'thread', key });
-      await desk.turn('thread', key);
+      await harness.pass({ kind: 'thread', key });
+      await harness.readIfPending('thread', key);
     }
-    requests.push(desk.service.asked.length - before);
+    requests.push(harness.service.asked.length - before);
     return looks.find((each) => each.line === line);
   };
   await lookAndRead(1);

@@ -1,56 +1,61 @@
 import { expect } from 'vitest';
 import type { Case } from '../case.ts';
 import { row } from '../case.ts';
+import { outcome } from '../harness/reply.ts';
+import { type CaseContext, scopes } from '../harness/suite.ts';
 import type { Request } from '../operation.ts';
 import type { OperationId } from '../operations.ts';
-import { outcome } from '../stage/reply.ts';
-import { type Stage, scopes } from '../stage/stage.ts';
 
 const all = scopes.filter((scope) => scope !== null);
 
 /** A token of a user whose role is set for the case. */
 function tokenWith(role: Record<string, unknown>) {
-  return async (stage: Stage) => {
-    const { data } = await stage.bare('listUsers');
+  return async (context: CaseContext) => {
+    const { data } = await context.bare('listUsers');
     const { id } = data.find((user: { title: string }) => user.title === 'Billing manager');
-    await stage.control.role(id, {
+    await context.control.role(id, {
       users: 'all',
       phoneNumbers: true,
       callReports: true,
       allowRecordings: true,
       ...role,
     });
-    return stage.control.token(id, all);
+    return context.control.token(id, all);
   };
 }
 
 const denied = { status: 403, type: 'permission_denied' } as const;
-const lastCall = async (stage: Stage): Promise<Request> => ({ path: { callid: (await stage.control.call({})).id } });
-const freshPair = async (stage: Stage): Promise<Request> => ({ path: { ...(await stage.freshPair()) } });
+const lastCall = async (context: CaseContext): Promise<Request> => ({
+  path: { callid: (await context.control.call({})).id },
+});
+const freshPair = async (context: CaseContext): Promise<Request> => ({ path: { ...(await context.freshPair()) } });
 
-const texting: readonly [OperationId, (stage: Stage) => Promise<Request>][] = [
+const texting: readonly [OperationId, (context: CaseContext) => Promise<Request>][] = [
   [
     'sendMessage',
-    async (stage) => ({ body: { from: await stage.line(), to: [stage.freshNumber()], message: 'hello' } }),
+    async (context) => ({ body: { from: await context.line(), to: [context.freshNumber()], message: 'hello' } }),
   ],
   ['readThread', freshPair],
   ['resolveConversation', freshPair],
-  ['commentOnConversation', async (stage) => ({ ...(await freshPair(stage)), body: { comment: 'a note' } })],
-  ['assignConversation', async (stage) => ({ ...(await freshPair(stage)), body: { userId: null } })],
+  ['commentOnConversation', async (context) => ({ ...(await freshPair(context)), body: { comment: 'a note' } })],
+  ['assignConversation', async (context) => ({ ...(await freshPair(context)), body: { userId: null } })],
   ['reopenConversation', freshPair],
-  ['markMessages', async (stage) => ({ ...(await freshPair(stage)), body: { messageIds: [1] } })],
-  ['deleteMessage', async (stage) => ({ path: { ...(await stage.freshPair()), id: 1 } })],
+  ['markMessages', async (context) => ({ ...(await freshPair(context)), body: { messageIds: [1] } })],
+  ['deleteMessage', async (context) => ({ path: { ...(await context.freshPair()), id: 1 } })],
   ['deleteThread', freshPair],
-  ['blockSender', async (stage) => ({ path: { line: await stage.line() }, body: { number: stage.freshNumber() } })],
+  [
+    'blockSender',
+    async (context) => ({ path: { line: await context.line() }, body: { number: context.freshNumber() } }),
+  ],
   ['getBlockedSender', freshPair],
-  ['markLineRead', async (stage) => ({ path: { line: await stage.line() }, body: {} })],
+  ['markLineRead', async (context) => ({ path: { line: await context.line() }, body: {} })],
 ];
 
 const byRole = (
   operation: OperationId,
   clause: '5.2/users' | '5.2/phone-numbers' | '5.2/recordings' | '5.2/call-reports',
   role: Record<string, unknown>,
-  request: Request | ((stage: Stage) => Promise<Request>),
+  request: Request | ((context: CaseContext) => Promise<Request>),
 ) =>
   row({
     name: `${operation} is denied to a user whose role lacks ${Object.keys(role).join()}`,
@@ -80,13 +85,13 @@ export const access: readonly Case[] = [
     clauses: ['5/key'],
     operations: ['listUsers', 'searchCalls', 'listLines'],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       for (const [id, request] of [
         ['listUsers', {}],
         ['listLines', {}],
         ['searchCalls', { body: aWeek() }],
       ] as const) {
-        expect((await stage.ask(id, request)).status).toBe(200);
+        expect((await context.ask(id, request)).status).toBe(200);
       }
     },
   },
@@ -95,8 +100,10 @@ export const access: readonly Case[] = [
     clauses: ['5.1/write-cannot-send'],
     operation: 'sendMessage',
     needs: 'control',
-    request: async (stage) => ({ body: { from: await stage.line(), to: [stage.freshNumber()], message: 'hello' } }),
-    as: async (stage) => (await stage.control.key(['sms:write'])).key,
+    request: async (context) => ({
+      body: { from: await context.line(), to: [context.freshNumber()], message: 'hello' },
+    }),
+    as: async (context) => (await context.control.key(['sms:write'])).key,
     expect: { status: 403, type: 'insufficient_scope', scope: 'sms:send' },
   }),
   {
@@ -104,11 +111,11 @@ export const access: readonly Case[] = [
     clauses: ['7/401-revoked'],
     operations: ['listUsers'],
     needs: 'control',
-    async run(stage) {
-      const { key, name } = await stage.control.key(all);
-      expect((await stage.ask('listUsers', {}, key)).status).toBe(200);
-      await stage.control.revoke(name);
-      expect(outcome(await stage.ask('listUsers', {}, key))).toEqual({ status: 401, type: 'unauthenticated' });
+    async run(context) {
+      const { key, name } = await context.control.key(all);
+      expect((await context.ask('listUsers', {}, key)).status).toBe(200);
+      await context.control.revoke(name);
+      expect(outcome(await context.ask('listUsers', {}, key))).toEqual({ status: 401, type: 'unauthenticated' });
     },
   },
   row({
@@ -117,7 +124,7 @@ export const access: readonly Case[] = [
     operation: 'listUsers',
     needs: 'control',
     request: {},
-    as: async (stage) => stage.control.token(await stage.userId(), all, 0),
+    as: async (context) => context.control.token(await context.userId(), all, 0),
     expect: { status: 401, type: 'unauthenticated' },
   }),
   row({
@@ -126,7 +133,7 @@ export const access: readonly Case[] = [
     operation: 'searchCalls',
     needs: 'control',
     request: { body: aWeek() },
-    as: async (stage) => stage.token(['users:read']),
+    as: async (context) => context.token(['users:read']),
     expect: { status: 403, type: 'insufficient_scope', scope: 'reports:read' },
   }),
   {
@@ -134,21 +141,21 @@ export const access: readonly Case[] = [
     clauses: ['4.1/lines/user', '4.5/seen', '5/token', '2.1/unrestricted'],
     operations: ['listLines', 'listUsers'],
     needs: 'control',
-    async run(stage) {
-      const { data: users } = await stage.bare('listUsers');
+    async run(context) {
+      const { data: users } = await context.bare('listUsers');
       const sales = users.find((user: { title: string }) => user.title === 'Sales manager');
       const [seen, unseen] = users.filter(({ id }: { id: number }) => id !== sales.id);
-      await stage.control.role(sales.id, { users: [seen.id], phoneNumbers: true });
-      const token = await stage.control.token(sales.id, all);
-      const visible = (await stage.ask('listUsers', {}, token)).data.map(({ id }: { id: number }) => id);
+      await context.control.role(sales.id, { users: [seen.id], phoneNumbers: true });
+      const token = await context.control.token(sales.id, all);
+      const visible = (await context.ask('listUsers', {}, token)).data.map(({ id }: { id: number }) => id);
       expect(visible).toContain(seen.id);
       expect(visible).not.toContain(unseen.id);
 
       type Line = { number: string; userIds: number[] };
-      const lines: Line[] = (await stage.bare('listLines')).data;
+      const lines: Line[] = (await context.bare('listLines')).data;
       const mine = lines.filter(({ userIds }) => userIds.length === 0 || userIds.includes(sales.id));
       expect(mine.length).toBeLessThan(lines.length);
-      const granted: Line[] = (await stage.ask('listLines', {}, token)).data;
+      const granted: Line[] = (await context.ask('listLines', {}, token)).data;
       expect(granted.map(({ number }) => number)).toEqual(mine.map(({ number }) => number));
     },
   },
@@ -163,12 +170,12 @@ export const access: readonly Case[] = [
       ],
       operation,
       needs: 'control',
-      async request(stage) {
-        const line = await restrictedLine(stage);
-        if (operation === 'sendMessage') return { body: { from: line, to: [stage.freshNumber()], message: 'hello' } };
-        return { path: { line, number: stage.freshNumber() } };
+      async request(context) {
+        const line = await restrictedLine(context);
+        if (operation === 'sendMessage') return { body: { from: line, to: [context.freshNumber()], message: 'hello' } };
+        return { path: { line, number: context.freshNumber() } };
       },
-      as: (stage) => stage.token(),
+      as: (context) => context.token(),
       expect: denied,
     }),
   ),
@@ -177,15 +184,15 @@ export const access: readonly Case[] = [
     clauses: ['5.2/sensitive'],
     operations: ['listRecordings'],
     needs: 'control',
-    async run(stage) {
-      const { id } = await stage.control.call({ recorded: true, recordingAfterMs: 0 });
-      await stage.control.account({ sensitiveContent: true });
+    async run(context) {
+      const { id } = await context.control.call({ recorded: true, recordingAfterMs: 0 });
+      await context.control.account({ sensitiveContent: true });
       try {
-        for (const credential of [stage.apiKey, await stage.token()]) {
-          expect(outcome(await stage.ask('listRecordings', { path: { callid: id } }, credential))).toEqual(denied);
+        for (const credential of [context.apiKey, await context.token()]) {
+          expect(outcome(await context.ask('listRecordings', { path: { callid: id } }, credential))).toEqual(denied);
         }
       } finally {
-        await stage.control.account({ sensitiveContent: false });
+        await context.control.account({ sensitiveContent: false });
       }
     },
   },
@@ -195,8 +202,8 @@ export const access: readonly Case[] = [
     operations: ['listLines'],
     needs: 'read',
     only: 'bare',
-    async run(stage) {
-      const { headers } = await stage.bare('listLines');
+    async run(context) {
+      const { headers } = await context.bare('listLines');
       expect([...(headers?.keys() ?? [])].filter((name) => /rate-?limit|retry-after/i.test(name))).toEqual([]);
     },
   },
@@ -206,20 +213,20 @@ export const access: readonly Case[] = [
     operations: ['listUsers'],
     needs: 'control',
     only: 'client',
-    async run(stage) {
-      await stage.control.faults({ errorRate: 1, status: 429, retryAfterSeconds: 3_600 });
+    async run(context) {
+      await context.control.faults({ errorRate: 1, status: 429, retryAfterSeconds: 3_600 });
       try {
-        expect(outcome(await stage.ask('listUsers'))).toEqual({ status: 429, type: 'rate_limited' });
+        expect(outcome(await context.ask('listUsers'))).toEqual({ status: 429, type: 'rate_limited' });
       } finally {
-        await stage.control.faults({});
+        await context.control.faults({});
       }
     },
   },
 ];
 
-/** A line that the user behind `stage.token` may not use. */
-async function restrictedLine(stage: Stage): Promise<string> {
-  const user = await stage.userId();
-  const { data } = await stage.bare('listLines');
+/** A line that the user behind `context.token` may not use. */
+async function restrictedLine(context: CaseContext): Promise<string> {
+  const user = await context.userId();
+  const { data } = await context.bare('listLines');
   return data.find(({ userIds }: { userIds: number[] }) => userIds.length > 0 && !userIds.includes(user)).number;
 }

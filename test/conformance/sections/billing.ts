@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Case } from '../case.ts';
 import type { ClauseId } from '../clauses.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 const operation = 'sendMessage';
 const gif = {
@@ -10,10 +10,10 @@ const gif = {
   content: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
 };
 
-async function bill(stage: Stage, changes: Record<string, unknown>, recipients = 1) {
-  const to = Array.from({ length: recipients }, () => stage.freshNumber());
-  const body = { from: await stage.line(), to, message: 'hello', ...changes };
-  const { status, data } = await stage.ask(operation, { body });
+async function bill(context: CaseContext, changes: Record<string, unknown>, recipients = 1) {
+  const to = Array.from({ length: recipients }, () => context.freshNumber());
+  const body = { from: await context.line(), to, message: 'hello', ...changes };
+  const { status, data } = await context.ask(operation, { body });
   expect(status).toBe(201);
   return { ...data, ...data.billing, body };
 }
@@ -53,8 +53,8 @@ export const billing: readonly Case[] = [
       clauses: [clause, '2.3/units', '2.4/per-segment', '2.3/price'],
       operations: [operation],
       needs: 'send',
-      async run(stage) {
-        const sent = await bill(stage, { message });
+      async run(context) {
+        const sent = await bill(context, { message });
         expect([sent.type, sent.units, sent.messages[0].units]).toEqual(['sms', units, units]);
         expect(sent.totalPrice).toBeCloseTo(sent.messages[0].unitPrice * units, 6);
         expect(sent.messages[0].price).toBeCloseTo(sent.totalPrice, 6);
@@ -66,10 +66,10 @@ export const billing: readonly Case[] = [
     clauses: ['2.4/sms', '2.4/mms-recipients', '2.4/mms-attachment', '2.4/rates', '2.3/type', '2.3/units'],
     operations: [operation],
     needs: 'send',
-    async run(stage) {
-      const sms = await bill(stage, {});
-      const picture = await bill(stage, { attachments: [gif] });
-      const group = await bill(stage, {}, 2);
+    async run(context) {
+      const sms = await bill(context, {});
+      const picture = await bill(context, { attachments: [gif] });
+      const group = await bill(context, {}, 2);
       expect([sms, picture, group].map(({ type, units }) => [type, units])).toEqual([
         ['sms', 1],
         ['mms', 1],
@@ -84,9 +84,9 @@ export const billing: readonly Case[] = [
     clauses: ['2.4/mms-once', '2.3/recipient-count', '2.3/total', '2.3/price'],
     operations: [operation],
     needs: 'send',
-    async run(stage) {
-      const small = await bill(stage, { message: 'a' }, 2);
-      const large = await bill(stage, { message: 'ж'.repeat(1_000) }, 20);
+    async run(context) {
+      const small = await bill(context, { message: 'a' }, 2);
+      const large = await bill(context, { message: 'ж'.repeat(1_000) }, 20);
       expect([large.units, large.recipientCount, large.totalPrice]).toEqual([1, 20, small.totalPrice]);
       expect(large.messages[0].price).toBe(large.messages[0].unitPrice * large.messages[0].units);
     },
@@ -96,11 +96,11 @@ export const billing: readonly Case[] = [
     clauses: ['2.3/highest-rate'],
     operations: [operation],
     needs: 'control',
-    async run(stage) {
+    async run(context) {
       const dear = '442079460123';
-      const own = await bill(stage, { attachments: [gif] });
-      const foreign = await bill(stage, { to: [dear], attachments: [gif] });
-      const both = await bill(stage, { to: [stage.freshNumber(), dear] });
+      const own = await bill(context, { attachments: [gif] });
+      const foreign = await bill(context, { to: [dear], attachments: [gif] });
+      const both = await bill(context, { to: [context.freshNumber(), dear] });
       const dearest = Math.max(own.messages[0].unitPrice, foreign.messages[0].unitPrice);
       expect(own.messages[0].unitPrice).not.toBe(foreign.messages[0].unitPrice);
       expect([both.messages[0].unitPrice, both.totalPrice]).toEqual([dearest, dearest]);
@@ -111,16 +111,16 @@ export const billing: readonly Case[] = [
     clauses: ['2.4/group', '2.4/independent', '2.6/group'],
     operations: [operation, 'readThread'],
     needs: 'send',
-    async run(stage) {
-      const { body, messages } = await bill(stage, { message: 'to all of you' }, 3);
+    async run(context) {
+      const { body, messages } = await bill(context, { message: 'to all of you' }, 3);
       expect(messages).toHaveLength(1);
       expect(new Set(messages[0].to)).toEqual(new Set(body.to));
       const [number] = body.to;
       const path = { line: body.from, number };
-      const group = await stage.ask('readThread', { path, query: { groupParticipants: body.to.join(',') } });
+      const group = await context.ask('readThread', { path, query: { groupParticipants: body.to.join(',') } });
       expect(group.data.messages).toMatchObject([{ text: 'to all of you', direction: 'out' }]);
       expect(new Set(group.data.messages[0].groupParticipants)).toEqual(new Set(body.to));
-      expect((await stage.ask('readThread', { path })).data.messages).toEqual([]);
+      expect((await context.ask('readThread', { path })).data.messages).toEqual([]);
     },
   },
   {
@@ -128,10 +128,10 @@ export const billing: readonly Case[] = [
     clauses: ['2.4/numbers/formatting', '2.4/numbers/ten-digits', '2.4/numbers/country-code', '2.3/message-to'],
     operations: [operation],
     needs: 'control',
-    async run(stage) {
-      const [one, two] = [stage.freshNumber(), stage.freshNumber()];
+    async run(context) {
+      const [one, two] = [context.freshNumber(), context.freshNumber()];
       const written = [`(${one.slice(1, 4)}) ${one.slice(4, 7)}-${one.slice(7)}`, `+${two}`, '+44 20 7946 0124'];
-      const { messages } = await bill(stage, { to: written });
+      const { messages } = await bill(context, { to: written });
       expect(new Set(messages[0].to)).toEqual(new Set([one, two, '442079460124']));
     },
   },
@@ -140,9 +140,9 @@ export const billing: readonly Case[] = [
     clauses: ['2.4/numbers/duplicates', '2.3/duplicate', '2.3/skipped-count'],
     operations: [operation],
     needs: 'send',
-    async run(stage) {
-      const number = stage.freshNumber();
-      const sent = await bill(stage, { to: [number, number.slice(1)] });
+    async run(context) {
+      const number = context.freshNumber();
+      const sent = await bill(context, { to: [number, number.slice(1)] });
       expect([sent.type, sent.recipientCount, sent.skippedCount]).toEqual(['sms', 1, 1]);
       expect(sent.skipped).toMatchObject([{ reason: 'duplicate' }]);
     },

@@ -3,7 +3,7 @@ import { everything } from '../../sandbox/client/caller.ts';
 import { type PlainCall, type PlainRequest, plainSearch } from '../../sandbox/client/plain-filter.ts';
 import { type Case, refusals } from '../case.ts';
 import type { ClauseId } from '../clauses.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 interface PlainUser {
   id: number;
@@ -16,10 +16,10 @@ const bare = { only: 'bare' } as const;
 const day = 86_400;
 
 async function search(
-  stage: Stage,
+  context: CaseContext,
   body: object,
 ): Promise<{ total: number; limit: number; offset: number; calls: PlainCall[] }> {
-  const { status, data } = await stage.ask(operation, { body: { ...everything(), ...body } });
+  const { status, data } = await context.ask(operation, { body: { ...everything(), ...body } });
   expect(status).toBe(200);
   return data;
 }
@@ -28,24 +28,24 @@ async function search(
 const settled = (({ start, end }) => ({ start, end: end - 2 * day }))(everything());
 const known = new Map<string, Promise<PlainCall[]>>();
 
-function settledCalls(stage: Stage): Promise<PlainCall[]> {
-  const held = known.get(stage.baseUrl) ?? fetchCalls(stage);
-  known.set(stage.baseUrl, held);
+function settledCalls(context: CaseContext): Promise<PlainCall[]> {
+  const held = known.get(context.baseUrl) ?? fetchCalls(context);
+  known.set(context.baseUrl, held);
   return held;
 }
 
-async function fetchCalls(stage: Stage): Promise<PlainCall[]> {
+async function fetchCalls(context: CaseContext): Promise<PlainCall[]> {
   const calls: PlainCall[] = [];
   for (;;) {
-    const page = await search(stage, { ...settled, limit: 500, offset: calls.length });
+    const page = await search(context, { ...settled, limit: 500, offset: calls.length });
     calls.push(...page.calls);
     if (page.calls.length === 0 || calls.length >= page.total) break;
   }
   return Promise.all(
     calls.map(async ({ id }) => {
       const path = { callid: id };
-      const call = await stage.bare('getCall', { path });
-      const transcripts = await stage.bare('listTranscripts', { path });
+      const call = await context.bare('getCall', { path });
+      const transcripts = await context.bare('listTranscripts', { path });
       return { ...call.data, transcripts: transcripts.data };
     }),
   );
@@ -111,12 +111,12 @@ export const callSearch: readonly Case[] = [
       clauses: [clause, ...(what.endsWith('out') ? (['4.6/search/excludes-after'] as const) : [])],
       operations: [operation],
       needs: 'control',
-      async run(stage) {
-        const [calls, users] = [await settledCalls(stage), (await stage.bare('listUsers')).data];
+      async run(context) {
+        const [calls, users] = [await settledCalls(context), (await context.bare('listUsers')).data];
         const asked = make(calls, users);
         const expected = plainSearch(calls, { ...asked, limit: 500 }, users);
         expect([0, calls.length]).not.toContain(expected.total);
-        const found = await search(stage, { ...settled, ...asked, limit: 500 });
+        const found = await search(context, { ...settled, ...asked, limit: 500 });
         expect({ total: found.total, ids: found.calls.map(({ id }) => id) }).toEqual(expected);
       },
     }),
@@ -126,15 +126,15 @@ export const callSearch: readonly Case[] = [
     clauses: ['4.6/search/200', '4.6/search/order', '4.6/search/total', '8/page-default', '4.6/search/window'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const { start, end } = everything();
-      const found = await search(stage, { start, end });
+      const found = await search(context, { start, end });
       expect(found).toMatchObject({ limit: 50, offset: 0 });
       expect(found.calls.length).toBe(Math.min(50, found.total));
       const times = found.calls.map(({ startTime }) => Date.parse(startTime) / 1000);
       expect(times).toEqual(times.toSorted((one, other) => other - one));
       expect(times.every((time) => time >= start && time <= end)).toBe(true);
-      expect((await search(stage, { start, end, limit: 1 })).total).toBe(found.total);
+      expect((await search(context, { start, end, limit: 1 })).total).toBe(found.total);
     },
   },
   {
@@ -142,8 +142,8 @@ export const callSearch: readonly Case[] = [
     clauses: ['8/page-cap', '4.6/search/total'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
-      const found = await search(stage, { limit: 9_999 });
+    async run(context) {
+      const found = await search(context, { limit: 9_999 });
       expect(found.limit).toBe(500);
       expect(found.calls.length).toBe(Math.min(500, found.total));
     },
@@ -153,13 +153,13 @@ export const callSearch: readonly Case[] = [
     clauses: ['4.6/search/pages', '4.6/search/free'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const window = everything();
-      const whole = await search(stage, { ...window, limit: 90 });
+      const whole = await search(context, { ...window, limit: 90 });
       const pages: PlainCall[] = [];
-      for (const offset of [0, 30, 60]) pages.push(...(await search(stage, { ...window, limit: 30, offset })).calls);
+      for (const offset of [0, 30, 60]) pages.push(...(await search(context, { ...window, limit: 30, offset })).calls);
       expect(pages).toEqual(whole.calls);
-      expect(await search(stage, { ...window, limit: 90 })).toEqual(whole);
+      expect(await search(context, { ...window, limit: 90 })).toEqual(whole);
     },
   },
   {
@@ -167,13 +167,13 @@ export const callSearch: readonly Case[] = [
     clauses: ['4.6/search/direction', '4.6/search/total'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const window = everything();
       const totals: number[] = [];
       for (const direction of ['inbound', 'outbound'] as const) {
-        totals.push((await search(stage, { ...window, direction, limit: 1 })).total);
+        totals.push((await search(context, { ...window, direction, limit: 1 })).total);
       }
-      expect((await search(stage, { ...window, limit: 1 })).total).toBe((totals[0] ?? 0) + (totals[1] ?? 0));
+      expect((await search(context, { ...window, limit: 1 })).total).toBe((totals[0] ?? 0) + (totals[1] ?? 0));
     },
   },
   {
@@ -181,10 +181,14 @@ export const callSearch: readonly Case[] = [
     clauses: ['4.6/search/sort'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const window = everything();
       for (const direction of ['asc', 'desc'] as const) {
-        const { calls } = await search(stage, { ...window, limit: 500, sort: { field: 'durationSeconds', direction } });
+        const { calls } = await search(context, {
+          ...window,
+          limit: 500,
+          sort: { field: 'durationSeconds', direction },
+        });
         const values = calls.map(({ durationSeconds }) => durationSeconds);
         const sign = direction === 'asc' ? 1 : -1;
         expect(values).toEqual(values.toSorted((one, other) => sign * (one - other)));
@@ -196,9 +200,12 @@ export const callSearch: readonly Case[] = [
     clauses: ['4.6/search/topics'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       for (const field of ['callPurpose', 'callSentiment']) {
-        expect(await search(stage, { filters: { [field]: ['no such word'] } })).toMatchObject({ total: 0, calls: [] });
+        expect(await search(context, { filters: { [field]: ['no such word'] } })).toMatchObject({
+          total: 0,
+          calls: [],
+        });
       }
     },
   },
@@ -207,9 +214,9 @@ export const callSearch: readonly Case[] = [
     clauses: ['8/window-366'],
     operations: [operation],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const { end } = everything();
-      await search(stage, { start: end - 366 * day, end, limit: 1 });
+      await search(context, { start: end - 366 * day, end, limit: 1 });
     },
   },
   ...refusals({ operation, needs: 'read', clauses: ['8/window-366', '7/400'] }, [

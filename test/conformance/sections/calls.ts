@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
+import type { CaseContext } from '../harness/suite.ts';
 import type { OperationId } from '../operations.ts';
-import type { Stage } from '../stage/stage.ts';
 
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 const patience = { timeout: 60_000, interval: 100 };
@@ -32,17 +32,17 @@ interface Shown {
   bridgedFromCallId?: string;
 }
 
-async function someCalls(stage: Stage): Promise<Shown[]> {
+async function someCalls(context: CaseContext): Promise<Shown[]> {
   const end = Math.floor(Date.now() / 1000) + 60;
-  const { status, data } = await stage.ask('searchCalls', { body: { start: end - 30 * 86_400, end, limit: 500 } });
+  const { status, data } = await context.ask('searchCalls', { body: { start: end - 30 * 86_400, end, limit: 500 } });
   expect(status).toBe(200);
   expect(data.calls.length).toBeGreaterThan(0);
   return data.calls;
 }
 
-async function callOf(stage: Stage, event: Record<string, unknown>): Promise<Shown> {
-  const { id } = await stage.control.call(event);
-  return (await stage.ask('getCall', { path: { callid: id } })).data;
+async function callOf(context: CaseContext, event: Record<string, unknown>): Promise<Shown> {
+  const { id } = await context.control.call(event);
+  return (await context.ask('getCall', { path: { callid: id } })).data;
 }
 
 /** Sections 2.9 and 4.6: what a call shows of itself. */
@@ -61,7 +61,7 @@ export const calls: readonly Case[] = [
     ],
     operations: ['searchCalls'],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const words = [
         'callerType',
         'callerName',
@@ -74,7 +74,7 @@ export const calls: readonly Case[] = [
       const text = Object.fromEntries(
         [...words, 'callerIdInternal', 'callerIdExternal'].map((name) => [name, expect.any(String)]),
       );
-      for (const call of await someCalls(stage)) {
+      for (const call of await someCalls(context)) {
         expect(call.id).toMatch(/^\d{9,11}\.\d+$/);
         expect(call).toMatchObject({ ...text, startTime: rfc3339 });
         expect(Date.parse(call.startTime) / 1000).toBe(Number(call.id.split('.')[0]));
@@ -90,8 +90,8 @@ export const calls: readonly Case[] = [
     clauses: ['2.9/duration', '2.9/end', '2.9/talk', '2.9/recorded', '2.9/repeated', '2.9/transferred'],
     operations: ['searchCalls'],
     needs: 'read',
-    async run(stage) {
-      for (const call of await someCalls(stage)) {
+    async run(context) {
+      for (const call of await someCalls(context)) {
         expect(call.durationSeconds).toBeGreaterThanOrEqual(call.talkTimeSeconds);
         if (call.status === 'missed') expect(call.talkTimeSeconds).toBe(0);
         if (call.endTime === undefined) continue;
@@ -104,9 +104,9 @@ export const calls: readonly Case[] = [
     clauses: ['2.9/end-absent', '2.9/abandoned', '2.9/called-back', '2.9/repeated'],
     operations: ['searchCalls'],
     needs: 'control',
-    async run(stage) {
-      await stage.control.call({ status: 'unknown' });
-      const found = await someCalls(stage);
+    async run(context) {
+      await context.control.call({ status: 'unknown' });
+      const found = await someCalls(context);
       const ids = new Map(found.map((call) => [call.id, call]));
       expect(found.filter((call) => !('endTime' in call)).length).toBeGreaterThan(0);
       const abandoned = found.filter((call) => call.abandoned);
@@ -125,13 +125,13 @@ export const calls: readonly Case[] = [
     clauses: ['2.9/dialled'],
     operations: ['getCall'],
     needs: 'control',
-    async run(stage) {
-      const [users, lines] = [(await stage.bare('listUsers')).data, (await stage.bare('listLines')).data];
+    async run(context) {
+      const [users, lines] = [(await context.bare('listUsers')).data, (await context.bare('listLines')).data];
       const own = [
         ...users.flatMap(({ numbers }: { numbers: string[] }) => numbers),
         ...lines.map(({ number }: { number: string }) => number),
       ];
-      const { dialledNumber } = (await callOf(stage, { direction: 'inbound' })) as Shown & { dialledNumber: string };
+      const { dialledNumber } = (await callOf(context, { direction: 'inbound' })) as Shown & { dialledNumber: string };
       expect(own).toContain(dialledNumber);
     },
   },
@@ -140,9 +140,9 @@ export const calls: readonly Case[] = [
     clauses: ['2.9/internal', '2.9/parties'],
     operations: ['getCall'],
     needs: 'control',
-    async run(stage) {
-      const call = await callOf(stage, { direction: 'internal' });
-      const { data } = await stage.bare('listUsers');
+    async run(context) {
+      const call = await callOf(context, { direction: 'internal' });
+      const { data } = await context.bare('listUsers');
       const extensions = data.flatMap((user: { extensions: string[] }) => user.extensions);
       expect([call.callerType, call.calledType]).toEqual(['user', 'user']);
       expect(extensions).toEqual(expect.arrayContaining([call.callerNumber, call.calledNumber]));
@@ -153,10 +153,10 @@ export const calls: readonly Case[] = [
     clauses: ['2.9/legs', '2.9/chain', '2.9/id-everywhere', '2.9/transferred', '4.6/call/200'],
     operations: ['getCall', 'searchCalls'],
     needs: 'control',
-    async run(stage) {
-      const call = await callOf(stage, { direction: 'inbound', status: 'answered', transfers: 2 });
+    async run(context) {
+      const call = await callOf(context, { direction: 'inbound', status: 'answered', transfers: 2 });
       const { legs, ...summary } = call;
-      expect((await someCalls(stage)).find(({ id }) => id === call.id)).toEqual(summary);
+      expect((await someCalls(context)).find(({ id }) => id === call.id)).toEqual(summary);
       expect(summary.transferred).toBe(2);
       expect(legs.length).toBeGreaterThan(2);
       const [first, ...others] = legs;
@@ -180,8 +180,8 @@ export const calls: readonly Case[] = [
     ],
     operations: ['listRecordings'],
     needs: 'control',
-    async run(stage) {
-      const made = await stage.control.call({
+    async run(context) {
+      const made = await context.control.call({
         direction: 'inbound',
         status: 'answered',
         recorded: true,
@@ -189,10 +189,10 @@ export const calls: readonly Case[] = [
         recordingAfterMs: 0,
       });
       const path = { callid: made.id };
-      const { status, data } = await stage.ask('listRecordings', { path });
+      const { status, data } = await context.ask('listRecordings', { path });
       expect(status).toBe(200);
       expect(data.map(({ uniqueId }: Shown) => uniqueId)).toEqual(made.recordings);
-      const { legs } = (await stage.ask('getCall', { path })).data as Shown;
+      const { legs } = (await context.ask('getCall', { path })).data as Shown;
       const callIds = new Map(legs.map(({ uniqueId, callId }) => [uniqueId, callId]));
       for (const recording of data) {
         expect(recording).toMatchObject({ startTime: rfc3339, from: expect.any(String), to: expect.any(String) });
@@ -202,7 +202,7 @@ export const calls: readonly Case[] = [
       expect(new Set(data.map(({ callId }: Shown) => callId)).size).toBeGreaterThan(1);
       const audio = await fetch(data[0].url);
       expect([audio.status, audio.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^audio\//)]);
-      expect((await stage.ask('listRecordings', { path })).data).toEqual(data);
+      expect((await context.ask('listRecordings', { path })).data).toEqual(data);
     },
   },
   {
@@ -210,17 +210,17 @@ export const calls: readonly Case[] = [
     clauses: ['4.6/recordings/late', '4.6/recordings/none'],
     operations: ['listRecordings'],
     needs: 'control',
-    async run(stage) {
-      const { id } = await stage.control.call({
+    async run(context) {
+      const { id } = await context.control.call({
         direction: 'inbound',
         status: 'answered',
         recorded: true,
         recordingAfterMs: 400,
       });
       const path = { callid: id };
-      expect(await stage.ask('listRecordings', { path })).toMatchObject({ status: 200, data: [] });
+      expect(await context.ask('listRecordings', { path })).toMatchObject({ status: 200, data: [] });
       await vi.waitFor(
-        async () => expect((await stage.ask('listRecordings', { path })).data).not.toEqual([]),
+        async () => expect((await context.ask('listRecordings', { path })).data).not.toEqual([]),
         patience,
       );
     },
@@ -230,11 +230,11 @@ export const calls: readonly Case[] = [
     clauses: ['4.6/recordings/none', '4.6/transcripts/none', '2.9/recorded'],
     operations: ['listRecordings', 'listTranscripts'],
     needs: 'control',
-    async run(stage) {
-      const { id, recorded } = await callOf(stage, { recorded: false });
+    async run(context) {
+      const { id, recorded } = await callOf(context, { recorded: false });
       expect(recorded).toBe(false);
       for (const operation of ['listRecordings', 'listTranscripts'] as const) {
-        expect(await stage.ask(operation, { path: { callid: id } })).toMatchObject({ status: 200, data: [] });
+        expect(await context.ask(operation, { path: { callid: id } })).toMatchObject({ status: 200, data: [] });
       }
     },
   },
@@ -255,10 +255,10 @@ export const calls: readonly Case[] = [
     ],
     operations: ['listTranscripts'],
     needs: 'control',
-    async run(stage) {
+    async run(context) {
       const wishes = { direction: 'inbound', status: 'answered', recorded: true, durationSeconds: 300, transfers: 1 };
-      const { id, recordings } = await stage.control.call({ ...wishes, recordingAfterMs: 0, transcriptAfterMs: 0 });
-      const { status, data } = await stage.ask('listTranscripts', { path: { callid: id } });
+      const { id, recordings } = await context.control.call({ ...wishes, recordingAfterMs: 0, transcriptAfterMs: 0 });
+      const { status, data } = await context.ask('listTranscripts', { path: { callid: id } });
       expect(status).toBe(200);
       expect(data.length).toBeGreaterThan(0);
       expect(data.length).toBeLessThanOrEqual(recordings.length);
@@ -317,8 +317,8 @@ export const calls: readonly Case[] = [
     operations: ['getCall'],
     needs: 'read',
     only: 'bare',
-    async run(stage) {
-      const { text = '' } = await stage.bare('getCall', { path: { callid: 'latest' } });
+    async run(context) {
+      const { text = '' } = await context.bare('getCall', { path: { callid: 'latest' } });
       expect(JSON.parse(text).error.message).toMatch(/timestamp|unix|\d{9,11}\.\d+/i);
     },
   },

@@ -1,14 +1,17 @@
 import { expect } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
+import { outcome } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 import type { Request } from '../operation.ts';
 import type { OperationId } from '../operations.ts';
-import { outcome } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
 
 const stranger = 987_654_321;
 const inPair =
   (body?: unknown) =>
-  async (stage: Stage): Promise<Request> => ({ path: await stage.freshPair(), ...(body !== undefined && { body }) });
+  async (context: CaseContext): Promise<Request> => ({
+    path: await context.freshPair(),
+    ...(body !== undefined && { body }),
+  });
 const bare = { only: 'bare' } as const;
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 
@@ -29,7 +32,7 @@ export const conversations: readonly Case[] = [
       [`${operation} refuses a line that is no number`, { path: { line: 'reception', number: '12125550142' }, body }],
       [
         `${operation} refuses a number that is none`,
-        async (stage) => ({ path: { line: await stage.line(), number: 'someone' }, body }),
+        async (context) => ({ path: { line: await context.line(), number: 'someone' }, body }),
       ],
     ]),
     row({
@@ -37,7 +40,7 @@ export const conversations: readonly Case[] = [
       clauses: ['4.2/line', '7/403-line'],
       operation,
       needs: operation === 'readThread' ? 'read' : 'write',
-      request: async (stage) => ({ path: { line: stage.freshNumber(), number: stage.freshNumber() }, body }),
+      request: async (context) => ({ path: { line: context.freshNumber(), number: context.freshNumber() }, body }),
       expect: { status: 403, type: 'permission_denied' },
     }),
   ]),
@@ -56,9 +59,9 @@ export const conversations: readonly Case[] = [
     ],
     operations: ['resolveConversation'],
     needs: 'write',
-    async run(stage) {
-      const path = await stage.freshPair();
-      const { status, data } = await stage.ask('resolveConversation', { path });
+    async run(context) {
+      const path = await context.freshPair();
+      const { status, data } = await context.ask('resolveConversation', { path });
       expect([status, data]).toEqual([200, { ...path, resolved: true, resolvedAt: rfc3339 }]);
     },
   },
@@ -67,13 +70,13 @@ export const conversations: readonly Case[] = [
     clauses: ['3/resolve-open', '3/resolve-again', '4.2/resolve/resolved-by', '2.5/resolved-by', '5.3/key-needed'],
     operations: ['resolveConversation', 'listUsers'],
     needs: 'write',
-    async run(stage) {
-      const path = await stage.freshPair();
-      const [first, second] = (await stage.bare('listUsers')).data;
-      const resolved = await stage.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
+    async run(context) {
+      const path = await context.freshPair();
+      const [first, second] = (await context.bare('listUsers')).data;
+      const resolved = await context.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
       expect(resolved.data).toMatchObject({ ...path, resolved: true, resolvedBy: first.id });
       await secondsPass();
-      const again = await stage.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
+      const again = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
       expect([again.status, again.data]).toEqual([200, resolved.data]);
     },
   },
@@ -82,13 +85,13 @@ export const conversations: readonly Case[] = [
     clauses: ['4.2/resolve/owner', '5.3/key-needed'],
     operations: ['resolveConversation'],
     needs: 'control',
-    async run(stage) {
-      const [path, token, owner] = [await stage.freshPair(), await stage.token(), await stage.userId()];
-      const { data: users } = await stage.bare('listUsers');
+    async run(context) {
+      const [path, token, owner] = [await context.freshPair(), await context.token(), await context.userId()];
+      const { data: users } = await context.bare('listUsers');
       const other = users.find(({ id }: { id: number }) => id !== owner);
-      const named = await stage.ask('resolveConversation', { path, body: { resolvedBy: other.id } }, token);
+      const named = await context.ask('resolveConversation', { path, body: { resolvedBy: other.id } }, token);
       if (named.status !== 200) expect(outcome(named)).toEqual({ status: 400, type: 'invalid_request' });
-      expect((await stage.ask('resolveConversation', { path }, token)).data.resolvedBy).toBe(owner);
+      expect((await context.ask('resolveConversation', { path }, token)).data.resolvedBy).toBe(owner);
     },
   },
   {
@@ -96,14 +99,14 @@ export const conversations: readonly Case[] = [
     clauses: ['3/reopen', '3/resolve-anew', '4.2/reopen/200', '2.5/resolved-at', '2.5/echo', '2.5/formatted'],
     operations: ['reopenConversation', 'resolveConversation'],
     needs: 'write',
-    async run(stage) {
-      const path = await stage.freshPair();
-      const [first, second] = (await stage.bare('listUsers')).data;
-      await stage.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
+    async run(context) {
+      const path = await context.freshPair();
+      const [first, second] = (await context.bare('listUsers')).data;
+      await context.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
       const formatted = { line: `+${path.line}`, number: `(${path.number.slice(1, 4)}) ${path.number.slice(4)}` };
-      const { status, data } = await stage.ask('reopenConversation', { path: formatted });
+      const { status, data } = await context.ask('reopenConversation', { path: formatted });
       expect([status, data]).toEqual([200, { ...path, resolved: false }]);
-      const anew = await stage.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
+      const anew = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
       expect(anew.data.resolvedBy).toBe(second.id);
     },
   },
@@ -112,9 +115,9 @@ export const conversations: readonly Case[] = [
     clauses: ['3/reopen-never'],
     operations: ['reopenConversation'],
     needs: 'write',
-    async run(stage) {
-      const path = await stage.freshPair();
-      const { status, data } = await stage.ask('reopenConversation', { path });
+    async run(context) {
+      const path = await context.freshPair();
+      const { status, data } = await context.ask('reopenConversation', { path });
       expect([status, data]).toEqual([200, { ...path, resolved: false }]);
     },
   },
@@ -123,16 +126,16 @@ export const conversations: readonly Case[] = [
     clauses: ['3/assign', '3/unassign-null', '3/unassign-absent', '2.5/assignment', '4.2/assign/200'],
     operations: ['assignConversation'],
     needs: 'write',
-    async run(stage) {
-      const [user] = (await stage.bare('listUsers')).data;
+    async run(context) {
+      const [user] = (await context.bare('listUsers')).data;
       for (const isResolved of [false, true]) {
-        const path = await stage.freshPair();
-        if (isResolved) await stage.ask('resolveConversation', { path });
+        const path = await context.freshPair();
+        if (isResolved) await context.ask('resolveConversation', { path });
         const before = isResolved
-          ? (await stage.ask('resolveConversation', { path })).data
+          ? (await context.ask('resolveConversation', { path })).data
           : { ...path, resolved: false };
         for (const body of [{ userId: user.id }, { userId: null }, { userId: user.id }, {}]) {
-          const { status, data } = await stage.ask('assignConversation', { path, body });
+          const { status, data } = await context.ask('assignConversation', { path, body });
           expect([status, data]).toEqual([200, before]);
         }
       }
@@ -143,14 +146,14 @@ export const conversations: readonly Case[] = [
     clauses: ['3/comment', '3/resolve-comment', '4.2/comments/201', '4.2/comments/inside'],
     operations: ['commentOnConversation', 'resolveConversation', 'readThread'],
     needs: 'write',
-    async run(stage) {
-      const path = await stage.freshPair();
-      const open = await stage.ask('commentOnConversation', { path, body: { comment: 'call her back' } });
+    async run(context) {
+      const path = await context.freshPair();
+      const open = await context.ask('commentOnConversation', { path, body: { comment: 'call her back' } });
       expect([open.status, open.data]).toEqual([201, { ...path, resolved: false }]);
-      const resolved = await stage.ask('resolveConversation', { path, body: { comment: 'all done' } });
-      const noted = await stage.ask('commentOnConversation', { path, body: { comment: 'was it?' } });
+      const resolved = await context.ask('resolveConversation', { path, body: { comment: 'all done' } });
+      const noted = await context.ask('commentOnConversation', { path, body: { comment: 'was it?' } });
       expect([noted.status, noted.data]).toEqual([201, resolved.data]);
-      expect((await stage.ask('readThread', { path })).data.messages).toEqual([]);
+      expect((await context.ask('readThread', { path })).data.messages).toEqual([]);
     },
   },
   ...refusals({ operation: 'resolveConversation', needs: 'write', clauses: ['4.2/resolve/unknown-user', '7/400'] }, [

@@ -2,26 +2,26 @@ import { expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { createReceiver, type Receiver } from '../../sandbox/client/receiver.ts';
 import type { Case } from '../case.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 const operations = ['createWebhook', 'deleteWebhook'] as const;
 
 /** Subscribes a receiver to types, each on a path of its own; the subscriptions end with the case. */
 async function listening(
-  stage: Stage,
+  context: CaseContext,
   types: readonly string[],
   look: (receiver: Receiver, ids: number[]) => Promise<void>,
 ) {
   await using receiver = await createReceiver();
   const ids: number[] = [];
   for (const type of types) {
-    const { data } = await stage.ask('createWebhook', { body: { name: type, url: `${receiver.url}/${type}`, type } });
+    const { data } = await context.ask('createWebhook', { body: { name: type, url: `${receiver.url}/${type}`, type } });
     ids.push(data.id);
   }
   try {
     await look(receiver, ids);
   } finally {
-    for (const id of ids) await stage.bare('deleteWebhook', { path: { id } });
+    for (const id of ids) await context.bare('deleteWebhook', { path: { id } });
   }
 }
 
@@ -40,13 +40,13 @@ export const events: readonly Case[] = [
     clauses: ['6/sms', '6/one-type', '6/message-id'],
     operations: [...operations, 'readThread'],
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'], async (receiver) => {
-        const path = await stage.freshPair();
-        const { id } = await stage.control.sms(path);
+    async run(context) {
+      await listening(context, ['AccountSMS', 'AccountEndedCalls', 'AccountAITranscription'], async (receiver) => {
+        const path = await context.freshPair();
+        const { id } = await context.control.sms(path);
         const [delivery] = await receiver.until(1, mentioning(id));
         for (const part of [path.line, path.number, String(id)]) expect(delivery?.text).toContain(part);
-        const { data } = await stage.ask('readThread', { path });
+        const { data } = await context.ask('readThread', { path });
         expect(data.messages).toMatchObject([{ id }]);
         expect(pathsOf(receiver, id)).toEqual(['/AccountSMS']);
       });
@@ -57,10 +57,10 @@ export const events: readonly Case[] = [
     clauses: ['6/sms'],
     operations,
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountSMS'], async (receiver) => {
-        const { id } = await stage.control.sms({
-          ...(await stage.freshPair()),
+    async run(context) {
+      await listening(context, ['AccountSMS'], async (receiver) => {
+        const { id } = await context.control.sms({
+          ...(await context.freshPair()),
           direction: 'out',
           delivery: 'delivered',
         });
@@ -73,12 +73,12 @@ export const events: readonly Case[] = [
     clauses: ['6/ended-calls', '6/user-ended-calls', '6/call-id'],
     operations: [...operations, 'getCall'],
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountEndedCalls', 'UserEndedCalls', 'AccountSMS'], async (receiver) => {
-        const { id } = await stage.control.call({ direction: 'inbound', status: 'answered' });
+    async run(context) {
+      await listening(context, ['AccountEndedCalls', 'UserEndedCalls', 'AccountSMS'], async (receiver) => {
+        const { id } = await context.control.call({ direction: 'inbound', status: 'answered' });
         await receiver.until(2, mentioning(id));
         expect(pathsOf(receiver, id)).toEqual(['/AccountEndedCalls', '/UserEndedCalls']);
-        expect((await stage.ask('getCall', { path: { callid: id } })).data.id).toBe(id);
+        expect((await context.ask('getCall', { path: { callid: id } })).data.id).toBe(id);
       });
     },
   },
@@ -87,11 +87,11 @@ export const events: readonly Case[] = [
     clauses: ['6/transcription', '6/call-id'],
     operations: [...operations, 'listTranscripts'],
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountAITranscription'], async (receiver) => {
-        const { callId } = await stage.control.transcript({});
+    async run(context) {
+      await listening(context, ['AccountAITranscription'], async (receiver) => {
+        const { callId } = await context.control.transcript({});
         expect(await receiver.until(1, mentioning(callId))).toHaveLength(1);
-        expect((await stage.ask('listTranscripts', { path: { callid: callId } })).data).not.toEqual([]);
+        expect((await context.ask('listTranscripts', { path: { callid: callId } })).data).not.toEqual([]);
       });
     },
   },
@@ -100,14 +100,14 @@ export const events: readonly Case[] = [
     clauses: ['6/no-state'],
     operations: [...operations, 'resolveConversation'],
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountSMS', 'AccountAITranscription', 'AccountEndedCalls'], async (receiver) => {
-        const path = await stage.freshPair();
-        await stage.ask('resolveConversation', { path });
-        await stage.ask('assignConversation', { path, body: { userId: null } });
-        await stage.ask('commentOnConversation', { path, body: { comment: 'a note' } });
-        await stage.ask('reopenConversation', { path });
-        const { id } = await stage.control.sms(path);
+    async run(context) {
+      await listening(context, ['AccountSMS', 'AccountAITranscription', 'AccountEndedCalls'], async (receiver) => {
+        const path = await context.freshPair();
+        await context.ask('resolveConversation', { path });
+        await context.ask('assignConversation', { path, body: { userId: null } });
+        await context.ask('commentOnConversation', { path, body: { comment: 'a note' } });
+        await context.ask('reopenConversation', { path });
+        const { id } = await context.control.sms(path);
         const [first] = await receiver.until(1, mentioning(path.number));
         expect(first?.text).toContain(String(id));
         expect(receiver.received.filter(mentioning(path.number))).toHaveLength(1);
@@ -119,12 +119,12 @@ export const events: readonly Case[] = [
     clauses: ['6/disabled', '3/disable', '3/enable'],
     operations: [...operations, 'disableWebhook', 'enableWebhook'],
     needs: 'control',
-    async run(stage) {
-      await listening(stage, ['AccountSMS'], async (receiver, [id = 0]) => {
-        await stage.ask('disableWebhook', { path: { id } });
-        await stage.control.sms({ ...(await stage.freshPair()), text: 'unheard' });
-        await stage.ask('enableWebhook', { path: { id } });
-        await stage.control.sms({ ...(await stage.freshPair()), text: 'heard' });
+    async run(context) {
+      await listening(context, ['AccountSMS'], async (receiver, [id = 0]) => {
+        await context.ask('disableWebhook', { path: { id } });
+        await context.control.sms({ ...(await context.freshPair()), text: 'unheard' });
+        await context.ask('enableWebhook', { path: { id } });
+        await context.control.sms({ ...(await context.freshPair()), text: 'heard' });
         const [first] = await receiver.until(1, mentioning('heard'));
         expect(first?.text).not.toContain('unheard');
         expect(receiver.received.filter(mentioning('heard'))).toHaveLength(1);

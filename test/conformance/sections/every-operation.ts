@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { type Case, row } from '../case.ts';
+import { outcome } from '../harness/reply.ts';
+import { scopes } from '../harness/suite.ts';
 import { type OperationId, operationOf, operations } from '../operations.ts';
-import { outcome } from '../stage/reply.ts';
-import { scopes } from '../stage/stage.ts';
 
 const all = Object.keys(operations) as OperationId[];
 
@@ -17,8 +17,8 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       operations: [operation],
       needs: 'read',
       only: 'bare',
-      async run(stage) {
-        const reply = await stage.bare(operation, request, null);
+      async run(context) {
+        const reply = await context.bare(operation, request, null);
         expect(outcome(reply)).toEqual({ status: 401, type: 'unauthenticated' });
         expect(reply.headers?.get('www-authenticate')).toMatch(/^Bearer\b/);
         expect(reply.headers?.get('www-authenticate')).toContain(scope ?? '?');
@@ -33,8 +33,8 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       operations: [operation],
       needs: 'read',
       ...only,
-      async run(stage) {
-        const reply = await stage.ask(operation, request, 'no-such-credential');
+      async run(context) {
+        const reply = await context.ask(operation, request, 'no-such-credential');
         expect(outcome(reply)).toEqual({ status: 401, type: 'unauthenticated' });
       },
     },
@@ -45,8 +45,8 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       needs: 'control',
       ...only,
       request,
-      as: async (stage) =>
-        (await stage.control.key(scopes.filter((each) => each !== null && each !== scope) as string[])).key,
+      as: async (context) =>
+        (await context.control.key(scopes.filter((each) => each !== null && each !== scope) as string[])).key,
       expect: { status: 403, type: 'insufficient_scope', ...(scope !== null && { scope }) },
     }),
     {
@@ -55,14 +55,14 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       operations: [operation],
       needs: 'control',
       ...only,
-      async run(stage) {
-        const credential = needsUser ? await stage.token() : stage.apiKey;
-        await stage.control.faults({ errorRate: 1, status: 500 });
+      async run(context) {
+        const credential = needsUser ? await context.token() : context.apiKey;
+        await context.control.faults({ errorRate: 1, status: 500 });
         try {
-          const reply = await stage.ask(operation, request, credential);
+          const reply = await context.ask(operation, request, credential);
           expect(outcome(reply)).toEqual({ status: 500, type: 'internal_error' });
         } finally {
-          await stage.control.faults({});
+          await context.control.faults({});
         }
       },
     },

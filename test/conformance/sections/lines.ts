@@ -1,19 +1,19 @@
 import { expect } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
+import { outcome } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 const bare = { only: 'bare' } as const;
-const onLine = (body: unknown) => async (stage: Stage) => ({ path: { line: await stage.line() }, body });
+const onLine = (body: unknown) => async (context: CaseContext) => ({ path: { line: await context.line() }, body });
 
 interface Counts {
   total: number;
   lines: { line: string; count: number }[];
 }
 
-async function countOf(stage: Stage, line: string, credential: string, query = {}): Promise<number> {
-  const { status, data } = await stage.ask('countUnread', { query: { lines: line, ...query } }, credential);
+async function countOf(context: CaseContext, line: string, credential: string, query = {}): Promise<number> {
+  const { status, data } = await context.ask('countUnread', { query: { lines: line, ...query } }, credential);
   expect(status).toBe(200);
   expect((data as Counts).lines.map((each) => each.line)).toEqual([line]);
   return data.total;
@@ -26,9 +26,9 @@ export const lines: readonly Case[] = [
     clauses: ['4.1/lines/all', '2.1/number', '2.1/name', '2.1/user-ids', '2.1/bulk', '8/no-paging'],
     operations: ['listLines', 'listUsers'],
     needs: 'read',
-    async run(stage) {
-      const { status, data } = await stage.ask('listLines');
-      const users = new Set((await stage.bare('listUsers')).data.map(({ id }: { id: number }) => id));
+    async run(context) {
+      const { status, data } = await context.ask('listLines');
+      const users = new Set((await context.bare('listUsers')).data.map(({ id }: { id: number }) => id));
       expect(status).toBe(200);
       expect(data.length).toBeGreaterThan(0);
       for (const line of data) {
@@ -44,15 +44,15 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/block/201', '4.3/block/idempotent', '3/block', '2.7/blocked-sender', '4.3/blocked/200'],
     operations: ['blockSender', 'getBlockedSender'],
     needs: 'write',
-    async run(stage) {
-      const { line, number } = await stage.freshPair();
+    async run(context) {
+      const { line, number } = await context.freshPair();
       const request = { path: { line }, body: { number, reason: 'rude' } };
       const blocked = { line, number, reason: 'rude', blockedAt: rfc3339 };
-      const first = await stage.ask('blockSender', request);
+      const first = await context.ask('blockSender', request);
       expect([first.status, first.data]).toEqual([201, blocked]);
-      const again = await stage.ask('blockSender', request);
+      const again = await context.ask('blockSender', request);
       expect([again.status, again.data]).toEqual([201, first.data]);
-      const shown = await stage.ask('getBlockedSender', { path: { line, number } });
+      const shown = await context.ask('getBlockedSender', { path: { line, number } });
       expect([shown.status, shown.data]).toEqual([200, first.data]);
     },
   },
@@ -61,7 +61,10 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/block/reason', '2.5/echo'],
     operation: 'blockSender',
     needs: 'write',
-    request: async (stage) => ({ path: { line: await stage.line() }, body: { number: `+${stage.freshNumber()}` } }),
+    request: async (context) => ({
+      path: { line: await context.line() },
+      body: { number: `+${context.freshNumber()}` },
+    }),
     expect: { status: 201, data: { number: expect.stringMatching(/^\d+$/) } },
   }),
   row({
@@ -69,7 +72,7 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/blocked/404', '7/404'],
     operation: 'getBlockedSender',
     needs: 'read',
-    request: async (stage) => ({ path: await stage.freshPair() }),
+    request: async (context) => ({ path: await context.freshPair() }),
     expect: { status: 404, type: 'not_found' },
   }),
   ...refusals({ operation: 'blockSender', needs: 'write', clauses: ['4.3/block/number', '7/400'] }, [
@@ -89,8 +92,8 @@ export const lines: readonly Case[] = [
       clauses: ['4.2/line', '7/403-line'],
       operation,
       needs: operation === 'blockSender' ? 'write' : 'read',
-      request: (stage) => ({
-        path: { line: stage.freshNumber(), number: '12125550142' },
+      request: (context) => ({
+        path: { line: context.freshNumber(), number: '12125550142' },
         ...(operation === 'blockSender' && { body: { number: '12125550142' } }),
       }),
       expect: { status: 403, type: 'permission_denied' },
@@ -101,13 +104,13 @@ export const lines: readonly Case[] = [
     clauses: ['2.6/blocked'],
     operations: ['blockSender', 'sendMessage', 'readThread'],
     needs: 'send',
-    async run(stage) {
-      const { line, number } = await stage.freshPair();
-      await stage.ask('blockSender', { path: { line }, body: { number, reason: 'rude' } });
-      const sent = await stage.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
+    async run(context) {
+      const { line, number } = await context.freshPair();
+      await context.ask('blockSender', { path: { line }, body: { number, reason: 'rude' } });
+      const sent = await context.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
       expect(sent.status).toBe(201);
       expect(sent.data.billing.totalPrice).toBeGreaterThan(0);
-      const { data } = await stage.ask('readThread', { path: { line, number } });
+      const { data } = await context.ask('readThread', { path: { line, number } });
       expect(data.messages).toMatchObject([{ text: 'hello', blocked: true, blockReason: expect.stringMatching(/./) }]);
     },
   },
@@ -117,9 +120,9 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/unread/total', '4.3/unread/all', '4.3/unread/key', '2.7/unread'],
     operations: ['countUnread', 'listLines'],
     needs: 'read',
-    async run(stage) {
-      const { status, data } = await stage.ask('countUnread');
-      const numbers = (await stage.bare('listLines')).data.map(({ number }: { number: string }) => number);
+    async run(context) {
+      const { status, data } = await context.ask('countUnread');
+      const numbers = (await context.bare('listLines')).data.map(({ number }: { number: string }) => number);
       expect(status).toBe(200);
       const counts: Counts = data;
       expect(numbers).toEqual(expect.arrayContaining(counts.lines.map(({ line }) => line)));
@@ -131,13 +134,13 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/unread/lines', '4.3/unread/user', '4.3/unread/key', '2.7/unread'],
     operations: ['countUnread', 'markMessages'],
     needs: 'control',
-    async run(stage) {
-      const [path, token] = [await stage.freshPair(), await stage.token()];
-      const before = await countOf(stage, path.line, token);
-      const { id } = await stage.control.sms(path);
-      expect(await countOf(stage, path.line, token)).toBe(before + 1);
-      await stage.ask('markMessages', { path, body: { messageIds: [id] } }, token);
-      expect(await countOf(stage, path.line, token)).toBe(before);
+    async run(context) {
+      const [path, token] = [await context.freshPair(), await context.token()];
+      const before = await countOf(context, path.line, token);
+      const { id } = await context.control.sms(path);
+      expect(await countOf(context, path.line, token)).toBe(before + 1);
+      await context.ask('markMessages', { path, body: { messageIds: [id] } }, token);
+      expect(await countOf(context, path.line, token)).toBe(before);
     },
   },
   {
@@ -145,17 +148,17 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/unread/since'],
     operations: ['countUnread'],
     needs: 'control',
-    async run(stage) {
-      const path = await stage.freshPair();
+    async run(context) {
+      const path = await context.freshPair();
       // A day of its own, so that texts of other runs are on one side or the other.
       const day = Date.UTC(2021, 0, Number(path.number.slice(-7)) % 1_000);
       const at = (seconds: number) => new Date(day + seconds * 1000).toISOString();
-      await stage.control.sms({ ...path, sentAt: at(0) });
-      const all = await countOf(stage, path.line, stage.apiKey, { since: at(-1) });
-      const later = await countOf(stage, path.line, stage.apiKey, { since: at(30) });
+      await context.control.sms({ ...path, sentAt: at(0) });
+      const all = await countOf(context, path.line, context.apiKey, { since: at(-1) });
+      const later = await countOf(context, path.line, context.apiKey, { since: at(30) });
       expect(all - later).toBe(1);
-      await stage.control.sms({ ...path, sentAt: at(60) });
-      expect(await countOf(stage, path.line, stage.apiKey, { since: at(30) })).toBe(later + 1);
+      await context.control.sms({ ...path, sentAt: at(60) });
+      expect(await countOf(context, path.line, context.apiKey, { since: at(30) })).toBe(later + 1);
     },
   },
   ...refusals({ operation: 'countUnread', needs: 'read', clauses: ['4.3/unread/since-malformed', '7/400'] }, [
@@ -170,7 +173,7 @@ export const lines: readonly Case[] = [
     clauses: ['4.2/line', '7/403-line'],
     operation: 'countUnread',
     needs: 'read',
-    request: (stage) => ({ query: { lines: stage.freshNumber() } }),
+    request: (context) => ({ query: { lines: context.freshNumber() } }),
     expect: { status: 403, type: 'permission_denied' },
   }),
 
@@ -179,13 +182,13 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/line-read/204', '4.3/line-read/empty-body', '4/empty-204'],
     operations: ['markLineRead', 'countUnread'],
     needs: 'control',
-    async run(stage) {
-      const [path, token, user] = [await stage.freshPair(), await stage.token(), await stage.userId()];
-      await stage.control.sms(path);
-      const { status, text = '' } = await stage.ask('markLineRead', { path, body: {} }, token);
+    async run(context) {
+      const [path, token, user] = [await context.freshPair(), await context.token(), await context.userId()];
+      await context.control.sms(path);
+      const { status, text = '' } = await context.ask('markLineRead', { path, body: {} }, token);
       expect([status, text]).toEqual([204, '']);
-      expect(await countOf(stage, path.line, token)).toBe(0);
-      const { data } = await stage.ask('readThread', { path }, token);
+      expect(await countOf(context, path.line, token)).toBe(0);
+      const { data } = await context.ask('readThread', { path }, token);
       expect(data.messages).toMatchObject([{ readBy: [user] }]);
     },
   },
@@ -194,13 +197,13 @@ export const lines: readonly Case[] = [
     clauses: ['4.3/line-read/since'],
     operations: ['markLineRead', 'readThread'],
     needs: 'control',
-    async run(stage) {
-      const [path, token] = [await stage.freshPair(), await stage.token()];
+    async run(context) {
+      const [path, token] = [await context.freshPair(), await context.token()];
       const moment = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
-      await stage.control.sms({ ...path, text: 'before', sentAt: moment(-60) });
-      await stage.control.sms({ ...path, text: 'after', sentAt: moment(-10) });
-      await stage.ask('markLineRead', { path, body: { since: moment(-30) } }, token);
-      const { messages } = (await stage.ask('readThread', { path }, token)).data;
+      await context.control.sms({ ...path, text: 'before', sentAt: moment(-60) });
+      await context.control.sms({ ...path, text: 'after', sentAt: moment(-10) });
+      await context.ask('markLineRead', { path, body: { since: moment(-30) } }, token);
+      const { messages } = (await context.ask('readThread', { path }, token)).data;
       const read = messages.map((message: { text: string; read: boolean }) => [message.text, message.read]);
       expect(Object.fromEntries(read)).toEqual({ before: false, after: true });
     },
@@ -213,12 +216,12 @@ export const lines: readonly Case[] = [
     [
       'a since of a marking that is no moment is refused',
       onLine({ since: 'yesterday' }),
-      { as: (stage) => stage.token() },
+      { as: (context) => context.token() },
     ],
     [
       'an unknown field of a line marking is refused',
       onLine({ until: '2026-01-01T00:00:00Z' }),
-      { only: 'bare', as: (stage) => stage.token() },
+      { only: 'bare', as: (context) => context.token() },
     ],
   ]),
   {
@@ -226,9 +229,9 @@ export const lines: readonly Case[] = [
     clauses: ['4.2/line'],
     operations: ['markLineRead'],
     needs: 'control',
-    async run(stage) {
-      const request = { path: { line: stage.freshNumber() }, body: {} };
-      const reply = await stage.ask('markLineRead', request, await stage.token());
+    async run(context) {
+      const request = { path: { line: context.freshNumber() }, body: {} };
+      const reply = await context.ask('markLineRead', request, await context.token());
       expect(outcome(reply)).toEqual({ status: 403, type: 'permission_denied' });
     },
   },

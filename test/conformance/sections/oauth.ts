@@ -1,17 +1,17 @@
 import { expect } from 'vitest';
 import type { Case } from '../case.ts';
-import { createOAuthClient, discover, type OAuthClient, redirectUri, register, state } from '../stage/oauth.ts';
-import { type Stage, scopes } from '../stage/stage.ts';
+import { createOAuthClient, discover, type OAuthClient, redirectUri, register, state } from '../harness/oauth.ts';
+import { type CaseContext, scopes } from '../harness/suite.ts';
 
 const wanted = ['users:read', 'sms:read'] as const;
 
-async function loggedIn(stage: Stage) {
-  const client = await createOAuthClient(stage.baseUrl, wanted);
-  const back = await client.decide(await client.authorize(), 'allow', await stage.userId());
+async function loggedIn(context: CaseContext) {
+  const client = await createOAuthClient(context.baseUrl, wanted);
+  const back = await client.decide(await client.authorize(), 'allow', await context.userId());
   return { client, back, code: back.searchParams.get('code') ?? '' };
 }
 
-type Look = (stage: Stage, client: OAuthClient, code: string) => Promise<void>;
+type Look = (context: CaseContext, client: OAuthClient, code: string) => Promise<void>;
 
 function afterApproval(name: string, clauses: Case['clauses'], look: Look): Case {
   return {
@@ -20,15 +20,15 @@ function afterApproval(name: string, clauses: Case['clauses'], look: Look): Case
     operations: ['getTokens'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const { client, code } = await loggedIn(stage);
-      await look(stage, client, code);
+    async run(context) {
+      const { client, code } = await loggedIn(context);
+      await look(context, client, code);
     },
   };
 }
 
-async function registered(stage: Stage, uris: unknown): Promise<number> {
-  const { registration_endpoint } = await discover(stage.baseUrl);
+async function registered(context: CaseContext, uris: unknown): Promise<number> {
+  const { registration_endpoint } = await discover(context.baseUrl);
   return (await register(registration_endpoint ?? '', { client_name: 'Conformance', redirect_uris: uris })).status;
 }
 
@@ -40,8 +40,8 @@ export const oauth: readonly Case[] = [
     operations: ['discoverOAuth'],
     needs: 'read',
     only: 'bare',
-    async run(stage) {
-      const metadata = await discover(stage.baseUrl);
+    async run(context) {
+      const metadata = await discover(context.baseUrl);
       for (const name of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']) {
         expect(metadata[name]).toMatch(/^https?:\/\//);
         expect(metadata[name]).not.toContain('/api/public/v1');
@@ -55,8 +55,8 @@ export const oauth: readonly Case[] = [
     operations: ['registerClient'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const { registration_endpoint } = await discover(stage.baseUrl);
+    async run(context) {
+      const { registration_endpoint } = await discover(context.baseUrl);
       const asked = { client_name: 'Conformance', redirect_uris: [redirectUri] };
       const { status, body } = await register(registration_endpoint ?? '', asked);
       expect(status).toBeLessThan(300);
@@ -69,9 +69,9 @@ export const oauth: readonly Case[] = [
     operations: ['registerClient'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
+    async run(context) {
       for (const uris of [['http://app.example.com/callback'], ['https://elsewhere.example.net/'], [], undefined]) {
-        expect(await registered(stage, uris)).toBe(400);
+        expect(await registered(context, uris)).toBe(400);
       }
     },
   },
@@ -81,8 +81,8 @@ export const oauth: readonly Case[] = [
     operations: ['authorize'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const client = await createOAuthClient(stage.baseUrl, wanted);
+    async run(context) {
+      const client = await createOAuthClient(context.baseUrl, wanted);
       for (const redirect_uri of [`${redirectUri}/`, `${redirectUri}?a=b`, 'https://example.com/', null]) {
         const { status, headers } = await client.authorize({ redirect_uri });
         expect([status, headers.get('location')]).toEqual([400, null]);
@@ -95,8 +95,8 @@ export const oauth: readonly Case[] = [
     operations: ['authorize'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const client = await createOAuthClient(stage.baseUrl, wanted);
+    async run(context) {
+      const client = await createOAuthClient(context.baseUrl, wanted);
       for (const changes of [
         { code_challenge: null, code_challenge_method: null },
         { code_challenge_method: 'plain' },
@@ -116,14 +116,14 @@ export const oauth: readonly Case[] = [
     operations: ['authorize'],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const { back, client } = await loggedIn(stage);
+    async run(context) {
+      const { back, client } = await loggedIn(context);
       expect(back.href.startsWith(`${redirectUri}?`)).toBe(true);
       expect([back.searchParams.get('code'), back.searchParams.get('state')]).toEqual([
         expect.stringMatching(/./),
         state,
       ]);
-      const denied = await client.decide(await client.authorize(), 'deny', await stage.userId());
+      const denied = await client.decide(await client.authorize(), 'deny', await context.userId());
       const { searchParams } = denied;
       expect([searchParams.get('error'), searchParams.get('state')]).toEqual(['access_denied', state]);
       expect(searchParams.has('code')).toBe(false);
@@ -132,18 +132,18 @@ export const oauth: readonly Case[] = [
   afterApproval(
     'a code gets a bearer token of about an hour that has the granted scopes and no others',
     ['5.3/exchange', '8/token-hour', '5.3/narrow', '5/token'],
-    async (stage, client, code) => {
+    async (context, client, code) => {
       const { status, body } = await client.exchange(code);
       expect(status).toBe(200);
       expect(body).toMatchObject({ token_type: 'Bearer', refresh_token: expect.stringMatching(/./) });
       expect(Math.abs(Number(body.expires_in) - 3_600)).toBeLessThan(120);
       expect(String(body.scope).split(' ').sort()).toEqual([...wanted].sort());
       const token = String(body.access_token);
-      expect((await stage.ask('listUsers', {}, token)).status).toBe(200);
-      expect(await stage.ask('listWebhooks', {}, token)).toMatchObject({ status: 403, scope: 'webhooks:read' });
+      expect((await context.ask('listUsers', {}, token)).status).toBe(200);
+      expect(await context.ask('listWebhooks', {}, token)).toMatchObject({ status: 403, scope: 'webhooks:read' });
     },
   ),
-  afterApproval('a code is good once', ['5.3/code-once'], async (_stage, client, code) => {
+  afterApproval('a code is good once', ['5.3/code-once'], async (_context, client, code) => {
     expect((await client.exchange(code)).status).toBe(200);
     expect((await client.exchange(code)).status).toBe(400);
     expect((await client.exchange('no-such-code')).status).toBe(400);
@@ -151,18 +151,18 @@ export const oauth: readonly Case[] = [
   afterApproval(
     'a verifier that does not match the challenge is refused',
     ['5.3/verifier'],
-    async (_stage, client, code) => {
+    async (_context, client, code) => {
       expect((await client.exchange(code, { code_verifier: 'x'.repeat(43) })).status).toBe(400);
     },
   ),
   afterApproval(
     'another redirect address than that of the approval is refused',
     ['5.3/wrong-redirect'],
-    async (_stage, client, code) => {
+    async (_context, client, code) => {
       expect((await client.exchange(code, { redirect_uri: 'https://example.com/' })).status).toBe(400);
     },
   ),
-  afterApproval('the token endpoint takes a form and no JSON', ['5.3/form'], async (_stage, client, code) => {
+  afterApproval('the token endpoint takes a form and no JSON', ['5.3/form'], async (_context, client, code) => {
     const body = { grant_type: 'authorization_code', code, code_verifier: client.verifier, client_id: client.clientId };
     const response = await fetch(client.metadata.token_endpoint ?? '', {
       method: 'POST',
@@ -175,7 +175,7 @@ export const oauth: readonly Case[] = [
   afterApproval(
     'a refresh brings new tokens, and the refresh token that was used fails from then on',
     ['5.3/refresh', '5.3/rotation'],
-    async (stage, client, code) => {
+    async (context, client, code) => {
       const first = (await client.exchange(code)).body;
       const again = {
         grant_type: 'refresh_token',
@@ -186,7 +186,7 @@ export const oauth: readonly Case[] = [
       expect(second.status).toBe(200);
       expect(second.body.access_token).not.toBe(first.access_token);
       expect(second.body.refresh_token).not.toBe(first.refresh_token);
-      expect((await stage.ask('listUsers', {}, String(second.body.access_token))).status).toBe(200);
+      expect((await context.ask('listUsers', {}, String(second.body.access_token))).status).toBe(200);
       expect((await client.tokens(again)).status).toBe(400);
     },
   ),

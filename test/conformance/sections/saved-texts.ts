@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
+import { outcome } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 const bare = { only: 'bare' } as const;
 const key = () => ({ path: { draftId: `conformance ${Date.now()} / ü` } });
-const asUser = { as: (stage: Stage) => stage.token() };
+const asUser = { as: (context: CaseContext) => context.token() };
 
 /** Sections 2.7 and 4.4: drafts and saved replies. */
 export const savedTexts: readonly Case[] = [
@@ -22,14 +22,14 @@ export const savedTexts: readonly Case[] = [
     ],
     operations: ['putDraft', 'deleteDraft'],
     needs: 'write',
-    async run(stage) {
+    async run(context) {
       const { path } = key();
       for (const message of ['dear', 'dear', 'dear all']) {
-        const { status, data } = await stage.ask('putDraft', { path, body: { message } });
+        const { status, data } = await context.ask('putDraft', { path, body: { message } });
         expect([status, data]).toEqual([200, { draftId: path.draftId, message }]);
       }
       for (let times = 0; times < 2; times++) {
-        const { status, text = '' } = await stage.ask('deleteDraft', { path });
+        const { status, text = '' } = await context.ask('deleteDraft', { path });
         expect([status, text]).toEqual([204, '']);
       }
     },
@@ -70,16 +70,16 @@ export const savedTexts: readonly Case[] = [
     clauses: ['4.4/template/201', '4.4/template/204', '4.4/template/404', '2.7/template', '7/404'],
     operations: ['createTemplate', 'deleteTemplate'],
     needs: 'control',
-    async run(stage) {
-      const token = await stage.token();
+    async run(context) {
+      const token = await context.token();
       const body = { title: 'Thanks', body: 'Thank you.' };
-      const first = await stage.ask('createTemplate', { body }, token);
+      const first = await context.ask('createTemplate', { body }, token);
       expect([first.status, first.data]).toEqual([201, { id: expect.any(Number), ...body }]);
-      const second = await stage.ask('createTemplate', { body }, token);
+      const second = await context.ask('createTemplate', { body }, token);
       expect(second.data.id).not.toBe(first.data.id);
       const path = { id: first.data.id };
-      expect((await stage.ask('deleteTemplate', { path }, token)).status).toBe(204);
-      expect(outcome(await stage.ask('deleteTemplate', { path }, token))).toEqual({ status: 404, type: 'not_found' });
+      expect((await context.ask('deleteTemplate', { path }, token)).status).toBe(204);
+      expect(outcome(await context.ask('deleteTemplate', { path }, token))).toEqual({ status: 404, type: 'not_found' });
     },
   },
   ...refusals(

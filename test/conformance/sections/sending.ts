@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
-import { outcome, type Reply } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
+import { outcome, type Reply } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 const gif = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const file = (filename = 'a.gif', contentType = 'image/gif', content = gif) => ({ filename, contentType, content });
@@ -11,17 +11,17 @@ const base64Of = (bytes: number) => Buffer.alloc(bytes).toString('base64');
 /** A send from the open line to fresh numbers, with changes. */
 const send =
   (changes: Record<string, unknown> = {}, recipients = 1) =>
-  async (stage: Stage) => ({
+  async (context: CaseContext) => ({
     body: {
-      from: await stage.line(),
-      to: Array.from({ length: recipients }, () => stage.freshNumber()),
+      from: await context.line(),
+      to: Array.from({ length: recipients }, () => context.freshNumber()),
       message: 'hello',
       ...changes,
     },
   });
 
-const without = (field: string) => async (stage: Stage) => {
-  const { body } = await send()(stage);
+const without = (field: string) => async (context: CaseContext) => {
+  const { body } = await send()(context);
   return { body: Object.fromEntries(Object.entries(body).filter(([name]) => name !== field)) };
 };
 
@@ -34,7 +34,7 @@ const refused = (clause: Case['clauses'], rows: Parameters<typeof refusals>[1]) 
 function sent(
   name: string,
   clauses: Case['clauses'],
-  request: (stage: Stage) => Promise<{ body: unknown }>,
+  request: (context: CaseContext) => Promise<{ body: unknown }>,
   data?: object,
 ) {
   return row({ name, clauses, operation, needs, request, expect: { status: 201, ...(data && { data }) } });
@@ -115,13 +115,13 @@ export const sending: readonly Case[] = [
     ],
   ),
 
-  sent('formatting in from is stripped', ['2.2/from-formatted', '2.3/from'], async (stage) => {
-    const { body } = await send()(stage);
+  sent('formatting in from is stripped', ['2.2/from-formatted', '2.3/from'], async (context) => {
+    const { body } = await send()(context);
     const { from } = body;
     return { body: { ...body, from: `+${from[0]} (${from.slice(1, 4)}) ${from.slice(4, 7)}-${from.slice(7)}` } };
   }),
-  sent('attachments need no message', ['2.2/attachment-alone', '4.1/send/201'], async (stage) => {
-    const { body } = await without('message')(stage);
+  sent('attachments need no message', ['2.2/attachment-alone', '4.1/send/201'], async (context) => {
+    const { body } = await without('message')(context);
     return { body: { ...body, attachments: [file()] } };
   }),
   sent(
@@ -153,8 +153,8 @@ export const sending: readonly Case[] = [
     clauses: ['8/recipients-distinct'],
     operation,
     needs,
-    async request(stage) {
-      const { body } = await send({}, 20)(stage);
+    async request(context) {
+      const { body } = await send({}, 20)(context);
       return { body: { ...body, to: [...body.to, body.to[0]] } };
     },
     expect: { status: 201, data: { billing: { recipientCount: 20, skippedCount: 1 } } },
@@ -164,7 +164,7 @@ export const sending: readonly Case[] = [
     clauses: ['7/403-line', '4.1/lines/accepted'],
     operation,
     needs,
-    request: async (stage) => send({ from: stage.freshNumber() })(stage),
+    request: async (context) => send({ from: context.freshNumber() })(context),
     expect: { status: 403, type: 'permission_denied' },
   }),
   {
@@ -172,9 +172,9 @@ export const sending: readonly Case[] = [
     clauses: ['4.1/lines/accepted', '2.1/bulk', '2.1/number'],
     operations: ['listLines', operation],
     needs,
-    async run(stage) {
-      for (const { number } of (await stage.bare('listLines')).data) {
-        expect((await stage.ask(operation, await send({ from: number })(stage))).status).toBe(201);
+    async run(context) {
+      for (const { number } of (await context.bare('listLines')).data) {
+        expect((await context.ask(operation, await send({ from: number })(context))).status).toBe(201);
       }
     },
   },
@@ -192,9 +192,9 @@ export const sending: readonly Case[] = [
     ],
     operations: [operation],
     needs,
-    async run(stage) {
-      const request = await send()(stage);
-      const { status, data } = await stage.ask(operation, request);
+    async run(context) {
+      const request = await send()(context);
+      const { status, data } = await context.ask(operation, request);
       expect(status).toBe(201);
       expect(data.billing).toMatchObject({ billed: true, currency: 'USD', recipientCount: 1, skippedCount: 0 });
       expect(data.messages).toMatchObject([{ to: request.body.to, type: 'sms', status: 'sent' }]);
@@ -209,9 +209,9 @@ export const sending: readonly Case[] = [
     clauses: ['2.3/media', '2.3/media-public'],
     operations: [operation],
     needs,
-    async run(stage) {
+    async run(context) {
       const pictures = [file('first.png', 'image/png', base64Of(3)), file('second.gif')];
-      const { data } = await stage.ask(operation, await send({ attachments: pictures })(stage));
+      const { data } = await context.ask(operation, await send({ attachments: pictures })(context));
       const fetched: Buffer[] = [];
       for (const url of data.messages[0].media) fetched.push(Buffer.from(await (await fetch(url)).arrayBuffer()));
       expect(fetched.map((bytes) => bytes.toString('base64'))).toEqual(pictures.map(({ content }) => content));
@@ -231,11 +231,11 @@ export const sending: readonly Case[] = [
     operations: [operation],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const [line, gone, reached] = [await stage.line(), stage.freshNumber(), stage.freshNumber()];
-      await stage.control.sms({ line, number: gone, text: 'STOP' });
+    async run(context) {
+      const [line, gone, reached] = [await context.line(), context.freshNumber(), context.freshNumber()];
+      await context.control.sms({ line, number: gone, text: 'STOP' });
       const again = `+1 (${reached.slice(1, 4)}) ${reached.slice(4, 7)}-${reached.slice(7)}`;
-      const reply = await stage.ask(operation, {
+      const reply = await context.ask(operation, {
         body: { from: line, to: [gone, reached, again, 'nobody'], message: 'hello' },
       });
       expect(reply.status).toBe(201);
@@ -255,8 +255,8 @@ export const sending: readonly Case[] = [
     clauses: ['4.1/send/200', '2.3/units', '2.3/total', '2.3/messages', '2.3/invalid'],
     operations: [operation],
     needs,
-    async run(stage) {
-      const reply = await stage.ask(operation, await send({ to: ['nobody'] })(stage));
+    async run(context) {
+      const reply = await context.ask(operation, await send({ to: ['nobody'] })(context));
       expect(reply.status).toBe(200);
       expect(reply.data).toMatchObject({
         messages: [],
@@ -270,9 +270,9 @@ export const sending: readonly Case[] = [
     clauses: ['7/422'],
     operations: [operation],
     needs: 'control',
-    async run(stage) {
-      const reply = await chargesOf(stage, async () =>
-        stage.ask(operation, await send({ to: ['8821612345678'] })(stage)),
+    async run(context) {
+      const reply = await chargesOf(context, async () =>
+        context.ask(operation, await send({ to: ['8821612345678'] })(context)),
       );
       expect(reply).toEqual({ reply: { status: 422, type: 'invalid_request' }, charges: 0 });
     },
@@ -283,23 +283,23 @@ export const sending: readonly Case[] = [
     operations: [operation],
     needs: 'control',
     only: 'bare',
-    async run(stage) {
-      const tooLong = await send({ message: 'a'.repeat(2_001) })(stage);
-      expect(await chargesOf(stage, () => stage.ask(operation, tooLong))).toMatchObject({
+    async run(context) {
+      const tooLong = await send({ message: 'a'.repeat(2_001) })(context);
+      expect(await chargesOf(context, () => context.ask(operation, tooLong))).toMatchObject({
         reply: { status: 400 },
         charges: 0,
       });
-      const good = await send()(stage);
-      await stage.control.faults({ errorRate: 1, status: 500 });
+      const good = await send()(context);
+      await context.control.faults({ errorRate: 1, status: 500 });
       try {
-        expect(await chargesOf(stage, () => stage.ask(operation, good))).toMatchObject({
+        expect(await chargesOf(context, () => context.ask(operation, good))).toMatchObject({
           reply: { status: 500 },
           charges: 0,
         });
       } finally {
-        await stage.control.faults({});
+        await context.control.faults({});
       }
-      expect(await chargesOf(stage, () => stage.ask(operation, good))).toMatchObject({
+      expect(await chargesOf(context, () => context.ask(operation, good))).toMatchObject({
         reply: { status: 201 },
         charges: 1,
       });
@@ -310,21 +310,21 @@ export const sending: readonly Case[] = [
     clauses: ['2.6/sent-by', '4.1/send/own-number', '5/token'],
     operations: [operation, 'readThread'],
     needs: 'control',
-    async run(stage) {
-      const { line, number } = await stage.freshPair();
+    async run(context) {
+      const { line, number } = await context.freshPair();
       const body = { from: line, to: [number], message: 'hello' };
-      expect((await stage.ask(operation, { body }, await stage.token())).status).toBe(201);
-      expect((await stage.ask(operation, { body })).status).toBe(201);
-      const { data } = await stage.ask('readThread', { path: { line, number } });
+      expect((await context.ask(operation, { body }, await context.token())).status).toBe(201);
+      expect((await context.ask(operation, { body })).status).toBe(201);
+      const { data } = await context.ask('readThread', { path: { line, number } });
       const senders = data.messages.map(({ sentBy }: { sentBy?: number }) => sentBy);
-      expect(new Set(senders)).toEqual(new Set([await stage.userId(), undefined]));
+      expect(new Set(senders)).toEqual(new Set([await context.userId(), undefined]));
       expect(data.messages.every((message: object) => !('sentBy' in message) || message.sentBy !== null)).toBe(true);
     },
   },
 ];
 
-async function chargesOf(stage: Stage, ask: () => Promise<Reply>): Promise<{ reply: Reply; charges: number }> {
-  const before = await stage.control.charges();
+async function chargesOf(context: CaseContext, ask: () => Promise<Reply>): Promise<{ reply: Reply; charges: number }> {
+  const before = await context.control.charges();
   const reply = outcome(await ask());
-  return { reply, charges: (await stage.control.charges()) - before };
+  return { reply, charges: (await context.control.charges()) - before };
 }

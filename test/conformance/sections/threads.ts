@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
+import { outcome } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 
 interface Shown {
   id: number;
@@ -11,19 +11,23 @@ interface Shown {
 }
 
 /** A conversation with so many inbound texts; their ids, oldest first. */
-async function received(stage: Stage, count: number) {
-  const path = await stage.freshPair();
+async function received(context: CaseContext, count: number) {
+  const path = await context.freshPair();
   const ids: number[] = [];
-  for (let i = 0; i < count; i++) ids.push((await stage.control.sms({ ...path, text: `text ${i}` })).id);
+  for (let i = 0; i < count; i++) ids.push((await context.control.sms({ ...path, text: `text ${i}` })).id);
   return { path, ids };
 }
 
-async function messagesOf(stage: Stage, path: { line: string; number: string }, credential?: string): Promise<Shown[]> {
-  return (await stage.ask('readThread', { path }, credential)).data.messages;
+async function messagesOf(
+  context: CaseContext,
+  path: { line: string; number: string },
+  credential?: string,
+): Promise<Shown[]> {
+  return (await context.ask('readThread', { path }, credential)).data.messages;
 }
 
-const thread = (query: Record<string, string | number>) => async (stage: Stage) => ({
-  path: await stage.freshPair(),
+const thread = (query: Record<string, string | number>) => async (context: CaseContext) => ({
+  path: await context.freshPair(),
   query,
 });
 /** Receipts and artefacts come by themselves some seconds later. */
@@ -58,10 +62,10 @@ export const threads: readonly Case[] = [
     clauses: ['2.5/formatted', '2.5/echo', '2.6/pair'],
     operations: ['readThread'],
     needs: 'read',
-    async run(stage) {
-      const { line, number } = await stage.freshPair();
+    async run(context) {
+      const { line, number } = await context.freshPair();
       const path = { line: `+${line}`, number: `(${number.slice(1, 4)}) ${number.slice(4, 7)}-${number.slice(7)}` };
-      expect((await stage.ask('readThread', { path })).data).toMatchObject({ line, number });
+      expect((await context.ask('readThread', { path })).data).toMatchObject({ line, number });
     },
   },
   {
@@ -69,9 +73,9 @@ export const threads: readonly Case[] = [
     clauses: ['2.6/id', '2.6/in', '2.6/text', '2.6/sent-at', '2.6/delivery-absent', '4/instants'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 1);
-      const [message] = await messagesOf(stage, path);
+    async run(context) {
+      const { path, ids } = await received(context, 1);
+      const [message] = await messagesOf(context, path);
       const { line, number } = path;
       const shown = { id: ids[0], direction: 'in', from: number, to: line, text: 'text 0', sentAt: rfc3339 };
       expect(message).toMatchObject({ ...shown, read: false, readBy: [] });
@@ -84,14 +88,14 @@ export const threads: readonly Case[] = [
     clauses: ['2.6/out', '2.6/delivery', '2.6/delivery-absent', '2.6/sent-by'],
     operations: ['sendMessage', 'readThread'],
     needs: 'send',
-    async run(stage) {
-      const { line, number } = await stage.freshPair();
-      await stage.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
-      const [fresh] = await messagesOf(stage, { line, number });
+    async run(context) {
+      const { line, number } = await context.freshPair();
+      await context.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
+      const [fresh] = await messagesOf(context, { line, number });
       expect(fresh).toMatchObject({ direction: 'out', from: line, to: number, text: 'hello' });
       expect(fresh).not.toHaveProperty('sentBy');
       const { delivery } = await vi.waitFor(async () => {
-        const [message] = (await stage.ask('readThread', { path: { line, number } })).data.messages;
+        const [message] = (await context.ask('readThread', { path: { line, number } })).data.messages;
         expect(message).toHaveProperty('delivery');
         return message;
       }, patience);
@@ -103,12 +107,12 @@ export const threads: readonly Case[] = [
     clauses: ['2.6/delivery-error', '2.6/delivery'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const path = await stage.freshPair();
-      await stage.control.sms({ ...path, direction: 'out', delivery: 'undelivered' });
-      await stage.control.sms({ ...path, direction: 'out', delivery: 'delivered' });
+    async run(context) {
+      const path = await context.freshPair();
+      await context.control.sms({ ...path, direction: 'out', delivery: 'undelivered' });
+      await context.control.sms({ ...path, direction: 'out', delivery: 'delivered' });
       const receipts = await vi.waitFor(async () => {
-        const { messages } = (await stage.ask('readThread', { path })).data;
+        const { messages } = (await context.ask('readThread', { path })).data;
         const found = messages.map(({ delivery }: { delivery?: object }) => delivery);
         expect(found).toEqual([expect.any(Object), expect.any(Object)]);
         return found;
@@ -124,10 +128,10 @@ export const threads: readonly Case[] = [
     clauses: ['2.6/text', '2.6/media'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const path = await stage.freshPair();
-      await stage.control.sms({ ...path, media: ['leak.gif'] });
-      const { messages } = (await stage.ask('readThread', { path })).data;
+    async run(context) {
+      const path = await context.freshPair();
+      await context.control.sms({ ...path, media: ['leak.gif'] });
+      const { messages } = (await context.ask('readThread', { path })).data;
       expect(messages).toMatchObject([{ text: '', media: [expect.stringMatching(/^https?:/)] }]);
       expect((await fetch(messages[0].media[0])).status).toBe(200);
     },
@@ -137,15 +141,15 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/read/limit'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 5);
+    async run(context) {
+      const { path, ids } = await received(context, 5);
       const seen: number[] = [];
       for (let offset = 0; offset < 6; offset += 2) {
-        const { data } = await stage.ask('readThread', { path, query: { limit: 2, offset } });
+        const { data } = await context.ask('readThread', { path, query: { limit: 2, offset } });
         seen.push(...data.messages.map(({ id }: Shown) => id));
       }
       expect(seen.toSorted()).toEqual(ids.toSorted());
-      expect(seen).toEqual((await messagesOf(stage, path)).map(({ id }) => id));
+      expect(seen).toEqual((await messagesOf(context, path)).map(({ id }) => id));
     },
   },
   {
@@ -153,16 +157,16 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/read/group', '2.6/group', '2.5/pair'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const [{ line, number }, other] = [await stage.freshPair(), stage.freshNumber()];
-      await stage.control.sms({ line, number, text: 'me alone' });
-      await stage.control.sms({ line, number: other, participants: [number, other], text: 'both of us' });
+    async run(context) {
+      const [{ line, number }, other] = [await context.freshPair(), context.freshNumber()];
+      await context.control.sms({ line, number, text: 'me alone' });
+      await context.control.sms({ line, number: other, participants: [number, other], text: 'both of us' });
       for (const groupParticipants of [`${number},${other}`, `${other},${number}`]) {
-        const { data } = await stage.ask('readThread', { path: { line, number }, query: { groupParticipants } });
+        const { data } = await context.ask('readThread', { path: { line, number }, query: { groupParticipants } });
         expect(data.messages).toMatchObject([{ text: 'both of us' }]);
         expect(new Set(data.messages[0].groupParticipants)).toEqual(new Set([number, other]));
       }
-      expect(await messagesOf(stage, { line, number })).toMatchObject([{ text: 'me alone' }]);
+      expect(await messagesOf(context, { line, number })).toMatchObject([{ text: 'me alone' }]);
     },
   },
   {
@@ -170,14 +174,14 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/read/mark-read', '4.2/read/mark-default', '2.6/marked-read', '2.6/read', '2.6/read-by'],
     operations: ['readThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 2);
-      const [token, user] = [await stage.token(), await stage.userId()];
-      await messagesOf(stage, path, token);
-      const marked = await stage.ask('readThread', { path, query: { limit: 1, markRead: true } }, token);
+    async run(context) {
+      const { path, ids } = await received(context, 2);
+      const [token, user] = [await context.token(), await context.userId()];
+      await messagesOf(context, path, token);
+      const marked = await context.ask('readThread', { path, query: { limit: 1, markRead: true } }, token);
       expect(marked.data.markedRead).toBe(true);
       const [returned] = marked.data.messages;
-      const after = await messagesOf(stage, path, token);
+      const after = await messagesOf(context, path, token);
       const stateOf = (id: number | undefined) => {
         const { read, readBy } = after.find((message) => message.id === id) ?? {};
         return { read, readBy };
@@ -199,21 +203,21 @@ export const threads: readonly Case[] = [
     ],
     operations: ['markMessages', 'readThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids: messageIds } = await received(stage, 1);
-      const [mine, user] = [await stage.token(), await stage.userId()];
-      const { data: users } = await stage.bare('listUsers');
+    async run(context) {
+      const { path, ids: messageIds } = await received(context, 1);
+      const [mine, user] = [await context.token(), await context.userId()];
+      const { data: users } = await context.bare('listUsers');
       const other = users.find((each: { id: number; username: string }) => each.id !== user && each.username !== '');
-      await stage.control.role(other.id, { phoneNumbers: true });
-      const others = await stage.control.token(other.id, ['messages:read', 'messages:write']);
+      await context.control.role(other.id, { phoneNumbers: true });
+      const others = await context.control.token(other.id, ['messages:read', 'messages:write']);
 
-      const { status, text = '' } = await stage.ask('markMessages', { path, body: { messageIds } }, mine);
+      const { status, text = '' } = await context.ask('markMessages', { path, body: { messageIds } }, mine);
       expect([status, text]).toEqual([204, '']);
-      expect(await messagesOf(stage, path, mine)).toMatchObject([{ read: true, readBy: [user] }]);
-      expect(await messagesOf(stage, path, others)).toMatchObject([{ read: false, readBy: [user] }]);
-      await stage.ask('markMessages', { path, body: { messageIds, read: true } }, others);
-      await stage.ask('markMessages', { path, body: { messageIds, read: false } }, mine);
-      expect(await messagesOf(stage, path, mine)).toMatchObject([{ read: false, readBy: [other.id] }]);
+      expect(await messagesOf(context, path, mine)).toMatchObject([{ read: true, readBy: [user] }]);
+      expect(await messagesOf(context, path, others)).toMatchObject([{ read: false, readBy: [user] }]);
+      await context.ask('markMessages', { path, body: { messageIds, read: true } }, others);
+      await context.ask('markMessages', { path, body: { messageIds, read: false } }, mine);
+      expect(await messagesOf(context, path, mine)).toMatchObject([{ read: false, readBy: [other.id] }]);
     },
   },
   {
@@ -221,30 +225,30 @@ export const threads: readonly Case[] = [
     clauses: ['8/ids-50'],
     operations: ['markMessages'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 50);
-      expect((await stage.ask('markMessages', { path, body: { messageIds: ids } })).status).toBe(204);
-      expect((await messagesOf(stage, path)).every(({ read }) => read)).toBe(true);
+    async run(context) {
+      const { path, ids } = await received(context, 50);
+      expect((await context.ask('markMessages', { path, body: { messageIds: ids } })).status).toBe(204);
+      expect((await messagesOf(context, path)).every(({ read }) => read)).toBe(true);
     },
   },
   ...refusals({ operation: 'markMessages', needs: 'write', clauses: ['8/ids-51', '7/400'] }, [
     [
       'fifty-one message ids are refused',
-      async (stage) => ({
-        path: await stage.freshPair(),
+      async (context) => ({
+        path: await context.freshPair(),
         body: { messageIds: Array.from({ length: 51 }, (_, i) => i + 1) },
       }),
     ],
   ]),
   ...refusals({ operation: 'markMessages', needs: 'write', clauses: ['4.2/mark/ids-required', '7/400'] }, [
-    ['marking without ids is refused', async (stage) => ({ path: await stage.freshPair(), body: {} }), bare],
+    ['marking without ids is refused', async (context) => ({ path: await context.freshPair(), body: {} }), bare],
     [
       'ids that are no integers are refused',
-      async (stage) => ({ path: await stage.freshPair(), body: { messageIds: ['one'] } }),
+      async (context) => ({ path: await context.freshPair(), body: { messageIds: ['one'] } }),
     ],
     [
       'an unknown field of a marking is refused',
-      async (stage) => ({ path: await stage.freshPair(), body: { messageIds: [1], user: 4 } }),
+      async (context) => ({ path: await context.freshPair(), body: { messageIds: [1], user: 4 } }),
       bare,
     ],
   ]),
@@ -253,12 +257,12 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/delete-message/204', '4.2/delete-message/404', '7/404', '4/empty-204'],
     operations: ['deleteMessage', 'readThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 2);
+    async run(context) {
+      const { path, ids } = await received(context, 2);
       const [id = 0, kept] = ids;
-      expect((await stage.ask('deleteMessage', { path: { ...path, id } })).status).toBe(204);
-      expect((await messagesOf(stage, path)).map((message) => message.id)).toEqual([kept]);
-      const again = await stage.ask('deleteMessage', { path: { ...path, id } });
+      expect((await context.ask('deleteMessage', { path: { ...path, id } })).status).toBe(204);
+      expect((await messagesOf(context, path)).map((message) => message.id)).toEqual([kept]);
+      const again = await context.ask('deleteMessage', { path: { ...path, id } });
       expect(outcome(again)).toEqual({ status: 404, type: 'not_found' });
     },
   },
@@ -267,26 +271,31 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/delete-message/404'],
     operation: 'deleteMessage',
     needs: 'control',
-    request: async (stage) => ({ path: { ...(await stage.freshPair()), id: (await received(stage, 1)).ids[0] ?? 0 } }),
+    request: async (context) => ({
+      path: { ...(await context.freshPair()), id: (await received(context, 1)).ids[0] ?? 0 },
+    }),
     expect: { status: 404, type: 'not_found' },
   }),
   ...refusals({ operation: 'deleteMessage', needs: 'write', clauses: ['4.2/delete-message/id', '7/400'] }, [
     [
       'a message id that is no integer is refused',
-      async (stage) => ({ path: { ...(await stage.freshPair()), id: 'last' } }),
+      async (context) => ({ path: { ...(await context.freshPair()), id: 'last' } }),
     ],
-    ['a message id with a fraction is refused', async (stage) => ({ path: { ...(await stage.freshPair()), id: 1.5 } })],
+    [
+      'a message id with a fraction is refused',
+      async (context) => ({ path: { ...(await context.freshPair()), id: 1.5 } }),
+    ],
   ]),
   {
     name: 'a deleted conversation has no message left, and no other lost any',
     clauses: ['4.2/delete/204'],
     operations: ['deleteThread', 'readThread'],
     needs: 'control',
-    async run(stage) {
-      const [one, other] = [await received(stage, 3), await received(stage, 1)];
-      expect((await stage.ask('deleteThread', { path: one.path })).status).toBe(204);
-      expect(await messagesOf(stage, one.path)).toEqual([]);
-      expect(await messagesOf(stage, other.path)).toHaveLength(1);
+    async run(context) {
+      const [one, other] = [await received(context, 3), await received(context, 1)];
+      expect((await context.ask('deleteThread', { path: one.path })).status).toBe(204);
+      expect(await messagesOf(context, one.path)).toEqual([]);
+      expect(await messagesOf(context, other.path)).toHaveLength(1);
     },
   },
   {
@@ -294,17 +303,17 @@ export const threads: readonly Case[] = [
     clauses: ['4.2/delete/restricted', '7/403-role'],
     operations: ['deleteMessage', 'deleteThread'],
     needs: 'control',
-    async run(stage) {
-      const { path, ids } = await received(stage, 1);
-      await stage.control.account({ restrictDeletingSms: true });
+    async run(context) {
+      const { path, ids } = await received(context, 1);
+      await context.control.account({ restrictDeletingSms: true });
       try {
         const denied = { status: 403, type: 'permission_denied' };
-        const one = await stage.ask('deleteMessage', { path: { ...path, id: ids[0] ?? 0 } });
-        expect([outcome(one), outcome(await stage.ask('deleteThread', { path }))]).toEqual([denied, denied]);
+        const one = await context.ask('deleteMessage', { path: { ...path, id: ids[0] ?? 0 } });
+        expect([outcome(one), outcome(await context.ask('deleteThread', { path }))]).toEqual([denied, denied]);
       } finally {
-        await stage.control.account({ restrictDeletingSms: false });
+        await context.control.account({ restrictDeletingSms: false });
       }
-      expect(await messagesOf(stage, path)).toHaveLength(1);
+      expect(await messagesOf(context, path)).toHaveLength(1);
     },
   },
 ];

@@ -16,8 +16,8 @@ export const users: readonly Case[] = [
     clauses: ['4.5/sorted', '2.8/id', '8/no-paging'],
     operations: ['listUsers'],
     needs: 'read',
-    async run(stage) {
-      const { status, data } = await stage.ask('listUsers');
+    async run(context) {
+      const { status, data } = await context.ask('listUsers');
       expect(status).toBe(200);
       const all: User[] = data;
       const sorted = all.toSorted(
@@ -33,11 +33,11 @@ export const users: readonly Case[] = [
     clauses: ['2.8/username', '2.8/person', '2.8/company', '2.8/time-zone', '2.8/endpoints'],
     operations: ['listUsers'],
     needs: 'read',
-    async run(stage) {
+    async run(context) {
       const words = ['username', 'firstName', 'lastName', 'title', 'email', 'mobile', 'extension'];
       const text = Object.fromEntries(words.map((name) => [name, expect.any(String)]));
       const texts = expect.toSatisfy((list: unknown[]) => list.every((item) => typeof item === 'string'));
-      for (const user of (await stage.ask('listUsers')).data as User[]) {
+      for (const user of (await context.ask('listUsers')).data as User[]) {
         expect(user).toMatchObject({ ...text, extensions: texts, lines: texts, numbers: texts, voicemails: texts });
         expect(user.company).toMatch(/\S/);
         expect(() => new Intl.DateTimeFormat('en', { timeZone: user.timeZone })).not.toThrow();

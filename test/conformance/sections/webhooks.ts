@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { type Case, refusals, row } from '../case.ts';
+import { outcome } from '../harness/reply.ts';
+import type { CaseContext } from '../harness/suite.ts';
 import type { Request } from '../operation.ts';
 import type { OperationId } from '../operations.ts';
-import { outcome } from '../stage/reply.ts';
-import type { Stage } from '../stage/stage.ts';
 
 const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 const bare = { only: 'bare' } as const;
@@ -14,16 +14,16 @@ const changed = (body: unknown) => ({ path: { id: 2_147_483_647 }, body });
 
 /** A subscription of the case's own, deleted after it. */
 async function withSubscription(
-  stage: Stage,
+  context: CaseContext,
   look: (path: { id: number }, shown: Shown) => Promise<void>,
 ): Promise<void> {
-  const { status, data } = await stage.ask('createWebhook', { body: given });
+  const { status, data } = await context.ask('createWebhook', { body: given });
   expect(status).toBe(201);
   const path = { id: data.id };
   try {
     await look(path, data);
   } finally {
-    await stage.bare('deleteWebhook', { path });
+    await context.bare('deleteWebhook', { path });
   }
 }
 
@@ -59,8 +59,8 @@ export const webhooks: readonly Case[] = [
     ],
     operations: ['createWebhook', 'listWebhooks', 'getWebhook', 'deleteWebhook'],
     needs: 'write',
-    async run(stage) {
-      await withSubscription(stage, async (path, made) => {
+    async run(context) {
+      await withSubscription(context, async (path, made) => {
         expect(made).toEqual({
           id: expect.any(Number),
           ...given,
@@ -68,15 +68,15 @@ export const webhooks: readonly Case[] = [
           createdAt: rfc3339,
           updatedAt: rfc3339,
         });
-        const listed = (await stage.ask('listWebhooks')).data.filter(({ id }: Shown) => id === path.id);
+        const listed = (await context.ask('listWebhooks')).data.filter(({ id }: Shown) => id === path.id);
         expect(listed).toEqual([made]);
-        expect((await stage.ask('getWebhook', { path })).data).toEqual(made);
-        const deleted = await stage.ask('deleteWebhook', { path });
+        expect((await context.ask('getWebhook', { path })).data).toEqual(made);
+        const deleted = await context.ask('deleteWebhook', { path });
         expect(deleted.status).toBe(204);
-        expect(outcome(await stage.ask('deleteWebhook', { path }))).toEqual({ status: 404, type: 'not_found' });
-        await stage
+        expect(outcome(await context.ask('deleteWebhook', { path }))).toEqual({ status: 404, type: 'not_found' });
+        await context
           .bare('createWebhook', { body: given })
-          .then(({ data }) => stage.bare('deleteWebhook', { path: data }));
+          .then(({ data }) => context.bare('deleteWebhook', { path: data }));
       });
     },
   },
@@ -87,18 +87,18 @@ export const webhooks: readonly Case[] = [
       operations: [operation, 'getWebhook'],
       needs: 'write',
       ...(operation === 'patchWebhook' && bare),
-      async run(stage) {
-        await withSubscription(stage, async (path, made) => {
+      async run(context) {
+        await withSubscription(context, async (path, made) => {
           const kept = { ...made, updatedAt: rfc3339 };
-          const renamed = await stage.ask(operation, { path, body: { name: 'renamed' } });
+          const renamed = await context.ask(operation, { path, body: { name: 'renamed' } });
           expect([renamed.status, renamed.data]).toEqual([200, { ...kept, name: 'renamed' }]);
-          const moved = await stage.ask(operation, { path, body: { url: 'http://example.com/', enabled: false } });
+          const moved = await context.ask(operation, { path, body: { url: 'http://example.com/', enabled: false } });
           expect(moved.data).toEqual({ ...kept, name: 'renamed', url: 'http://example.com/', enabled: false });
-          expect((await stage.ask(operation, { path, body: {} })).data).toMatchObject({
+          expect((await context.ask(operation, { path, body: {} })).data).toMatchObject({
             name: 'renamed',
             enabled: false,
           });
-          expect((await stage.ask('getWebhook', { path })).data).toMatchObject({ name: 'renamed', enabled: false });
+          expect((await context.ask('getWebhook', { path })).data).toMatchObject({ name: 'renamed', enabled: false });
         });
       },
     }),
@@ -108,17 +108,17 @@ export const webhooks: readonly Case[] = [
     clauses: ['3/disable', '3/enable', '4.7/disable/200', '4.7/list/enabled'],
     operations: ['disableWebhook', 'enableWebhook', 'listWebhooks'],
     needs: 'write',
-    async run(stage) {
-      await withSubscription(stage, async (path, made) => {
+    async run(context) {
+      await withSubscription(context, async (path, made) => {
         for (const [operation, enabled] of [
           ['disableWebhook', false],
           ['disableWebhook', false],
           ['enableWebhook', true],
           ['enableWebhook', true],
         ] as const) {
-          const { status, data } = await stage.ask(operation, { path });
+          const { status, data } = await context.ask(operation, { path });
           expect([status, data]).toEqual([200, { ...made, enabled, updatedAt: rfc3339 }]);
-          const { data: all } = await stage.ask('listWebhooks', { query: { enabled: true } });
+          const { data: all } = await context.ask('listWebhooks', { query: { enabled: true } });
           expect(all.some(({ id }: Shown) => id === path.id)).toBe(enabled);
           expect(all.every((each: Shown) => each.enabled)).toBe(true);
         }
@@ -130,10 +130,10 @@ export const webhooks: readonly Case[] = [
     clauses: ['4.7/list/type'],
     operations: ['listWebhooks'],
     needs: 'write',
-    async run(stage) {
-      await withSubscription(stage, async (path) => {
+    async run(context) {
+      await withSubscription(context, async (path) => {
         for (const type of ['AccountSMS', 'AccountEndedCalls']) {
-          const { data } = await stage.ask('listWebhooks', { query: { type } });
+          const { data } = await context.ask('listWebhooks', { query: { type } });
           expect(data.every((each: Shown) => each.type === type)).toBe(true);
           expect(data.some(({ id }: Shown) => id === path.id)).toBe(type === 'AccountSMS');
         }
@@ -208,10 +208,10 @@ export const webhooks: readonly Case[] = [
     clauses: ['8/webhook-url'],
     operations: ['updateWebhook'],
     needs: 'write',
-    async run(stage) {
-      await withSubscription(stage, async (path) => {
+    async run(context) {
+      await withSubscription(context, async (path) => {
         const url = addressOf(1_024);
-        expect((await stage.ask('updateWebhook', { path, body: { url } })).data.url).toBe(url);
+        expect((await context.ask('updateWebhook', { path, body: { url } })).data.url).toBe(url);
       });
     },
   },

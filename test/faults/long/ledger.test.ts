@@ -94,7 +94,7 @@ async function endLeases({ database }: Deployment): Promise<void> {
 async function unsettled({ database }: Deployment): Promise<number> {
   const { rowCount } = await database.query(
     `select from ops.sends
-     where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (state = 'UNKNOWN' and looks_count = 0)`,
+     where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (state = 'UNKNOWN' and search_count = 0)`,
   );
   return rowCount ?? 0;
 }

@@ -3,7 +3,7 @@ import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
-import { type Change, openDoor } from './door.ts';
+import { type Change, openAlteringProxy } from './altering-proxy.ts';
 
 /** An account without history, as it was before each test, and a database for a whole file of tests. */
 export async function openAccount() {
@@ -20,13 +20,13 @@ export async function openAccount() {
   });
   beforeEach(() => sandbox.reset());
 
-  /** The account behind a door that changes what is asked or answered. */
+  /** The account behind a proxy that changes what is asked or answered. */
   async function behind(change: Change, told = log) {
-    const door = await openDoor(sandbox.url, change);
-    const asked = client(door.url, told);
+    const proxy = await openAlteringProxy(sandbox.url, change);
+    const asked = client(proxy.url, told);
     onTestFinished(async () => {
       await asked.close();
-      await door.close();
+      await proxy.close();
     });
     return asked;
   }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
 import { openAccount } from './account.ts';
-import type { Change } from './door.ts';
+import type { Change } from './altering-proxy.ts';
 
 const { database, service, log, logged, behind: clientBehind } = await openAccount();
 beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.processes'));
@@ -10,7 +10,7 @@ const stored = async () => (await service.webhooks.list()).data;
 const enabled = async () => (await stored()).map((each) => each.enabled);
 const all = (outcome: string) => Array(3).fill(outcome);
 
-/** A look at the sandbox behind a door that changes what is asked or answered. */
+/** A look at the sandbox behind a proxy that changes what is asked or answered. */
 async function behind(change: Change) {
   const asked = await clientBehind(change);
   return () =>

@@ -122,7 +122,7 @@ describe('two receivers with different secrets', () => {
   test('of which the younger is gone: the elder takes its address back', async () => {
     await as(younger, secret);
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
-    await database.query(`update ops.processes set looked_at = looked_at - interval '1 hour'`);
+    await database.query(`update ops.processes set checked_at = checked_at - interval '1 hour'`);
     expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
     expect(await secrets()).toEqual([secret]);
   });

@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** Passes requests on to a service, and changes what it answers. */
-export async function openDoor(
+export async function openAlteringProxy(
   target: string,
   { refuses, passes, answers }: Change,
 ): Promise<{ url: string; close(): Promise<void> }> {

@@ -3,7 +3,7 @@ import type { EventType } from '../../src/shared/event-types.ts';
 import type { TestDatabase } from '../world/database.ts';
 
 /** Tells of targets as a delivery does that was accepted. */
-export function tellerIn(database: TestDatabase) {
+export function deliveryAcceptor(database: TestDatabase) {
   const inbox = createInbox(database, { activeMs: 0, refusedMs: 0 }, () => undefined);
   return async (eventType: EventType, ...targets: ReferencedTarget[]): Promise<void> => {
     const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };

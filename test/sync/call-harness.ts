@@ -1,23 +1,23 @@
 import type { TestDatabase } from '../world/database.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording, shownTranscript } from './call-service.ts';
-import { type DeskOptions, openDesk } from './desk.ts';
+import { type HarnessOptions, openReaderHarness } from './reader-harness.ts';
 
 /** Reads single calls of a service that shows them as the test wants. */
-export function callDesk(database: TestDatabase) {
-  async function withCall(shown: (id: string) => ShownCall, options: DeskOptions & { secondsAgo?: number } = {}) {
+export function callHarness(database: TestDatabase) {
+  async function withCall(shown: (id: string) => ShownCall, options: HarnessOptions & { secondsAgo?: number } = {}) {
     const id = callId(options.secondsAgo);
     const calls = new Map([[id, shown(id)]]);
-    const desk = await openDesk(database, options);
-    desk.service.answer = callService(calls);
+    const harness = await openReaderHarness(database, options);
+    harness.service.answer = callService(calls);
     const shows = (change: ShownCall) => void calls.set(id, { ...calls.get(id), ...change });
     const vanishes = () => void calls.delete(id);
-    /** Reads the call and all that follows from it, until nothing is owed or only later looks are. */
+    /** Reads the call and all that follows from it, until nothing is pending but later rechecks. */
     const readOnce = async () => {
-      await desk.read('call', id);
-      await desk.turn('recordings', id);
-      await desk.turn('transcripts', id);
+      await harness.read('call', id);
+      await harness.readIfPending('recordings', id);
+      await harness.readIfPending('transcripts', id);
     };
-    return { id, desk, shows, vanishes, readOnce };
+    return { id, harness, shows, vanishes, readOnce };
   }
 
   async function states(id: string) {

@@ -1,5 +1,5 @@
 import type { migratedDatabase } from '../world/database.ts';
-import { type DeskOptions, openDesk } from './desk.ts';
+import { type HarnessOptions, openReaderHarness } from './reader-harness.ts';
 import { type ShownMessage, type ThreadHabits, threadService } from './thread-service.ts';
 
 /** Threads of a test file, each read by nobody else. */
@@ -9,17 +9,17 @@ export function threadsIn(database: Awaited<ReturnType<typeof migratedDatabase>>
 
   return {
     line,
-    /** A desk whose service shows one thread. */
-    async withThread(start: readonly ShownMessage[], habits: ThreadHabits = {}, options: DeskOptions = {}) {
+    /** A harness whose service shows one thread. */
+    async withThread(start: readonly ShownMessage[], habits: ThreadHabits = {}, options: HarnessOptions = {}) {
       parties += 1;
       const key = `${line}/1555${String(parties).padStart(7, '0')}`;
-      const desk = await openDesk(database, options);
+      const harness = await openReaderHarness(database, options);
       const thread = { messages: [...start] };
       const behave = (as: ThreadHabits) => {
-        desk.service.answer = threadService(() => thread.messages, as);
+        harness.service.answer = threadService(() => thread.messages, as);
       };
       behave(habits);
-      return { desk, key, thread, behave };
+      return { harness, key, thread, behave };
     },
     /** The ids of the messages that are held of a thread. */
     async mirrored(key: string, where = 'deleted_at is null'): Promise<number[]> {

@@ -16,7 +16,7 @@ export type Need = 'read' | 'write' | 'send' | 'control';
 export const scopes = [...new Set(Object.values(operations).map(({ scope }) => scope))].sort();
 
 /** The service under test, and what is known of it before the first case. */
-export interface Theatre extends AsyncDisposable {
+export interface Suite extends AsyncDisposable {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly isSandbox: boolean;
@@ -30,7 +30,7 @@ export interface Theatre extends AsyncDisposable {
 }
 
 /** Opens what the environment names, or a sandbox; a service that serves no document is held against the sandbox's. */
-export async function openTheatre(environment: NodeJS.ProcessEnv = process.env): Promise<Theatre> {
+export async function openSuite(environment: NodeJS.ProcessEnv = process.env): Promise<Suite> {
   const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = environment;
   const isSandbox = CONFORMANCE_BASE_URL === undefined || CONFORMANCE_BASE_URL === '';
   if (!isSandbox && !CONFORMANCE_API_KEY)
@@ -62,7 +62,7 @@ export async function openTheatre(environment: NodeJS.ProcessEnv = process.env):
 }
 
 /** What one case works with, through one driver. */
-export interface Stage {
+export interface CaseContext {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly driver: Driver;
@@ -84,8 +84,8 @@ export interface Stage {
   userId(): Promise<number>;
 }
 
-export function createStage(theatre: Theatre, driver: Driver): Stage {
-  const { baseUrl, apiKey, clients, check, control, seen, document } = theatre;
+export function createCaseContext(suite: Suite, driver: Driver): CaseContext {
+  const { baseUrl, apiKey, clients, check, control, seen, document } = suite;
 
   function note(id: OperationId, reply: Reply): Reply {
     const { status, type, isLocal } = reply;

@@ -7,35 +7,35 @@ import { captureLog } from '../world/log.ts';
 import { type OddService, startOddService } from '../world/service.ts';
 
 /** Reads targets one by one from a service that answers as the test wants; no queue, no waiting. */
-export interface Desk {
+export interface ReaderHarness {
   readonly service: OddService;
   readonly due: DueTarget[];
   readonly logged: () => string;
   /** Makes a target due, now, and reads it. */
   read(kind: TargetKind, key: string): Promise<ReadOutcome>;
-  /** Reads what is owed, however far ahead it is due, until nothing is; at most so many turns. */
+  /** Reads the target, however far ahead it is due, until it is not pending; at most `most` times. */
   readAll(kind: TargetKind, key: string, most?: number): Promise<ReadOutcome[]>;
   /** Passes the time until the target is due. */
   pass(target: Target): Promise<void>;
-  /** Reads a target if it is owed; does not make it so. */
-  turn(kind: TargetKind, key: string): Promise<ReadOutcome>;
+  /** Reads a target if it is pending; does not mark it dirty. */
+  readIfPending(kind: TargetKind, key: string): Promise<ReadOutcome>;
 }
 
-export interface DeskOptions {
+export interface HarnessOptions {
   readonly recheckDelays?: readonly number[];
   readonly now?: () => Date;
-  /** A service that is told on which connections it is asked, for several desks at one. */
+  /** A service that is told on which connections it is asked, for several harnesses at one. */
   readonly service?: OddService;
 }
 
 const noPauses = { activeMs: 0, refusedMs: 0 };
 
-export async function openDesk(database: TestDatabase, options: DeskOptions = {}): Promise<Desk> {
+export async function openReaderHarness(database: TestDatabase, options: HarnessOptions = {}): Promise<ReaderHarness> {
   const service = options.service ?? (await startOddService());
   const captured = captureLog();
   const client = createService({
     baseUrl: service.url,
-    credential: apiKey('key-of-the-desk'),
+    credential: apiKey('key-of-the-harness'),
     log: captured.log,
     retry: { tries: 1 },
     circuit: { failures: 1_000 },
@@ -62,11 +62,11 @@ export async function openDesk(database: TestDatabase, options: DeskOptions = {}
   async function pass({ kind, key }: Target): Promise<void> {
     await database.query('update ops.sync_targets set due_at = now() where kind = $1 and key = $2', kind, key);
   }
-  const turn = (kind: TargetKind, key: string) => sync.read({ kind, key }, never);
+  const readIfPending = (kind: TargetKind, key: string) => sync.read({ kind, key }, never);
   async function read(kind: TargetKind, key: string): Promise<ReadOutcome> {
     await markDirty(db, [{ kind, key }], noPauses);
     await pass({ kind, key });
-    return turn(kind, key);
+    return readIfPending(kind, key);
   }
   return {
     service,
@@ -74,12 +74,12 @@ export async function openDesk(database: TestDatabase, options: DeskOptions = {}
     logged: captured.text,
     read,
     pass,
-    turn,
+    readIfPending,
     async readAll(kind, key, most = 20) {
       const turns = [await read(kind, key)];
       while (turns.length < most) {
         await pass({ kind, key });
-        const ended = await turn(kind, key);
+        const ended = await readIfPending(kind, key);
         if (ended === 'not_pending') break;
         turns.push(ended);
       }

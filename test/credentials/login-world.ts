@@ -28,7 +28,7 @@ export interface Opened extends AsyncDisposable {
 }
 
 /** A sandbox and a migrated database in which somebody can be logged in. Call at the top level of a test file. */
-export interface Stage {
+export interface LoginWorld {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   /** All that every opened client has logged. */
@@ -44,7 +44,7 @@ export interface Stage {
   row(): Promise<{ state: string; version: string; last_error: string | null; failures: number }>;
 }
 
-export async function createStage(): Promise<Stage> {
+export async function createLoginWorld(): Promise<LoginWorld> {
   const database = await migratedDatabase();
   const sandbox = await createSandbox({ calls: 5, threads: 2, plainLoopbackRedirects: true });
   const { log, text } = captureLog();
@@ -66,7 +66,7 @@ export async function createStage(): Promise<Stage> {
     return answer;
   }
 
-  const give: Stage['give'] = async (how = {}) => {
+  const give: LoginWorld['give'] = async (how = {}) => {
     const { data } = (await (await control('POST', '/tokens', { userId: manager, ...how })).json()) as { data: Given };
     return data;
   };
@@ -110,7 +110,7 @@ export async function createStage(): Promise<Stage> {
         .filter(({ path }) => path === tokenPath)
         .map(({ status }) => status),
     async row() {
-      const [row] = await database.query<Awaited<ReturnType<Stage['row']>>>(
+      const [row] = await database.query<Awaited<ReturnType<LoginWorld['row']>>>(
         'select state, version, last_error, failures from secrets.oauth_tokens',
       );
       if (row === undefined) throw new Error('nobody is logged in');
