@@ -2,7 +2,7 @@ import type { Leg } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { mirrorTable, newestOfEach, type Provenance, type Row, upsert } from './upsert.ts';
 
-const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
+export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
   call_id: 'text',
   leg_key: 'text',
   ordinal: 'smallint',

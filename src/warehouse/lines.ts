@@ -5,7 +5,7 @@ import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
-const smsLines = mirrorTable(
+export const smsLines = mirrorTable(
   'warehouse.sms_lines',
   ['line'],
   {

@@ -3,7 +3,7 @@ import { query, relation, sql, type Transaction } from '../db/database.ts';
 import { deleteUnlisted, isCurrent } from './periods.ts';
 import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
-const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
+export const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
   subscription_id: 'bigint',
   name: 'text',
   description: 'text',
