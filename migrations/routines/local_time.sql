@@ -20,19 +20,26 @@ $$;
 comment on function reporting.day_start is 'The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.';
 
 -- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day.
+-- Where the clock goes back to the time of an end, as to midnight in Havana, the first of the two counts, as in day_start.
 create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns table (seconds bigint)
 language sql stable parallel safe as $$
-  select coalesce(sum(extract(epoch from
-      least(to_at, (day + h.closes) at time zone s.time_zone) - greatest(from_at, (day + h.opens) at time zone s.time_zone))), 0)::bigint
+  select coalesce(sum(extract(epoch from least(to_at, closes_at) - greatest(from_at, opens_at))), 0)::bigint
   from reporting.schedules s
     cross join lateral (
       select generated::date as day
       from generate_series(date_trunc('day', from_at at time zone s.time_zone), to_at at time zone s.time_zone, interval '1 day') generated
     ) days
     join reporting.business_hours h on h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day)
+    cross join lateral (
+      select (day + h.opens) at time zone s.time_zone as opened, (day + h.closes) at time zone s.time_zone as closed, interval '1 microsecond' as moment
+    ) second
+    cross join lateral (
+      select opened - greatest(interval '0', (opened - moment) at time zone s.time_zone - (day + h.opens) + moment) as opens_at,
+        closed - greatest(interval '0', (closed - moment) at time zone s.time_zone - (day + h.closes) + moment) as closes_at
+    ) first
   where s.schedule_id = schedule
     and not exists (select from reporting.holidays x where x.schedule_id = schedule and x.holiday_date = day)
-    and least(to_at, (day + h.closes) at time zone s.time_zone) > greatest(from_at, (day + h.opens) at time zone s.time_zone)
+    and least(to_at, closes_at) > greatest(from_at, opens_at)
 $$;
 comment on function reporting.open_seconds is 'business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at, schedule_id). One row.';
 

@@ -56,6 +56,16 @@ describe('business_seconds', () => {
     expect(await seconds('2026-03-02T10:00:00+05:30', '2026-03-02T14:00:00+05:30', 3)).toBe(3 * 3600);
   });
 
+  test('counts from the first of two midnights, and up to it', async () => {
+    await insert('reporting.schedules', { schedule_id: 4, name: 'Sunday morning', time_zone: 'America/Havana' });
+    await insert('reporting.business_hours', { schedule_id: 4, isodow: 7, opens: '00:00', closes: '06:00' });
+    await insert('reporting.schedules', { schedule_id: 5, name: 'Saturday night', time_zone: 'America/Havana' });
+    await insert('reporting.business_hours', { schedule_id: 5, isodow: 6, opens: '22:00', closes: '24:00' });
+    const night = ['2026-10-31T22:00:00Z', '2026-11-01T22:00:00Z'] as const;
+    expect(await seconds(...night, 4)).toBe(7 * 3600);
+    expect(await seconds(...night, 5)).toBe(2 * 3600);
+  });
+
   test('is the same in whatever zone it is asked from, on days that have no midnight there too', async () => {
     await facts.db.transaction().execute(async (tx) => {
       await ask(tx, `set local time zone 'America/Santiago'`, []);
