@@ -247,7 +247,7 @@ function countByHour(hours: readonly number[], seconds: Readonly<Record<Counted,
   return [...counts.values()];
 }
 
-/** Marks the proven hours of calls that were just marked deleted as differing, and due in 15 minutes. */
+/** Marks the compared hours of calls that were just marked deleted as differing, and due in 15 minutes. */
 export async function unproveHours(tx: Transaction, callIds: readonly string[]): Promise<void> {
   await query(
     tx,
@@ -258,7 +258,7 @@ export async function unproveHours(tx: Transaction, callIds: readonly string[]):
        select date_trunc('hour', coalesce(started_at, to_timestamp(call_epoch)), 'UTC') as start, count(*) as calls
        from warehouse.calls where call_id = any(${callIds}) and deleted_at = now() group by 1
      ) gone
-     where c.stream = 'calls' and c.from_at = gone.start and c.state = 'proven'`,
+     where c.stream = 'calls' and c.from_at = gone.start and c.state in ('proven', 'differs')`,
   );
 }
 

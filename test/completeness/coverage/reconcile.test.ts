@@ -98,8 +98,8 @@ describe.each(backends)('on %s', async (backend) => {
     expect(target).toEqual({ kind: 'call' });
   });
 
-  test('a call that was listed and then not found leaves its hour in problem, until both agree', async () => {
-    const { id } = await unannounced(4);
+  test('calls that were listed and then not found leave their hour in doubt, until both agree', async () => {
+    const listed = [await unannounced(4), await unannounced(4)];
     await reconciler.round();
     await world.settled();
     const { db } = context.database;
@@ -108,17 +108,19 @@ describe.each(backends)('on %s', async (backend) => {
         `select state, held_count, due_at <= now() + interval '15 minutes' as is_soon from ops.coverage where reported_count > 0`,
       );
     await world.query('update ops.coverage set due_at = $1 where reported_count > 0', 'infinity');
-    await db.transaction().execute(async (tx) => {
-      const [row] = await query<{ seq: string }>(tx, `select nextval('ops.fetch_seq') as seq`, []);
-      const read = { fetchSeq: row?.seq ?? '', fetchedAt: new Date().toISOString(), source: 'calls.get' };
-      await markCallsGone(tx, [{ callId: id, read }]);
-      await unproveHours(tx, [id]);
-    });
+    for (const { id } of listed) {
+      await db.transaction().execute(async (tx) => {
+        const [row] = await query<{ seq: string }>(tx, `select nextval('ops.fetch_seq') as seq`, []);
+        const read = { fetchSeq: row?.seq ?? '', fetchedAt: new Date().toISOString(), source: 'calls.get' };
+        await markCallsGone(tx, [{ callId: id, read }]);
+        await unproveHours(tx, [id]);
+      });
+    }
     expect(await hourOfIt()).toEqual([{ state: 'differs', held_count: 0, is_soon: true }]);
     await world.query('update ops.coverage set due_at = now() where reported_count > 0');
     await reconciler.round();
-    expect(await hourOfIt()).toMatchObject([{ state: 'proven', held_count: 1 }]);
-    expect(await held()).toBe(1);
+    expect(await hourOfIt()).toMatchObject([{ state: 'proven', held_count: 2 }]);
+    expect(await held()).toBe(2);
   });
 
   test('an hour that cannot be proven holds up no other', async () => {
