@@ -23,7 +23,7 @@ select
     when m.sent_by is not null then 'user'
     when m.direction = 'out' then 'unknown'
   end as sender_kind,
-  m.delivery_status,
+  nullif(m.delivery_status, '') as delivery_status,
   nullif(m.delivery_error, '') as delivery_error,
   m.delivery_at,
   case
@@ -65,7 +65,7 @@ comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the 
 comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which is no failure.';
 comment on column reporting.fct_sms_message.delivery_error is 'The carrier''s detail; NULL where it gave none.';
 comment on column reporting.fct_sms_message.delivery_at is 'When the carrier reported it.';
-comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (a word that delivery_status_map lacks), no_receipt (nothing reported) or blocked.';
+comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (a word that delivery_status_map lacks), no_receipt (nothing reported) or blocked. An error that comes with no word, or with one that the map lacks, is failed.';
 comment on column reporting.fct_sms_message.delivery_seconds is 'From sending to the carrier''s report.';
 comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because the number is blocked on the line; charged all the same.';
 comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';
