@@ -65,7 +65,7 @@ select
   c.is_recorded,
   c.called_back_call_id,
   c.repeated_count,
-  c.reached_person,
+  case c.status when 'answered' then true when 'missed' then false when 'voicemail' then false end as reached_person,
   c.legs_fetched_at is not null as has_legs,
   c.recording_count,
   c.transcript_count
@@ -122,7 +122,7 @@ comment on column reporting.fct_call.is_business_hours is 'Whether the schedule 
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
 comment on column reporting.fct_call.talk_seconds is 'Connected time. Time on hold is inside it: the service reports neither hold nor after-call work.';
 comment on column reporting.fct_call.wait_seconds is 'How long the caller waited, as wait_basis says.';
-comment on column reporting.fct_call.wait_basis is 'legs: from the entry of the first queue or huntgroup, else from the start of the call, until the first answered leg was connected, the mailbox answered or the caller gave up. duration_minus_talk, where no legs are held or a single one that reports no times, and for outbound calls: length less connected time; where no legs are held, menus, and ringing after a transfer, count as waiting. unknown: neither says; wait_seconds is NULL. The service reports no wait itself.';
+comment on column reporting.fct_call.wait_basis is 'legs: from the entry of the first queue or huntgroup, else from the start of the call, until the first answered leg was connected, the mailbox (the last leg of a voicemail) answered or the caller gave up. A queue that was entered after that does not count. duration_minus_talk, where no legs are held, or a single one to no queue that does not say when the waiting ended (it reports no times, or the call no outcome), and for outbound calls: length less connected time; where no legs are held, menus, and ringing after a transfer, count as waiting. unknown: neither says; wait_seconds is NULL. The service reports no wait itself.';
 comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
 comment on column reporting.fct_call.ring_seconds is 'How long telephones rang until the first answer, the mailbox or the end: of an inbound call those of users, of an outbound one the other party''s; as ring_basis says.';
 comment on column reporting.fct_call.ring_basis is 'legs: as they say; 0 where the telephone of no user rang. duration_minus_talk: an outbound call that was not transferred, of which at most one leg is held: length less connected time. unknown: neither says; ring_seconds is NULL.';
