@@ -31,7 +31,7 @@ language sql as $$
   ),
   measured as materialized (
     select w.call_id,
-      case when w.direction = 'inbound' then extract(epoch from w.until_at - case
+      case when w.direction = 'inbound' and w.leg_count > 0 then extract(epoch from w.until_at - case
         when w.called_type in ('queue', 'huntgroup') or entry.is_queued then entry.entered_at
         else w.started_at
       end) end as wait_seconds,
