@@ -61,6 +61,8 @@ export interface Sandbox {
   readonly url: string;
   /** A key with all scopes. */
   readonly apiKey: string;
+  /** The account itself: what is changed here is answered from then on, and no webhook announces it. */
+  readonly store: Store;
   /** Restores the seeded state: one key, no subscriptions, no faults, no history. */
   reset(): Promise<void>;
   emit: {
@@ -176,6 +178,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   return {
     url,
     apiKey,
+    store,
     reset,
     emit: {
       sms: async (event = {}) => simulateSms(context, validate(smsEvent, event, 'event')),
