@@ -32,6 +32,7 @@ const longFiles = [
   'test/sync/unconfirmed.test.ts',
   'test/completeness/coverage/backfill.test.ts',
   'test/ledger/model.test.ts',
+  'test/reporting/oracle.test.ts',
 ];
 
 /** The Postgres servers to run on, by `npm test -- --postgres=…`. Default: all files on the embedded one, the folders above on Debian's too. */

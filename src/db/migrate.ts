@@ -73,8 +73,12 @@ async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
 }
 
 async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
-  const [found] = await query(db, sql<{ found: boolean }>`select to_regclass('ops.migrations') is not null as found`);
-  if (!found?.found) return [];
+  // Not to_regclass: it may answer from the cache of a session that waited for the lock while another process migrated.
+  const [found] = await query(
+    db,
+    sql`select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'ops' and c.relname = 'migrations'`,
+  );
+  if (found === undefined) return [];
   const rows = await query(db, sql<{ name: string }>`select name from ops.migrations`);
   return rows.map((row) => row.name);
 }

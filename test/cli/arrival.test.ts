@@ -29,11 +29,11 @@ const waiting = 'Waiting for Postgres';
 
 /** A place where no Postgres is, until one is let in. */
 async function emptyPlace() {
-  const proxy = createServer();
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const { port } = proxy.address() as { port: number };
-  proxy.close();
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
   const away = new URL(databaseUrl);
   away.port = String(port);
   return { url: away.href, letIn: () => relay(port, Number(new URL(databaseUrl).port)) };

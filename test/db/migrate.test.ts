@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { isMigrated, migrate, selectIsOld } from '../../src/db/migrate.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -12,7 +13,8 @@ import { migrated, openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const log = createLog('silent');
-const [fresh, old, twice, crowd, ahead, busy, read] = [
+const [fresh, old, late, twice, crowd, ahead, busy, read] = [
+  await databaseForTest(),
   await databaseForTest(),
   await databaseForTest(),
   await databaseForTest(migrated),
@@ -37,6 +39,25 @@ test('migrating again changes nothing', async () => {
 test('many processes may migrate at once', async () => {
   const outcomes = await Promise.all([1, 2, 3].map(() => migrate(crowd, log)));
   expect(outcomes.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
+});
+
+test('a process that found an empty database sees what another migrated while it waited', async () => {
+  await using database = openDatabase(late);
+  const { outcome } = await inTransaction(database.db, async (tx) => {
+    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.migrations'))`);
+    const waiting = migrate(late, log);
+    await until(
+      async () =>
+        (await database.value(`select count(*)::integer from pg_locks l join pg_database d on d.oid = l.database
+                               where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`)) ===
+        1,
+    );
+    await query(tx, sql`create schema ops`);
+    await query(tx, sql`create table ops.migrations (name text, timestamp text)`);
+    await query(tx, sql`insert into ops.migrations (name) values ('9999_of_tomorrow')`);
+    return { outcome: waiting };
+  });
+  expect(await outcome).toMatchObject({ applied: [] });
 });
 
 test('a database that a newer release migrated is left as it is', async () => {

@@ -166,7 +166,7 @@ test('a call that went on when a text came was not known then', async () => {
   // An hour ago, where no text of another test lies: the text comes ten seconds into the call.
   const from = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000);
   const startTime = new Date(from.getTime() - 10_000).toISOString();
-  await sandbox.emit.sms({ line, number, text: 'At your proxy', sentAt: from.toISOString() });
+  await sandbox.emit.sms({ line, number, text: 'At your door', sentAt: from.toISOString() });
   await sandbox.emit.call({ direction: 'inbound', status: 'missed', number, startTime, durationSeconds: 20 });
   await until(
     async () => Number(await value(`select count(*) from warehouse.calls where external_number = '${number}'`)) === 1,

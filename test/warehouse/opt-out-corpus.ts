@@ -505,7 +505,7 @@ you never texted me
 I didn't get your message
 No message from you yet
 I did not receive any texts from you
-Leave the package at the proxy
+Leave the package at the door
 leave me a message
 please leave it alone until I get there
 Please text me when you stop for lunch
@@ -529,7 +529,7 @@ Stop and Shop on Main St
 The meeting is at the truck stop
 what time do you stop working?
 Non-stop flight?
-We need a proxy stop
+We need a door stop
 end table price?
 the weekend works
 please bother to answer
@@ -635,7 +635,7 @@ never had a problem with you
 I never got the bill
 Do you have more?
 do not enter through the back
-Do not use the front proxy
+Do not use the front door
 leave it at the front
 leave me the key
 take me through the steps

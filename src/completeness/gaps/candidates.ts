@@ -313,7 +313,7 @@ export async function skippedNumbers(db: Database, listed: readonly ListedNumber
          join ops.thread_candidates t on t.number = p.number and (p.line is null or t.line = p.line)
          join warehouse.sms_lines l on l.line = t.line and l.deleted_at is null
          where t.probed_at is not null and not ${isHeld('t')}) probed
-     ) as "askedLately", (
+     ) as "probedRecently", (
        select count(*)::integer from ops.erased_among(array(select distinct number from listed)) where exists (select from ops.erasures)
      ) as erased`,
   );

@@ -105,7 +105,7 @@ export async function startCountingService(
 export async function passMinutes({ query }: TestDatabase, minutes: number): Promise<void> {
   const earlier = (columns: readonly string[]) =>
     columns.map((column) => `${column} = ${column} - $1 * interval '1 minute'`).join(', ');
-  await query(`update warehouse.sms_unread_snapshots set ${earlier(['observed_at', 'looked_until'])}`, minutes);
+  await query(`update warehouse.sms_unread_snapshots set ${earlier(['observed_at', 'unchanged_until'])}`, minutes);
   const ofThreads = ['thread_fetched_at', 'complete_read_at', 'unread_reread_at'];
   await query(`update warehouse.sms_conversations set ${earlier(ofThreads)}`, minutes);
   await query(`update warehouse.sms_messages set ${earlier(['first_seen_at'])}`, minutes);
