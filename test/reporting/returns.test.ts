@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
+import { openDatabase } from '../world/database.ts';
 import { factsDatabase } from './facts.ts';
 import { ruleFacts } from './rule-facts.ts';
 
@@ -369,5 +370,22 @@ test('repeat_callers are those of today and the six local days before', async ()
       unanswered_count: 1,
       active_day_count: expect.any(Number),
     },
+  ]);
+});
+
+test('the window is as long in a session whose clock changes within it', async () => {
+  const callId = '1900000001.1';
+  await call({ call_id: callId, started_at: '2026-03-04T12:00:00Z', external_number: number(31), ...missed });
+  await call({
+    call_id: '1900000002.1',
+    started_at: '2026-03-11T11:30:00Z',
+    direction: 'outbound',
+    external_number: number(31),
+  });
+  await using inNewYork = openDatabase(`${facts.url}?options=-c%20TimeZone%3DAmerica%2FNew_York`);
+  expect(await inNewYork.value('show timezone')).toBe('America/New_York');
+  await rebuildRollups(inNewYork.db);
+  expect(await query('select returned_by as by from reporting.missed_calls where call_id = $1', callId)).toEqual([
+    { by: 'outbound_call' },
   ]);
 });
