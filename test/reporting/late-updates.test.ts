@@ -262,11 +262,19 @@ test('a whole rebuild leaves no day to be done again, and one that is cut off is
     facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);
   for (let count = 0; count < 40; count += 1) await db.transaction().execute(async (tx) => void (await update()(tx)));
   expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBeGreaterThan(0);
-  const onDay = (share: number) => {
+  const done: string[] = [];
+  const onDay = (share: number, date: string) => {
+    done.push(date);
     if (share === 1) throw new Error('cut off');
   };
   await expect(rebuildRollups(db, { onDay })).rejects.toThrow('cut off');
-  expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBe(0);
+  // An update can mark a day that it leaves without a fact: that one is left to the drain.
+  expect(
+    await query(
+      'select from ops.rollup_markers where conversation_id is not null or reporting.local_day(bucket_at)::text = any($1)',
+      done,
+    ),
+  ).toEqual([]);
   expect(await asked()).toBe(1);
   await rebuildRollups(db);
   expect(await asked()).toBe(0);
