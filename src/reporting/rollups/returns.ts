@@ -70,15 +70,12 @@ export async function rebuildReturns(
   );
 }
 
-/** In seconds: seven days of the session's time zone are an hour more or less where its clock changes. */
-const callbackWindow = `extract(epoch from p.callback_window) * interval '1 second'`;
-
 const reached = `
   select c.call_id
   from contacts k
     cross join reporting.params p
     join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
-      and c.started_at >= k.bucket_at - ${callbackWindow} and c.started_at < k.bucket_at + interval '15 minutes'`;
+      and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
 
 async function replace(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
   if (callIds.length === 0) return [];
@@ -110,7 +107,7 @@ const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text'
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
 
 const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and s.is_blocked is not true
-           and s.sent_at > m.started_at and s.sent_at <= m.started_at + ${callbackWindow}`;
+           and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
 const freshReturns = `
   select m.call_id, m.started_at, m.local_date, m.outcome, m.account_number, m.wait_seconds,
@@ -126,12 +123,12 @@ const freshReturns = `
       select * from (
         (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
          where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
-           and o.started_at > m.started_at and o.started_at <= m.started_at + ${callbackWindow}
+           and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
          order by o.started_at, o.call_id limit 1)
         union all
         (select i.started_at, 'caller_got_through', i.call_id from warehouse.calls i
          where i.external_number = m.external_number and i.direction = 'inbound' and i.status = 'answered' and i.deleted_at is null
-           and i.started_at > m.started_at and i.started_at <= m.started_at + ${callbackWindow}
+           and i.started_at > m.started_at and i.started_at <= m.started_at + p.callback_window
          order by i.started_at, i.call_id limit 1)
         union all
         select texts.sent_at, texts.kind, null
