@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await database.query(
-    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries`,
+    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries, ops.sync_targets cascade`,
   );
   await database.query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
   // A mirror of which nothing is known to be wrong: a subscription delivers.
