@@ -130,6 +130,22 @@ test('the dashboard and the cookbook have one answered share', async () => {
   ).toEqual([{ is_same: true }]);
 });
 
+test('the dashboard and the cookbook have the same missed calls, without callers who gave up at once', async () => {
+  await using own = await factsDatabase();
+  const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+  for (const [index, seconds] of [40, 3].entries()) {
+    const values = { call_id: `190000${index}.1`, external_number: `1555000060${index}`, duration_seconds: seconds };
+    await own.call({ ...gaveUp, ...values, started_at: anHourAgo });
+  }
+  await own.drain();
+  const called = (rows: readonly Record<string, unknown>[]) => rows.map((row) => row.external_number);
+  expect(called(await own.query(question('04')))).toEqual(['15550000600']);
+  expect(called(await own.query(panel('Missed calls to return')))).toEqual(['15550000600']);
+  expect(numbers((await own.query(panel('Missed, not returned')))[0], 'open')).toEqual([1]);
+  expect(numbers((await own.query(panel('Missed calls and how they were returned')))[0], 'not returned')).toEqual([1]);
+  expect(numbers((await own.query(question('05')))[0], 'missed', 'not_returned')).toEqual([1, 1]);
+});
+
 test('how missed calls are returned, and how fast, over all of a week’s (05)', async () => {
   await using own = await factsDatabase();
   // Monday two weeks ago, by UTC: four missed calls, returned after 10, 20 and 60 minutes and never. Half within 20.
