@@ -3,28 +3,43 @@
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { constants } = require('node:os');
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
 
 const needed = 24;
 const found = process.versions.node;
-// `npm ci` installs this one with the dependencies.
-const installed = join(__dirname, '../node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+// npm installs this one with the dependencies.
+const installed = findInstalled();
+const typeStripper = join(__dirname, 'strip-types.cjs');
+const isPackage = /[\\/]node_modules[\\/]/.test(__dirname);
 
-if (Number.parseInt(found, 10) >= needed) import('./main.ts');
-else if (existsSync(installed)) continueWith(installed);
+if (Number.parseInt(found, 10) >= needed) {
+  if (isPackage) require(typeStripper);
+  import('./main.ts');
+} else if (installed && existsSync(installed)) continueWith(installed);
 else {
+  const remedy = isPackage ? 'install it again' : `run \`npm ci\` in ${join(__dirname, '..')}`;
   console.error(
-    `Trunkline needs Node ${needed} or newer and this is Node ${found}: run \`npm ci\` in ${join(__dirname, '..')} ` +
+    `Trunkline needs Node ${needed} or newer and this is Node ${found}: ${remedy} ` +
       `with install scripts allowed, which brings Node ${needed} along, or install Node ${needed}.`,
   );
   process.exitCode = 1;
+}
+
+function findInstalled() {
+  try {
+    const folder = dirname(require.resolve('node/package.json'));
+    return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Runs the same command in another Node. */
 function continueWith(node) {
   // Only flags that stand alone: `-e` and its code would load this file again.
   const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
-  const args = [...flags, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
+  const hook = isPackage ? ['--require', typeStripper] : [];
+  const args = [...flags, ...hook, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
   if (process.execve) process.execve(node, [node, ...args], process.env);
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

@@ -21,6 +21,11 @@ test('docs/operations.md shows the settings as their schema has them', async () 
   expect(await read('docs/operations.md')).toContain(settingsTable());
 });
 
+test('the changelog describes the version of package.json first', async () => {
+  const { version } = JSON.parse(await read('package.json'));
+  expect((await read('CHANGELOG.md')).match(/^## (\S+)/m)?.[1]).toBe(version);
+});
+
 test('the README stays short', async () => {
   expect((await stat(join(root, 'README.md'))).size).toBeLessThanOrEqual(10_000);
 });

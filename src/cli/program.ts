@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { settingsRows, settingsTable } from '../../config/settings.ts';
-import manifest from '../../package.json' with { type: 'json' };
+import { describeRelease, release } from '../shared/release.ts';
 import { nearest } from '../shared/suggestions.ts';
 import { jsonFlag } from './arguments.ts';
 import { exitCodes, runCommand } from './failures.ts';
@@ -59,7 +59,7 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
 export async function createProgram(entry: Entry, [name = '']: readonly string[] = []): Promise<Command> {
   const program = new Menu('trunkline')
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
-    .version(manifest.version)
+    .version(describeRelease(release))
     .showHelpAfterError('See --help for the usage.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
   const named = Object.hasOwn(groups, name) ? groups[name] : undefined;

@@ -1,9 +1,9 @@
-import manifest from '../../package.json' with { type: 'json' };
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { UserError } from '../shared/errors.ts';
+import { release } from '../shared/release.ts';
 import { type RunningProcess, readProcesses } from './processes.ts';
 import { type RulesStatus, readRules, readSends, type SendsStatus } from './snapshot/automation.ts';
 import {
@@ -49,6 +49,8 @@ export interface Snapshot {
   /** By the clock of the database, like all other times. */
   readonly takenAt: Date;
   readonly release: string;
+  /** The first digits of the commit of the release, or `unknown`. */
+  readonly commit: string;
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
   readonly schema: Part<SchemaStatus>;
@@ -98,7 +100,8 @@ export async function takeSnapshot({ database, queues, service, settings, metric
       const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
       return {
         takenAt: moment?.now ?? new Date(),
-        release: manifest.version,
+        release: release.version,
+        commit: release.commit,
         uptimeSeconds: Math.round(process.uptime()),
         schema: await ask(readSchema),
         credential: await ask((db) => readCredential(db, settings.api.key)),

@@ -39,7 +39,7 @@ ${streams(snapshot, timeZone)}
 ${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
 <footer>
   <span><time datetime="${snapshot.takenAt.toISOString()}" title="${exactly(snapshot.takenAt, timeZone)}">${timeOfDay(snapshot.takenAt, timeZone)}</time> ${timeZone}</span>
-  <span>release ${snapshot.release}</span>
+  <span>release ${snapshot.release} (${snapshot.commit})</span>
   <span>up ${span(snapshot.uptimeSeconds)}</span>
   ${credential && html`<span>${credentialWords(credential, snapshot.takenAt)}</span>`}
   ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}

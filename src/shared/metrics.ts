@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { release } from './release.ts';
 
 /** The metrics of one process. Shared state is read from the database instead. */
 export interface Metrics {
@@ -20,6 +21,13 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  const buildInfo = new Gauge({
+    name: 'trunkline_build_info',
+    help: 'Always 1: the version, the commit and the newest migration of the release that runs here.',
+    labelNames: ['version', 'commit', 'schema'] as const,
+    registers,
+  });
+  buildInfo.set({ ...release }, 1);
   const deliveries = new Counter({
     name: 'trunkline_deliveries_total',
     help: 'Webhook deliveries that were stored and answered 2xx.',

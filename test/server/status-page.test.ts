@@ -42,6 +42,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
   return {
     takenAt,
     release: '1.0.0',
+    commit: '0123456789ab',
     uptimeSeconds: 90_000,
     credential: known({ use: 'api_key' }),
     schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Where the image and the platforms name the commit. */
+const commitVariables = ['TRUNKLINE_COMMIT', 'RENDER_GIT_COMMIT', 'HEROKU_BUILD_COMMIT', 'HEROKU_SLUG_COMMIT'] as const;
+
+/** What runs here. */
+export interface Release {
+  readonly version: string;
+  /** The first 12 digits; `unknown` outside a checkout, an image, a package and the platforms that name it. */
+  readonly commit: string;
+  /** The newest migration of this release. A rolled-back release can run on a newer schema. */
+  readonly schema: string;
+}
+
+export const release: Release = {
+  version: manifest.version,
+  commit: findCommit().slice(0, 12),
+  schema: newestMigration(),
+};
+
+/** One line for `--version`. */
+export const describeRelease = ({ version, commit, schema }: Release): string =>
+  `${version} (commit ${commit}, schema ${schema})`;
+
+function findCommit(): string {
+  const named = commitVariables.map((name) => process.env[name]).find(Boolean);
+  return named || commitOfCheckout() || commitOfPackage() || 'unknown';
+}
+
+function commitOfCheckout(): string | undefined {
+  if (!existsSync(`${root}.git`)) return undefined;
+  try {
+    const stdio = ['ignore', 'pipe', 'ignore'] as const;
+    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: [...stdio] }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** `npm pack` writes the file. */
+function commitOfPackage(): string | undefined {
+  const file = `${root}.commit`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}
+
+function newestMigration(): string {
+  const files = readdirSync(`${root}migrations`).filter((file) => /^\d.*\.sql$/.test(file));
+  return files.sort().at(-1)?.slice(0, -'.sql'.length) ?? 'none';
+}
