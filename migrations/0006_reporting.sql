@@ -336,6 +336,47 @@ comment on column rollups.call_agent_month_rollup.transferred_to_count is 'Calls
 comment on column rollups.call_agent_month_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
 comment on column rollups.call_agent_month_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
+create table rollups.queue_visits (
+  call_id text not null,
+  visit_number integer not null,
+  bucket_at timestamptz not null,
+  started_at timestamptz not null,
+  local_date date not null,
+  local_hour integer not null,
+  is_business_hours boolean not null,
+  direction text not null,
+  account_number text,
+  kind text not null check (kind in ('queue', 'huntgroup')),
+  endpoint text not null,
+  entered_at timestamptz,
+  outcome text not null check (outcome in
+    ('answered', 'abandoned', 'short_abandoned', 'overflowed', 'voicemail', 'left', 'missed', 'unknown')),
+  wait_seconds integer,
+  wait_basis text not null check (wait_basis in ('legs', 'duration_minus_talk', 'unknown')),
+  next_queue text,
+  primary key (call_id, visit_number)
+);
+create index queue_visits_bucket_at on rollups.queue_visits (bucket_at);
+create index queue_visits_started_at on rollups.queue_visits (started_at);
+create index queue_visits_local_date on rollups.queue_visits (local_date);
+comment on table rollups.queue_visits is 'Visits of external calls to queues and huntgroups; read it through fct_queue_visit and queue_daily.';
+comment on column rollups.queue_visits.call_id is 'The call.';
+comment on column rollups.queue_visits.visit_number is 'Which visit of the call, from 1.';
+comment on column rollups.queue_visits.bucket_at is 'Begin of the quarter of an hour in which the call began.';
+comment on column rollups.queue_visits.started_at is 'Start of the call.';
+comment on column rollups.queue_visits.local_date is 'Its local day.';
+comment on column rollups.queue_visits.local_hour is 'Its local hour.';
+comment on column rollups.queue_visits.is_business_hours is 'Whether the schedule of params was open then.';
+comment on column rollups.queue_visits.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column rollups.queue_visits.account_number is 'The account''s number on the call.';
+comment on column rollups.queue_visits.kind is 'queue or huntgroup.';
+comment on column rollups.queue_visits.endpoint is 'Its number; its name where it has none.';
+comment on column rollups.queue_visits.entered_at is 'When the call entered it; NULL = not known.';
+comment on column rollups.queue_visits.outcome is 'How the visit ended; see fct_queue_visit.';
+comment on column rollups.queue_visits.wait_seconds is 'How long the caller waited there; see fct_queue_visit.';
+comment on column rollups.queue_visits.wait_basis is 'legs, duration_minus_talk or unknown.';
+comment on column rollups.queue_visits.next_queue is 'Where an overflowed visit went on, as in dim_queue.';
+
 create table rollups.missed_call_returns (
   call_id text primary key,
   started_at timestamptz not null,
@@ -348,11 +389,15 @@ create table rollups.missed_call_returns (
   returned_at timestamptz,
   returned_call_id text,
   texted_at timestamptz,
+  reached_at timestamptz,
+  returned_within text check (returned_within in ('1 hour', '4 hours', '1 business day', 'later')),
+  return_business_seconds bigint,
   return_seconds integer generated always as (
     case when returned_at - started_at < interval '60 years' then extract(epoch from returned_at - started_at)::integer end) stored
 );
 create index missed_call_returns_local_date on rollups.missed_call_returns (local_date);
 create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);
+create index missed_call_returns_reached_at on rollups.missed_call_returns (reached_at) where reached_at is not null;
 create index missed_call_returns_texted_at on rollups.missed_call_returns (texted_at) where texted_at is not null;
 create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
 create index missed_call_returns_times on rollups.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
@@ -368,6 +413,9 @@ comment on column rollups.missed_call_returns.returned_by is 'called_back, outbo
 comment on column rollups.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
 comment on column rollups.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
 comment on column rollups.missed_call_returns.texted_at is 'When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.';
+comment on column rollups.missed_call_returns.reached_at is 'First call afterwards on which somebody spoke with the caller; NULL = none within the window.';
+comment on column rollups.missed_call_returns.returned_within is '1 hour, 4 hours, 1 business day (by the end of the next one) or later; NULL when not returned at a known time.';
+comment on column rollups.missed_call_returns.return_business_seconds is 'Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 comment on column rollups.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 
 create table rollups.callback_rollup (
@@ -382,8 +430,13 @@ create table rollups.callback_rollup (
   text_count integer not null,
   automatic_text_count integer not null,
   text_by_unknown_count integer not null,
+  reached_count integer not null,
   return_time_count integer not null,
-  minutes_to_return_p50 numeric
+  within_1_hour_count integer not null,
+  within_4_hours_count integer not null,
+  within_business_day_count integer not null,
+  minutes_to_return_p50 numeric,
+  business_minutes_to_return_p50 numeric
 );
 create index callback_rollup_local_date on rollups.callback_rollup (local_date);
 comment on table rollups.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
@@ -398,6 +451,11 @@ comment on column rollups.callback_rollup.caller_got_through_count is 'The calle
 comment on column rollups.callback_rollup.text_count is 'Returned by a text that a user sent.';
 comment on column rollups.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
 comment on column rollups.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
+comment on column rollups.callback_rollup.reached_count is 'Somebody spoke with the caller within the window.';
+comment on column rollups.callback_rollup.within_1_hour_count is 'Returned within an hour.';
+comment on column rollups.callback_rollup.within_4_hours_count is 'Returned within four hours.';
+comment on column rollups.callback_rollup.within_business_day_count is 'Returned by the end of the next business day.';
+comment on column rollups.callback_rollup.business_minutes_to_return_p50 is 'Half of those returned at a known time were returned within so many minutes of business time.';
 comment on column rollups.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
 comment on column rollups.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
 

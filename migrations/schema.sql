@@ -734,8 +734,13 @@ create table rollups.callback_rollup (
   text_count integer not null, -- Returned by a text that a user sent.
   automatic_text_count integer not null, -- Not returned, and first texted by a rule.
   text_by_unknown_count integer not null, -- Not returned, and first texted by an integration other than the rules, or by somebody who used one.
+  reached_count integer not null, -- Somebody spoke with the caller within the window.
   return_time_count integer not null, -- Returned at a known time: the n of minutes_to_return_p50.
-  minutes_to_return_p50 numeric -- Half of these were returned within so many minutes.
+  within_1_hour_count integer not null, -- Returned within an hour.
+  within_4_hours_count integer not null, -- Returned within four hours.
+  within_business_day_count integer not null, -- Returned by the end of the next business day.
+  minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes.
+  business_minutes_to_return_p50 numeric -- Half of those returned at a known time were returned within so many minutes of business time.
 );
 CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
 
@@ -789,12 +794,17 @@ create table rollups.missed_call_returns (
   returned_at timestamptz, -- When; NULL when not returned, or when the service names a call that is not held.
   returned_call_id text, -- By which call; NULL for a text.
   texted_at timestamptz, -- When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.
+  reached_at timestamptz, -- First call afterwards on which somebody spoke with the caller; NULL = none within the window.
+  returned_within text, -- 1 hour, 4 hours, 1 business day (by the end of the next one) or later; NULL when not returned at a known time.
+  return_business_seconds bigint, -- Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one.
   return_seconds integer generated always as ( CASE WHEN ((returned_at - started_at) < '60 years'::interval) THEN (EXTRACT(epoch FROM (returned_at - started_at)))::integer ELSE NULL::integer END) stored, -- From the start of the call to its return; NULL when not returned at a known time, or an absurd one.
   constraint missed_call_returns_pkey PRIMARY KEY (call_id),
-  constraint missed_call_returns_returned_by_check CHECK ((returned_by = ANY (ARRAY['called_back'::text, 'outbound_call'::text, 'caller_got_through'::text, 'text'::text, 'automatic_text'::text, 'text_by_unknown'::text])))
+  constraint missed_call_returns_returned_by_check CHECK ((returned_by = ANY (ARRAY['called_back'::text, 'outbound_call'::text, 'caller_got_through'::text, 'text'::text, 'automatic_text'::text, 'text_by_unknown'::text]))),
+  constraint missed_call_returns_returned_within_check CHECK ((returned_within = ANY (ARRAY['1 hour'::text, '4 hours'::text, '1 business day'::text, 'later'::text])))
 );
 CREATE INDEX missed_call_returns_called_back ON rollups.missed_call_returns USING btree (called_back_call_id) WHERE (called_back_call_id IS NOT NULL);
 CREATE INDEX missed_call_returns_local_date ON rollups.missed_call_returns USING btree (local_date);
+CREATE INDEX missed_call_returns_reached_at ON rollups.missed_call_returns USING btree (reached_at) WHERE (reached_at IS NOT NULL);
 CREATE INDEX missed_call_returns_returned_at ON rollups.missed_call_returns USING btree (returned_at);
 CREATE INDEX missed_call_returns_texted_at ON rollups.missed_call_returns USING btree (texted_at) WHERE (texted_at IS NOT NULL);
 CREATE INDEX missed_call_returns_times ON rollups.missed_call_returns USING btree (started_at) INCLUDE (outcome, returned_by, return_seconds, account_number);
@@ -818,6 +828,33 @@ create table rollups.quality_rollup (
   unpaired_count integer not null -- Transcripts whose recorded leg is not known.
 );
 CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (local_date);
+
+-- Visits of external calls to queues and huntgroups; read it through fct_queue_visit and queue_daily.
+create table rollups.queue_visits (
+  call_id text not null, -- The call.
+  visit_number integer not null, -- Which visit of the call, from 1.
+  bucket_at timestamptz not null, -- Begin of the quarter of an hour in which the call began.
+  started_at timestamptz not null, -- Start of the call.
+  local_date date not null, -- Its local day.
+  local_hour integer not null, -- Its local hour.
+  is_business_hours boolean not null, -- Whether the schedule of params was open then.
+  direction text not null, -- inbound, outbound, or unknown where none is reported.
+  account_number text, -- The account's number on the call.
+  kind text not null, -- queue or huntgroup.
+  endpoint text not null, -- Its number; its name where it has none.
+  entered_at timestamptz, -- When the call entered it; NULL = not known.
+  outcome text not null, -- How the visit ended; see fct_queue_visit.
+  wait_seconds integer, -- How long the caller waited there; see fct_queue_visit.
+  wait_basis text not null, -- legs, duration_minus_talk or unknown.
+  next_queue text, -- Where an overflowed visit went on, as in dim_queue.
+  constraint queue_visits_pkey PRIMARY KEY (call_id, visit_number),
+  constraint queue_visits_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'huntgroup'::text]))),
+  constraint queue_visits_outcome_check CHECK ((outcome = ANY (ARRAY['answered'::text, 'abandoned'::text, 'short_abandoned'::text, 'overflowed'::text, 'voicemail'::text, 'left'::text, 'missed'::text, 'unknown'::text]))),
+  constraint queue_visits_wait_basis_check CHECK ((wait_basis = ANY (ARRAY['legs'::text, 'duration_minus_talk'::text, 'unknown'::text])))
+);
+CREATE INDEX queue_visits_bucket_at ON rollups.queue_visits USING btree (bucket_at);
+CREATE INDEX queue_visits_local_date ON rollups.queue_visits USING btree (local_date);
+CREATE INDEX queue_visits_started_at ON rollups.queue_visits USING btree (started_at);
 
 -- Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.
 create table rollups.repeat_caller_rollup (
@@ -1137,6 +1174,7 @@ create table warehouse.call_legs (
   deleted_reason text, -- The proof of the deletion.
   constraint call_legs_pkey PRIMARY KEY (call_id, leg_key)
 ) with (fillfactor=85);
+CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.call_legs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_legs();
 
 -- Calls of the account.
 create table warehouse.calls (

@@ -1,13 +1,19 @@
 -- How do the queues do against each other?
--- Inbound calls, with the outcome of the whole call: one that overflowed counts in every queue that it entered, its wait from
--- the first on. Shares leave out callers who gave up at once; in_time_pct also calls answered after an unknown wait.
-select endpoint as queue, sum(call_count) as calls, sum(answered_count) as answered, sum(abandoned_count) as abandoned,
-  round(100.0 * sum(answered_count) / nullif(sum(answerable_count), 0), 1) as answered_pct,
-  round(100.0 * sum(abandoned_count) / nullif(sum(answerable_count), 0), 1) as abandoned_pct,
-  round(100.0 * sum(answered_in_time_count) / nullif(sum(answerable_count) - sum(answer_wait_unknown_count), 0), 1) as in_time_pct,
-  round(sum(answer_wait_seconds)::numeric / nullif(sum(answer_wait_count), 0), 1) as answer_wait_avg_seconds,
-  max(longest_wait_seconds) as longest_wait_seconds, sum(answer_wait_unknown_count) as answered_after_unknown_wait
-from reporting.group_daily
-where kind = 'queue' and direction = 'inbound' and local_date > reporting.local_day(now()) - 30
-group by 1
-order by calls desc;
+-- Inbound calls by visit: what happened in that queue, with the wait from its own entry. A call that overflowed is one visit of
+-- each. Shares leave out callers who gave up at once; in_time_pct also visits answered after an unknown wait.
+select v.queue_key, q.queue_name, count(*) as visits, count(*) filter (where v.outcome = 'answered') as answered,
+  count(*) filter (where v.outcome = 'abandoned') as abandoned, count(*) filter (where v.outcome = 'overflowed') as overflowed,
+  round(100.0 * count(*) filter (where v.outcome = 'answered') / nullif(count(*) filter (where v.outcome <> 'short_abandoned'), 0), 1) as answered_pct,
+  round(100.0 * count(*) filter (where v.outcome = 'abandoned') / nullif(count(*) filter (where v.outcome <> 'short_abandoned'), 0), 1) as abandoned_pct,
+  round(100.0 * count(*) filter (where v.outcome = 'answered' and v.wait_seconds <= p.service_level_seconds)
+    / nullif(count(*) filter (where v.outcome <> 'short_abandoned' and (v.outcome <> 'answered' or v.wait_seconds is not null)), 0), 1) as in_time_pct,
+  round(percentile_cont(0.5) within group (order by v.wait_seconds) filter (where v.outcome = 'answered')) as half_answered_within_seconds,
+  round(percentile_cont(0.9) within group (order by v.wait_seconds) filter (where v.outcome = 'answered')) as nine_of_ten_answered_within_seconds,
+  round(percentile_cont(0.5) within group (order by v.wait_seconds) filter (where v.outcome = 'abandoned')) as half_gave_up_within_seconds,
+  count(*) filter (where v.outcome = 'answered' and v.wait_seconds is null) as answered_after_unknown_wait
+from reporting.fct_queue_visit v
+  cross join reporting.params p
+  left join reporting.dim_queue q on q.queue_key = v.queue_key
+where v.kind = 'queue' and v.direction = 'inbound' and v.local_date > reporting.local_day(now()) - 30
+group by 1, 2
+order by visits desc;

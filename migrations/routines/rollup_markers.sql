@@ -27,16 +27,16 @@ begin
       from new_rows n join old_rows o using (call_id)
       where (n.content_hash <> o.content_hash or n.deleted_at is distinct from o.deleted_at
           or n.legs_wait_seconds is distinct from o.legs_wait_seconds or (n.legs_fetched_at is null) <> (o.legs_fetched_at is null)
-          or (least(n.leg_count, 2)) is distinct from (least(o.leg_count, 2)))
+          or n.leg_count is distinct from o.leg_count)
         and (n.started_at, n.ended_at, n.direction, n.status, n.is_abandoned, n.duration_seconds, n.talk_seconds, n.legs_wait_seconds,
             n.transferred_count, n.is_recorded, n.called_back_call_id, n.repeated_count, n.external_number, n.account_number,
             n.is_internal, n.caller_type, n.caller_number, n.called_type, n.called_number,
-            case when n.called_type in ('queue', 'huntgroup') then n.called_name end, n.deleted_at, n.legs_fetched_at is null, least(n.leg_count, 2))
+            case when n.called_type in ('queue', 'huntgroup') then n.called_name end, n.deleted_at, n.legs_fetched_at is null, n.leg_count)
           is distinct from
           (o.started_at, o.ended_at, o.direction, o.status, o.is_abandoned, o.duration_seconds, o.talk_seconds, o.legs_wait_seconds,
             o.transferred_count, o.is_recorded, o.called_back_call_id, o.repeated_count, o.external_number, o.account_number,
             o.is_internal, o.caller_type, o.caller_number, o.called_type, o.called_number,
-            case when o.called_type in ('queue', 'huntgroup') then o.called_name end, o.deleted_at, o.legs_fetched_at is null, least(o.leg_count, 2))
+            case when o.called_type in ('queue', 'huntgroup') then o.called_name end, o.deleted_at, o.legs_fetched_at is null, o.leg_count)
     ) changed
     where moment is not null;
   end if;
@@ -49,6 +49,27 @@ create or replace trigger mark_inserts after insert on warehouse.calls referenci
   for each statement execute function ops.mark_calls();
 create or replace trigger mark_updates after update on warehouse.calls referencing old table as old_rows new table as new_rows
   for each statement execute function ops.mark_calls();
+
+-- Legs that come or go change the leg_count of the call. Here: those that are told otherwise, which moves visits to queues.
+create or replace function ops.mark_legs() returns trigger
+language plpgsql as $$
+begin
+  if not exists (select from new_rows) then return null; end if;
+  execute $sql$
+    insert into ops.rollup_markers (kind, bucket_at)
+    select distinct 'calls', ops.quarter_of(c.started_at) from warehouse.calls c
+    where c.started_at is not null and c.call_id in (
+      select n.call_id from new_rows n join old_rows o using (call_id, leg_key)
+      where (n.ordinal, n.started_at, n.ended_at, n.duration_seconds, n.talk_seconds, n.status, n.caller_type, n.called_type, n.called_number,
+          case when n.called_type in ('queue', 'huntgroup') then n.called_name end, n.deleted_at)
+        is distinct from (o.ordinal, o.started_at, o.ended_at, o.duration_seconds, o.talk_seconds, o.status, o.caller_type, o.called_type,
+          o.called_number, case when o.called_type in ('queue', 'huntgroup') then o.called_name end, o.deleted_at))
+  $sql$;
+  return null;
+end $$;
+comment on function ops.mark_legs is 'Marks the quarter hours of calls whose legs changed in columns that reports use.';
+create or replace trigger mark_updates after update on warehouse.call_legs referencing old table as old_rows new table as new_rows
+  for each statement execute function ops.mark_legs();
 
 create or replace function ops.mark_attributions() returns trigger
 language plpgsql as $$

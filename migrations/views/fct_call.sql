@@ -19,6 +19,18 @@ select
     else 'unknown'
   end as outcome,
   c.external_number,
+  case when c.direction = 'inbound' and c.is_abandoned and c.status is distinct from 'answered' and c.status is distinct from 'voicemail' then case
+    when coalesce(c.queue, c.huntgroup) is not null then 'queue'
+    when coalesce(c.leg_count, 0) = 0 then case when c.called_type = 'user' then 'ringing' else 'unknown' end
+    else (
+      select case
+          when bool_or(l.called_type in ('user', 'external', 'mailbox')) then 'ringing'
+          when bool_and(l.called_type is not null) then 'menu'
+          else 'unknown'
+        end
+      from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null
+    )
+  end end as abandoned_in,
   c.account_number,
   c.dialled_number,
   c.caller_type,
@@ -102,6 +114,7 @@ comment on column reporting.fct_call.is_internal is 'Both ends are the account''
 comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
 comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
 comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. Abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
+comment on column reporting.fct_call.abandoned_in is 'Of an abandoned or short_abandoned call, how far the caller had come. menu: neither a queue nor a telephone, by the legs; queue: had entered a queue or huntgroup, and fct_queue_visit says in which the caller gave up; ringing: somebody''s telephone, without a queue; unknown: no legs held, or they do not say. Add status = ''missed'' to the query: it is indexed.';
 comment on column reporting.fct_call.external_number is 'The other party''s number; NULL on internal calls, and where none of seven digits or more is shown: withheld numbers, short ones.';
 comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';

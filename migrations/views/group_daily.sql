@@ -29,7 +29,7 @@ from (
   where r.kind in ('queue', 'huntgroup')
 ) counted;
 
-comment on view reporting.group_daily is 'One row is a local day, queue or huntgroup, and direction of the external calls that entered it. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group.';
+comment on view reporting.group_daily is 'One row is a local day, queue or huntgroup, and direction of the external calls that entered it. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group. For what happened in each queue: queue_daily.';
 comment on column reporting.group_daily.local_date is 'Local day.';
 comment on column reporting.group_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.group_daily.kind is 'queue or huntgroup.';

@@ -523,8 +523,13 @@ export interface Schema {
     text_count: number;
     automatic_text_count: number;
     text_by_unknown_count: number;
+    reached_count: number;
     return_time_count: number;
+    within_1_hour_count: number;
+    within_4_hours_count: number;
+    within_business_day_count: number;
     minutes_to_return_p50: Numeric | null;
+    business_minutes_to_return_p50: Numeric | null;
   };
   'rollups.contacts': {
     number: string;
@@ -561,6 +566,9 @@ export interface Schema {
     returned_at: Timestamp | null;
     returned_call_id: string | null;
     texted_at: Timestamp | null;
+    reached_at: Timestamp | null;
+    returned_within: string | null;
+    return_business_seconds: Numeric | null;
     return_seconds: Computed<number | null>;
   };
   'rollups.quality_rollup': {
@@ -579,6 +587,24 @@ export interface Schema {
     talk_share_count: number;
     talk_share_sum: number;
     unpaired_count: number;
+  };
+  'rollups.queue_visits': {
+    call_id: string;
+    visit_number: number;
+    bucket_at: Timestamp;
+    started_at: Timestamp;
+    local_date: Timestamp;
+    local_hour: number;
+    is_business_hours: boolean;
+    direction: string;
+    account_number: string | null;
+    kind: string;
+    endpoint: string;
+    entered_at: Timestamp | null;
+    outcome: string;
+    wait_seconds: number | null;
+    wait_basis: string;
+    next_queue: string | null;
   };
   'rollups.repeat_caller_rollup': {
     last_call_id: string;

@@ -62,6 +62,7 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
     'call_hour_rollup',
     'call_endpoint_rollup',
     'call_agent_rollup',
+    'queue_visits',
     'missed_call_returns',
     'callback_rollup',
     'quality_rollup',

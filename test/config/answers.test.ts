@@ -64,7 +64,15 @@ beforeAll(async () => {
     await insert(
       'warehouse.call_legs',
       { ...leg, ...by, leg_key: 'a', ordinal: 1, caller_type: 'external' },
-      { ...leg, leg_key: 'b', ordinal: 2, caller_type: by.called_type, called_type: 'user', called_number: to },
+      {
+        ...leg,
+        leg_key: 'b',
+        ordinal: 2,
+        caller_type: by.called_type,
+        called_type: 'user',
+        called_number: to,
+        duration_seconds: 60 + wait,
+      },
     );
     await insert('warehouse.transcripts', {
       ...{ transcript_id: at + 1, call_id: id, leg_unique_id: 'b', leg_pairing: 'exact', csat_score: score },
@@ -182,20 +190,20 @@ test('how missed calls are returned, and how fast, over all of a week’s (05)',
 });
 
 test('how the queues do: inbound calls alone, and what became of them (07)', async () => {
-  const rows = await query<{ queue: string }>(question('07'));
+  const rows = await query<{ queue_key: string }>(question('07'));
   expect(rows).toHaveLength(1);
-  expect(rows[0]?.queue).toBe('6001');
+  expect(rows[0]?.queue_key).toBe('queue:6001');
   // Two answered after 15 and 25 seconds, one given up after 50, one after 2, which is left out of the shares.
   expect(
     numbers(
       rows[0],
-      'calls',
+      'visits',
       'answered',
       'abandoned',
       'answered_pct',
       'abandoned_pct',
       'in_time_pct',
-      'answer_wait_avg_seconds',
+      'half_answered_within_seconds',
     ),
   ).toEqual([4, 2, 1, 66.7, 33.3, 33.3, 20]);
 });
@@ -223,7 +231,7 @@ describe('namesakes stay apart', () => {
 
   test('as a queue and a huntgroup', async () => {
     const rows = await query(panel('Queues and huntgroups'));
-    expect(rows.map((row) => [row.kind, row.group, Number(row.calls)])).toEqual([
+    expect(rows.map((row) => [row.kind, row.group, Number(row.visits)])).toEqual([
       ['queue', '6001', 4],
       ['huntgroup', '6001', 1],
     ]);

@@ -59,13 +59,48 @@ async function seed(facts: Facts): Promise<void> {
   await insert(
     'warehouse.call_legs',
     { ...leg, leg_key: 'a', ordinal: 1, caller_type: 'external', called_type: 'queue', called_number: '6001' },
-    { ...leg, leg_key: 'b', ordinal: 2, caller_type: 'queue', called_type: 'user', called_number: '201' },
+    {
+      ...{ ...leg, leg_key: 'b', ordinal: 2, caller_type: 'queue', called_type: 'user', called_number: '201' },
+      duration_seconds: 69,
+    },
     {
       ...{ ...leg, leg_key: 'c', ordinal: 3, bridged_from_call_id: answered, caller_type: 'user' },
       ...{ caller_number: '201', called_type: 'user', called_number: '202' },
     },
   );
   await query(`select warehouse.attribute_calls(array['${answered}'])`);
+  // Overflowed from one queue into another, and was given up there.
+  const overflowed = '1700000040.1';
+  await call({
+    ...{
+      call_id: overflowed,
+      started_at: ago(50),
+      ended_at: ago(49.98),
+      status: 'missed',
+      is_abandoned: true,
+      talk_seconds: 0,
+    },
+    ...{
+      called_type: 'queue',
+      called_number: '6002',
+      legs_fetched_at: ago(49),
+      leg_count: 2,
+      external_number: '15550000005',
+    },
+  });
+  const waiting = {
+    call_id: overflowed,
+    direction: 'inbound',
+    caller_type: 'external',
+    called_type: 'queue',
+    talk_seconds: 0,
+  };
+  await insert(
+    'warehouse.call_legs',
+    { ...waiting, leg_key: 'a', ordinal: 1, started_at: ago(50), called_number: '6001' },
+    { ...waiting, leg_key: 'b', ordinal: 2, started_at: ago(49.99), called_number: '6002' },
+  );
+  await query(`select warehouse.attribute_calls(array['${overflowed}'])`);
   await insert('warehouse.transcripts', {
     ...{ transcript_id: 1, call_id: answered, leg_unique_id: 'b', leg_pairing: 'exact', call_purpose: 'Complaint' },
     ...{ call_sentiment: 'negative', csat_score: 2, agent_performance_score: 7, is_action_required: true },

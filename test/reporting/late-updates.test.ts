@@ -21,6 +21,7 @@ const rollups = [
   'call_endpoint_rollup',
   'call_agent_rollup',
   'call_agent_month_rollup',
+  'queue_visits',
   'missed_call_returns',
   'callback_rollup',
   'transcript_agents',

@@ -7,6 +7,7 @@ import { callTarget, changeAccount, erasePerson, redefine, threadTarget } from '
 import { dateAt, hour, second } from './oracle/clock.ts';
 import { completenessReport } from './oracle/completeness.ts';
 import { openMirror } from './oracle/mirror.ts';
+import { queueReports } from './oracle/queues.ts';
 import { returnReports } from './oracle/returns.ts';
 import { differences, type Report } from './oracle/rows.ts';
 import { textReports } from './oracle/texts.ts';
@@ -23,6 +24,7 @@ const seeds = (process.env.ORACLE_SEEDS ?? '1').split(',').map(Number);
 function reportsOf(account: Account, now: number): Report[] {
   return [
     ...callReports(account),
+    ...queueReports(account),
     ...agentReports(account),
     ...returnReports(account, now),
     ...textReports(account, now),

@@ -143,6 +143,46 @@ test('callbacks sums them up by day and number, the median beside its n', async 
   ]);
 });
 
+test('how soon a call is returned ends with the next business day, and business time stands still over a weekend', async () => {
+  await using own = await factsDatabase();
+  // Friday half past four, returned in vain: after an hour, on Monday, and on Tuesday, when the caller answers.
+  const returned = ['2026-03-06T17:30:00Z', '2026-03-09T09:10:00Z', '2026-03-10T09:10:00Z'];
+  for (const [at, startedAt] of returned.entries()) {
+    const external_number = number(at);
+    await own.call({ ...missed, call_id: `18000000${at}.1`, started_at: '2026-03-06T16:30:00Z', external_number });
+    const values = at === 2 ? {} : missed;
+    await own.call({
+      ...values,
+      call_id: `18000001${at}.1`,
+      started_at: startedAt,
+      direction: 'outbound',
+      external_number,
+    });
+  }
+  const spans = () =>
+    own.query(
+      `select returned_within as span, business_minutes_to_return::integer as minutes, reached_at is not null as is_reached
+       from reporting.missed_calls order by external_number`,
+    );
+  await own.drain();
+  const [hour, monday, tuesday] = await spans();
+  expect([hour, monday]).toEqual([
+    { span: '1 hour', minutes: 30, is_reached: false },
+    { span: '1 business day', minutes: 40, is_reached: false },
+  ]);
+  expect(tuesday).toEqual({ span: 'later', minutes: 40 + 480, is_reached: true });
+  await own.query(`insert into reporting.holidays values (1, '2026-03-09', 'Day')`);
+  await rebuildRollups(own.db);
+  expect((await spans())[2]).toEqual({ span: '1 business day', minutes: 40, is_reached: true });
+  expect(
+    await own.query(
+      `select returned_count::integer as returned, reached_count::integer as reached, tried_count::integer as tried,
+         within_1_hour_count::integer as hour, within_4_hours_count::integer as hours, within_business_day_count::integer as day
+       from reporting.callbacks`,
+    ),
+  ).toEqual([{ returned: 3, reached: 1, tried: 2, hour: 1, hours: 1, day: 3 }]);
+});
+
 test('voicemails are the missed calls that ended in a mailbox, with what was understood of them', async () => {
   await facts.params({ is_text_shown: true });
   await facts.insert('warehouse.transcripts', {

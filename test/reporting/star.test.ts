@@ -176,6 +176,55 @@ describe('fct_call', () => {
   });
 });
 
+describe('fct_queue_visit', () => {
+  const visits = (id: string) =>
+    query(
+      `select visit_number as nr, queue_key as queue, outcome, wait_seconds as wait, wait_basis as basis, next_queue_key as next
+       from reporting.fct_queue_visit where call_id = $1 order by 1`,
+      id,
+    );
+  const told = { basis: 'legs', next: null };
+
+  test('tells what happened in each queue, from its own entry', async () => {
+    expect(await visits('1.1')).toEqual([
+      { ...told, nr: 1, queue: 'queue:601', outcome: 'overflowed', wait: 30, next: 'queue:602' },
+      { ...told, nr: 2, queue: 'queue:602', outcome: 'answered', wait: 23 },
+    ]);
+    expect(await visits('1.3')).toEqual([{ ...told, nr: 1, queue: 'huntgroup:Front', outcome: 'abandoned', wait: 10 }]);
+  });
+
+  test('knows where the caller gave up', async () => {
+    const stage = async (id: string) => (await rowOf(id, 'abandoned_in'))?.abandoned_in;
+    expect([await stage('1.1'), await stage('1.2'), await stage('1.3')]).toEqual([null, 'menu', 'queue']);
+  });
+
+  test('knows queues that the call itself or a search names, and says no more of two', async () => {
+    const summary = { ...told, basis: 'unknown', wait: null };
+    expect(await visits('1.7')).toEqual([
+      { ...summary, nr: 1, queue: 'queue:603', outcome: 'missed', wait: 10, basis: 'duration_minus_talk' },
+    ]);
+    const found = { call_id: '1.7', kind: 'queue', endpoint: '602', role: 'entered', started_at: at(0) };
+    await insert('warehouse.call_attributions', { ...found, source: 'search_filter' });
+    await facts.drain();
+    expect(await visits('1.7')).toEqual([
+      { ...summary, nr: 1, queue: 'queue:602', outcome: 'unknown' },
+      { ...summary, nr: 2, queue: 'queue:603', outcome: 'unknown' },
+    ]);
+    await query(`delete from warehouse.call_attributions where call_id = '1.7'`);
+  });
+
+  test('follows a leg that is told otherwise, although the wait of the call stays', async () => {
+    await query(`update warehouse.call_legs set started_at = $1 where call_id = '1.1' and ordinal = 3`, at(40));
+    await facts.drain();
+    expect((await visits('1.1')).map(({ wait }) => wait)).toEqual([28, 25]);
+    await query(`update warehouse.call_legs set called_number = '609' where call_id = '1.1' and ordinal = 3`);
+    await facts.drain();
+    expect((await visits('1.1')).map(({ queue }) => queue)).toEqual(['queue:601', 'queue:609']);
+    await query(`update warehouse.call_legs set called_number = '602' where call_id = '1.1' and ordinal = 3`);
+    await facts.drain();
+  });
+});
+
 describe('the dimensions', () => {
   test('dim_queue has the queues that calls entered, each once, and keeps its keys through a rebuild', async () => {
     const queues = () =>

@@ -61,6 +61,97 @@ export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[
   );
 }
 
+/**
+ * Rebuilds the visits to queues and huntgroups of calls that began in quarters of an hour. The legs tell them: what follows
+ * a leg to a queue, the telephones that only rang left out, is how that visit ended. Calls whose legs show no queue have one
+ * visit for each queue that they are otherwise known to have entered, with the outcome and the wait of the call if it is one.
+ */
+export async function rebuildVisits(tx: Transaction, quarters: readonly Date[]): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'queue_visits',
+      keys: ['call_id', 'visit_number'],
+      values: [
+        ...['bucket_at', 'started_at', 'local_date', 'local_hour', 'is_business_hours', 'direction', 'account_number'],
+        ...['kind', 'endpoint', 'entered_at', 'outcome', 'wait_seconds', 'wait_basis', 'next_queue'],
+      ],
+      scope: 't.bucket_at = any($1::timestamptz[])',
+      fresh: visits,
+    },
+    [quarters],
+  );
+}
+
+const visits = `
+  with calls as materialized (
+    select c.call_id, q.bucket_at, c.started_at, c.ended_at, c.local_date, c.local_hour, c.is_business_hours, ${knownDirection} as direction,
+      c.account_number, c.outcome, c.wait_seconds, c.wait_basis, c.leg_count
+    from unnest($1::timestamptz[]) as q (bucket_at)
+      join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+    where not c.is_internal
+  ), legs as (
+    select c.call_id, l.ordinal, l.started_at, l.called_type as kind, left(coalesce(nullif(l.called_number, ''), l.called_name), 200) as endpoint,
+      coalesce(l.talk_seconds > 0, l.status ~* '^answer', false) as is_answered,
+      l.started_at + (l.duration_seconds - l.talk_seconds) * interval '1 second' as talk_at,
+      coalesce(l.ended_at, l.started_at + l.duration_seconds * interval '1 second') as ended_at
+    from calls c
+      cross join lateral (select * from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null offset 0) l
+    where c.leg_count > 0
+  ), steps as (
+    select l.*, case
+        when l.kind in ('queue', 'huntgroup') and l.endpoint <> '' then 'overflowed'
+        when l.kind in ('user', 'external') then 'answered'
+        when l.kind = 'mailbox' then 'voicemail'
+        when l.kind is null then 'unknown'
+        else 'left'
+      end as step,
+      max(l.ended_at) over (partition by l.call_id) as last_at
+    from legs l
+  ), paths as (
+    select s.*, lead(s.step) over path as next_step, lead(s.started_at) over path as next_at, lead(s.talk_at) over path as next_talk_at,
+      lead(s.kind || ':' || s.endpoint) over path as next_queue, bool_or(s.step = 'answered') over path as had_answer
+    from steps s
+    where s.step <> 'answered' or s.is_answered
+    window path as (partition by s.call_id order by s.ordinal)
+  ), ended as (
+    select p.*, case
+        when p.next_step is not null then p.next_step
+        when p.had_answer and c.outcome = 'answered' then 'missed'
+        else c.outcome
+      end as outcome,
+      case
+        when p.next_step = 'answered' then p.next_talk_at
+        when p.next_step <> 'unknown' then p.next_at
+        when p.next_step is null and (c.outcome in ('abandoned', 'short_abandoned', 'missed') or c.outcome = 'answered' and p.had_answer)
+          then coalesce(c.ended_at, p.last_at)
+      end as until_at
+    from paths p join calls c on c.call_id = p.call_id
+    where p.step = 'overflowed'
+  ), told as (
+    select e.call_id, row_number() over (partition by e.call_id order by e.ordinal)::integer as visit_number, e.kind, e.endpoint,
+      e.started_at as entered_at, e.outcome, case when w.seconds between 0 and 2147483647 then w.seconds::integer end as wait_seconds,
+      case when w.seconds between 0 and 2147483647 then 'legs' else 'unknown' end as wait_basis,
+      case when e.outcome = 'overflowed' then e.next_queue end as next_queue
+    from ended e cross join lateral (select extract(epoch from e.until_at - e.started_at) as seconds) w
+  ), untold as (
+    select c.call_id, row_number() over entered::integer as visit_number, a.kind, a.endpoint, null::timestamptz as entered_at,
+      case when count(*) over call = 1 then c.outcome else 'unknown' end as outcome,
+      case when count(*) over call = 1 then c.wait_seconds end as wait_seconds,
+      case when count(*) over call = 1 then c.wait_basis else 'unknown' end as wait_basis, null as next_queue
+    from calls c
+      join (
+        select distinct x.call_id, x.kind, x.endpoint
+        from unnest($1::timestamptz[]) as q (bucket_at)
+          join reporting.fct_call_attribution x on x.started_at >= q.bucket_at and x.started_at < q.bucket_at + interval '15 minutes'
+        where x.kind in ('queue', 'huntgroup') and x.role = 'entered'
+      ) a on a.call_id = c.call_id
+    where c.call_id not in (select call_id from told)
+    window call as (partition by c.call_id), entered as (partition by c.call_id order by a.kind, a.endpoint)
+  )
+  select v.*, c.bucket_at, c.started_at, c.local_date, c.local_hour, c.is_business_hours, c.direction, c.account_number
+  from (select * from told union all select * from untold) v join calls c on c.call_id = v.call_id`;
+
 /** Adds the quarters of one local day up to hours. */
 export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(tx, 'delete from rollups.call_hour_rollup where local_date = $1', [date]);

@@ -6,6 +6,7 @@ import {
   rebuildCallers,
   rebuildHours,
   rebuildIntervals,
+  rebuildVisits,
 } from './calls.ts';
 import { type Day, daysNamed, daysOf, inParts, quarterOf } from './parts.ts';
 import { rebuildCallbackDay, rebuildReturns } from './returns.ts';
@@ -58,6 +59,7 @@ export async function workIn(tx: Transaction, { calls, texts, threads, isAlone }
     );
 
   await inParts(tx, calls, (some) => rebuildIntervals(tx, some), asideQuarter('calls'));
+  await inParts(tx, calls, (some) => rebuildVisits(tx, some), asideQuarter('calls'));
   const callDays = await daysIn('calls', calls);
   await eachDay('calls', callDays, rebuildHours);
   await eachDay('calls', callDays, rebuildCallDay);

@@ -12,12 +12,15 @@ const columns = [
   'returned_at',
   'returned_call_id',
   'texted_at',
+  'reached_at',
+  'returned_within',
+  'return_business_seconds',
 ];
 const of = (row: string) => columns.map((column) => `${row}.${column}`).join(', ');
 
 /**
  * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
- * one, those whose return stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
+ * one, those whose return or first conversation stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
  * Returns the local days of those that are new, gone or different.
  */
 export async function rebuildReturns(
@@ -51,6 +54,10 @@ export async function rebuildReturns(
        select r.call_id
        from unnest($2::timestamptz[]) as q (bucket_at)
          join rollups.missed_call_returns r on r.texted_at >= q.bucket_at and r.texted_at < q.bucket_at + interval '15 minutes'
+       union
+       select r.call_id
+       from unnest($1::timestamptz[]) as q (bucket_at)
+         join rollups.missed_call_returns r on r.reached_at >= q.bucket_at and r.reached_at < q.bucket_at + interval '15 minutes'
        union
        select r.call_id
        from unnest($1::timestamptz[]) as q (bucket_at)
@@ -109,13 +116,14 @@ const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_u
 const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and s.is_blocked is not true
            and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
-const freshReturns = `
+const foundReturns = `
   select m.call_id, m.started_at, m.local_date, m.outcome, m.account_number, m.wait_seconds,
     left(nullif(m.called_back_call_id, ''), 200) as called_back_call_id,
     case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
     case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
     case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
-    case when m.called_back_call_id <> '' or ${isReturn('f.kind')} then null else f.happened_at end as texted_at
+    case when m.called_back_call_id <> '' or ${isReturn('f.kind')} then null else f.happened_at end as texted_at,
+    case when b.status = 'answered' and b.started_at > m.started_at then least(b.started_at, t.started_at) else t.started_at end as reached_at
   from reporting.fct_call m
     cross join reporting.params p
     left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
@@ -144,23 +152,55 @@ const freshReturns = `
       ) contacts (happened_at, kind, call_id)
       order by ${isReturn('kind')} desc, happened_at, kind limit 1
     ) f on true
+    left join lateral (
+      select o.started_at from warehouse.calls o
+      where o.external_number = m.external_number and o.direction in ('inbound', 'outbound') and o.status = 'answered' and o.deleted_at is null
+        and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
+      order by o.started_at limit 1
+    ) t on true
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
+
+/** A call that the service names as the return may have begun before, and counts as returned at once. */
+const freshReturns = `
+  select r.*,
+    case
+      when r.returned_at <= r.started_at + interval '1 hour' then '1 hour'
+      when r.returned_at <= r.started_at + interval '4 hours' then '4 hours'
+      when (r.returned_at at time zone s.time_zone)::date <= next.day then '1 business day'
+      when r.returned_at is not null then 'later'
+    end as returned_within,
+    case when r.returned_at < r.started_at + interval '60 years' then (
+      select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)) end as return_business_seconds
+  from (${foundReturns}) r
+    cross join reporting.params p
+    join reporting.schedules s on s.schedule_id = p.schedule_id
+    left join lateral (
+      select min(day) as day
+      from (select (r.started_at at time zone s.time_zone)::date + after as day from generate_series(1, 366) after) days
+      where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
+        and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
+    ) next on r.returned_at > r.started_at + interval '4 hours'`;
 
 /** Counts how the missed calls of one local day were returned, by number. */
 export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promise<void> {
   await query(tx, 'delete from rollups.callback_rollup where local_date = $1', [date]);
+  const within = (...spans: string[]) =>
+    `count(*) filter (where returned_within in (${spans.map((span) => `'${span}'`).join(', ')}))`;
   const returned = (way: string) => `count(*) filter (where returned_by = '${way}')`;
   await query(
     tx,
     `insert into rollups.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
        called_back_count, outbound_call_count, caller_got_through_count, text_count, automatic_text_count, text_by_unknown_count,
-       return_time_count, minutes_to_return_p50)
+       reached_count, return_time_count, within_1_hour_count, within_4_hours_count, within_business_day_count,
+       minutes_to_return_p50, business_minutes_to_return_p50)
      select $1::date, account_number, count(*), count(*) filter (where outcome = 'voicemail'),
        count(*) filter (where outcome = 'short_abandoned'), ${returned('called_back')}, ${returned('outbound_call')},
        ${returned('caller_got_through')}, ${returned('text')}, ${returned('automatic_text')}, ${returned('text_by_unknown')},
-       count(return_seconds),
-       round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1)
+       count(reached_at), count(return_seconds), ${within('1 hour')}, ${within('1 hour', '4 hours')},
+       ${within('1 hour', '4 hours', '1 business day')},
+       round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1),
+       round((percentile_cont(0.5) within group (order by return_business_seconds) / 60)::numeric, 1)
      from rollups.missed_call_returns where local_date = $1 group by account_number`,
     [date],
   );

@@ -29,6 +29,13 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '7 days by queue': `select endpoint, sum(call_count), sum(answered_in_time_count) from reporting.group_daily where ${since(7)} and kind = 'queue' group by 1`,
     'one queue, 90 days': `select * from reporting.group_daily where ${since(90)} and kind = 'queue' and endpoint = {queue} order by local_date`,
   },
+  queue_daily: {
+    '30 days by queue': `select queue_key, sum(visit_count), sum(answered_in_time_count) from reporting.queue_daily where ${month} group by 1`,
+  },
+  fct_queue_visit: {
+    'percentiles, 7 days': `select queue_key, count(*), percentile_cont(array[0.5, 0.9]) within group (order by wait_seconds) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${since(7)} group by 1`,
+    'one queue by hour of the week, 30 days': `select local_isodow, local_hour, count(*), count(*) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${month} and queue_key = 'queue:' || {queue} group by 1, 2`,
+  },
   agent_daily: {
     '30 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_daily where ${month} group by 1 order by 2 desc`,
     'one agent, 90 days': `select * from reporting.agent_daily where ${since(90)} and user_id = {agent} order by local_date`,

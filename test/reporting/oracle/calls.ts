@@ -35,7 +35,9 @@ export interface Fact {
   readonly call: Call;
 }
 
-const isGroup = ({ type }: Endpoint) => type === 'queue' || type === 'huntgroup';
+export const isGroup = ({ type }: Endpoint) => type === 'queue' || type === 'huntgroup';
+
+export const isPerson = ({ to }: Leg) => to.type === 'user' || to.type === 'external';
 
 /** Digits with a country code; null for what is shorter than any number of the public network. */
 export function fullNumber(text: string): string | null {
@@ -176,11 +178,22 @@ export function isToldByLegs({ legs }: Fact): boolean {
 }
 
 /** The queues and huntgroups that a call entered: by its legs, or where these name nobody, by its called end. */
-function groupsOf(fact: Fact): { kind: string; endpoint: string }[] {
+export function groupsOf(fact: Fact): { kind: string; endpoint: string }[] {
   const { legs, called } = fact;
   const entered = (isToldByLegs(fact) ? legs.map(({ to }) => to) : [called]).filter(isGroup);
   const names = new Map(entered.map((each) => [`${each.type} ${each.number || each.name}`, each]));
   return [...names.values()].map(({ type, number, name }) => ({ kind: type, endpoint: number || name }));
+}
+
+/** How far the caller of an abandoned call had come. */
+function abandonedIn(fact: Fact): string | null {
+  const { legs, outcome, called } = fact;
+  if (outcome !== 'abandoned' && outcome !== 'short_abandoned') return null;
+  const answer = legs.findIndex((leg) => isPerson(leg) && leg.outcome === 'answer');
+  const before = answer < 0 ? legs : legs.slice(0, answer + 1);
+  if (before.some(({ to }) => isGroup(to))) return 'queue';
+  if (legs.length === 0) return isGroup(called) ? 'queue' : called.type === 'user' ? 'ringing' : 'unknown';
+  return legs.some((leg) => isPerson(leg) || leg.to.type === 'mailbox') ? 'ringing' : 'menu';
 }
 
 /** Ways through queues, users and menus that the oracle does not follow yet. */
@@ -289,6 +302,7 @@ function rowOf(fact: Fact, { timeZone: zone, schedule }: Definitions): Row {
       is_internal: fact.isInternal,
       status: fact.status,
     },
+    abandoned_in: abandonedIn(fact),
     ...{ outcome, external_number: fact.externalNumber, account_number: fact.accountNumber },
     ...{ duration_seconds: fact.duration, talk_seconds: fact.talk, wait_seconds: wait, wait_basis: fact.waitBasis },
     answer_wait_seconds: outcome === 'answered' && direction === 'inbound' ? wait : null,

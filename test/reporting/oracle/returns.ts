@@ -1,6 +1,6 @@
 import type { Account, AccountText } from './account.ts';
 import { type Fact, factsOf } from './calls.ts';
-import { beginOf, dateAfter, dateAt } from './clock.ts';
+import { beginOf, dateAfter, dateAt, hour, openSeconds, type Schedule, wallAt } from './clock.ts';
 import { grouped, percent, percentile, type Report, type Row } from './rows.ts';
 import { reachedBy, sentTexts } from './texts.ts';
 
@@ -13,6 +13,8 @@ interface Returned {
   readonly callId: string | null;
   readonly textedAt: number | null;
   readonly isReturned: boolean;
+  /** When somebody spoke with the caller at last. */
+  readonly reachedAt: number | null;
 }
 
 /** A text without a known sender may have come from a person; nobody can tell. */
@@ -32,10 +34,35 @@ function returnedCalls(account: Account): Returned[] {
     .filter(({ direction, isInternal, outcome, externalNumber }) => {
       return direction === 'inbound' && !isInternal && externalNumber !== null && missedOutcomes.includes(outcome);
     })
-    .map((call) => returnOf(account, facts, call));
+    .map((call) => ({ ...returnOf(account, facts, call), reachedAt: reachedAt(account, facts, call) }));
 }
 
-function returnOf(account: Account, facts: readonly Fact[], call: Fact): Returned {
+function reachedAt({ definitions }: Account, facts: readonly Fact[], call: Fact): number | null {
+  const talks = facts.filter(({ id, status, at, externalNumber }) => {
+    const isTheirs = externalNumber === call.externalNumber && at <= call.at + definitions.callbackWindow;
+    return status === 'answered' && at > call.at && (isTheirs || id === call.calledBack);
+  });
+  return talks.length > 0 ? Math.min(...talks.map(({ at }) => at)) : null;
+}
+
+/** By the day of the return: the day of the call, or the first business day after it. */
+function isWithinBusinessDay(from: number, to: number, { zone, hours, holidays }: Schedule): boolean {
+  let date = dateAfter(dateAt(from, zone), 1);
+  const isOpenOn = (day: string) =>
+    !holidays.includes(day) &&
+    hours.some(({ isodow }) => isodow === wallAt(beginOf(day, zone) + 12 * hour, zone).isodow);
+  while (!isOpenOn(date)) date = dateAfter(date, 1);
+  return dateAt(to, zone) <= date;
+}
+
+function returnedWithin({ call, at }: Returned, schedule: Schedule): string | null {
+  if (at === null) return null;
+  if (at - call.at <= hour) return '1 hour';
+  if (at - call.at <= 4 * hour) return '4 hours';
+  return isWithinBusinessDay(call.at, at, schedule) ? '1 business day' : 'later';
+}
+
+function returnOf(account: Account, facts: readonly Fact[], call: Fact): Omit<Returned, 'reachedAt'> {
   if (call.calledBack) {
     const at = facts.find(({ id }) => id === call.calledBack)?.at ?? null;
     return { call, by: 'called_back', at, callId: call.calledBack, textedAt: null, isReturned: true };
@@ -59,8 +86,9 @@ function returnOf(account: Account, facts: readonly Fact[], call: Fact): Returne
 }
 
 export function returnReports(account: Account, now: number): Report[] {
-  const { timeZone: zone } = account.definitions;
+  const { timeZone: zone, schedule } = account.definitions;
   const missed = returnedCalls(account);
+  const businessMinutes = ({ call, at }: Returned) => (at === null ? null : openSeconds(call.at, at, schedule) / 60);
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const minutes = ({ call, at }: Returned) => (at === null ? null : (at - call.at) / minute);
   const rowOf = (each: Returned): Row => ({
@@ -81,8 +109,10 @@ export function returnReports(account: Account, now: number): Report[] {
           returned_call_id: each.callId,
           texted_at: instant(each.textedAt),
         },
+        business_minutes_to_return: businessMinutes(each),
+        ...{ returned_within: returnedWithin(each, schedule), reached_at: instant(each.reachedAt) },
       })),
-      rounded: { minutes_to_return: 0.05 },
+      rounded: { minutes_to_return: 0.05, business_minutes_to_return: 0.05 },
     },
     {
       view: 'reporting.callbacks',
@@ -92,6 +122,9 @@ export function returnReports(account: Account, now: number): Report[] {
         const returned = items.filter(({ isReturned }) => isReturned).length;
         const times = items.flatMap((each) => minutes(each) ?? []);
         const of = (outcome: string) => items.filter(({ call }) => call.outcome === outcome).length;
+        const within = (...spans: string[]) =>
+          items.filter((each) => spans.includes(returnedWithin(each, schedule) ?? '')).length;
+        const reached = items.filter(({ reachedAt }) => reachedAt !== null).length;
         return {
           ...{ local_date: date, account_number: number, missed_count: items.length, voicemail_count: of('voicemail') },
           ...{
@@ -103,10 +136,17 @@ export function returnReports(account: Account, now: number): Report[] {
           ...{ text_count: by('text'), unreturned_count: items.length - returned },
           ...{ return_rate_pct: percent(returned, items.length), automatic_text_count: by('automatic_text') },
           ...{ text_by_unknown_count: by('text_by_unknown'), return_time_count: times.length },
+          ...{ reached_count: reached, tried_count: returned - reached, within_1_hour_count: within('1 hour') },
+          within_4_hours_count: within('1 hour', '4 hours'),
+          within_business_day_count: within('1 hour', '4 hours', '1 business day'),
           minutes_to_return_p50: percentile(0.5, times),
+          business_minutes_to_return_p50: percentile(
+            0.5,
+            items.flatMap((each) => businessMinutes(each) ?? []),
+          ),
         };
       }),
-      rounded: { minutes_to_return_p50: 0.05 },
+      rounded: { minutes_to_return_p50: 0.05, business_minutes_to_return_p50: 0.05 },
     },
     {
       view: 'reporting.voicemails',
