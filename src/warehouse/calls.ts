@@ -75,8 +75,7 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
       'legs' in call && call.legs ? [{ callId: call.id, legs: call.legs, read }] : [],
     ),
   );
-  const callIds = [...new Set(reads.map(({ call }) => call.id))];
-  await hotQuery(tx, sql`select warehouse.measure_waits(${callIds}::text[])`);
+  await measureWaits(tx, reads);
   await storeRawAnswers(
     tx,
     reads.flatMap(({ call, read }) =>
@@ -86,6 +85,18 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
     ),
   );
   if (erased.size > 0) await eraseCalls(tx, [...erased]);
+}
+
+/** Measures the calls that this transaction changed, and those whose legs were read: legs can change where their call does not. */
+async function measureWaits(tx: Transaction, reads: readonly CallRead[]): Promise<void> {
+  const all = reads.map(({ call }) => call.id);
+  const withLegs = reads.filter(({ call }) => 'legs' in call && call.legs).map(({ call }) => call.id);
+  await hotQuery(
+    tx,
+    sql`select warehouse.measure_waits(array(
+      select call_id from warehouse.calls
+      where call_id = any(${all}) and (changed_at = now() or call_id = any(${withLegs}))))`,
+  );
 }
 
 /** A call that three spaced reads did not find. The service answers 404 also for calls of other accounts. */

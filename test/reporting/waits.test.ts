@@ -69,6 +69,14 @@ test('it counts neither for the speed of answer nor for the service level', asyn
   ]);
 });
 
+test('no telephone is said to have rung where no legs are held', async () => {
+  await call({ call_id: '1.7', started_at: `${day}T15:06:00Z`, ended_at: `${day}T15:06:30Z`, ...givenUp });
+  await query(`select warehouse.measure_waits('{1.7}')`);
+  expect(await query(`select ring_seconds, ring_basis from reporting.fct_call where call_id = '1.7'`)).toEqual([
+    { ring_seconds: null, ring_basis: 'unknown' },
+  ]);
+});
+
 describe('where legs are held', () => {
   const day = '2026-03-03';
   const at = (seconds: number) => new Date(Date.parse(`${day}T15:00:00Z`) + seconds * 1_000).toISOString();
