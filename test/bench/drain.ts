@@ -20,8 +20,8 @@ interface Rates {
 }
 
 /**
- * A backlog of distinct calls, each rung and owed one read, with an API that answers at once. On Redis, against the same
- * reads by the same client without queue or writes; on PostgreSQL, against the same bells answered without doing anything.
+ * A backlog of distinct calls, each enqueued and to be read once, with an API that answers at once. On Redis, against the same
+ * reads by the same client without queue or writes; on PostgreSQL, against the same jobs taken without doing anything.
  */
 export async function drain(rig: Rig): Promise<Finding[]> {
   const rounds = rig.rounds ?? 2;
@@ -46,7 +46,7 @@ function findingOf(backend: Backend, { drained, baseline }: Rates): Finding {
   return {
     bench: 'drain',
     what: `a backlog of ${calls} calls, queue in ${backend}`,
-    baseline: quantity(backend === 'redis' ? 'reads alone' : 'bells alone', 'calls/s', spreadOf(baseline)),
+    baseline: quantity(backend === 'redis' ? 'reads alone' : 'jobs alone', 'calls/s', spreadOf(baseline)),
     subject: quantity('mirrored', 'calls/s', spreadOf(drained)),
     ratio,
     goal: atLeast(ratio, backend === 'redis' ? 0.5 : 0.7),
@@ -55,34 +55,34 @@ function findingOf(backend: Backend, { drained, baseline }: Rates): Finding {
 }
 
 async function baseline(backend: Backend, stores: DaemonStores, serviceUrl: string): Promise<number> {
-  if (backend === 'postgres') await ringAll(stores);
+  if (backend === 'postgres') await enqueueAll(stores);
   const { seconds } = await measureIn<{ seconds: number }>(
     'reader',
-    [backend === 'redis' ? 'reads' : 'bells', String(calls)],
+    [backend === 'redis' ? 'reads' : 'jobs', String(calls)],
     { API_BASE_URL: serviceUrl, DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl },
   );
   return seconds;
 }
 
-/** Seconds from the first read's begin until nothing is owed any more. */
+/** Seconds from the start of the first read until nothing is pending. */
 async function drained(stores: DaemonStores, url: string, profileFolder: string | undefined): Promise<number> {
   const client = new Client({ connectionString: stores.databaseUrl });
   await client.connect();
   try {
-    // As web leaves them once it has rung: the sweep takes none of them for lost.
+    // As web leaves them once they are enqueued: the sweep takes none of them for lost.
     await client.query(
       `insert into ops.sync_targets (kind, key, due_at, enqueued_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
       [Array.from({ length: calls }, (_, at) => callId(at))],
     );
     await client.query('analyze ops.sync_targets');
-    await ringAll(stores);
+    await enqueueAll(stores);
     await using _worker = await startWorker(stores, { url, apiKey: 'bench-key' }, profileFolder);
     const began = performance.now();
     for (;;) {
-      const owed = await client.query(
+      const pending = await client.query(
         `select from ops.sync_targets where kind = 'call' and dirty_version > clean_version limit 1`,
       );
-      if (owed.rowCount === 0) break;
+      if (pending.rowCount === 0) break;
       if (performance.now() - began > longestMs) throw new Error('The backlog was not drained in five minutes.');
       await sleep(200);
     }
@@ -95,7 +95,7 @@ async function drained(stores: DaemonStores, url: string, profileFolder: string 
   }
 }
 
-async function ringAll({ databaseUrl, redisUrl }: DaemonStores): Promise<void> {
+async function enqueueAll({ databaseUrl, redisUrl }: DaemonStores): Promise<void> {
   const queues = await createQueues({ databaseUrl, redisUrl, log: createLog('warn') });
   const jobs = Array.from({ length: calls }, (_, at) => ({ kind: 'call', key: callId(at) }));
   await queues.enqueue('calls', jobs);

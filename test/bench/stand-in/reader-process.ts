@@ -4,7 +4,7 @@ import { createQueues } from '../../../src/queues/queues.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { callId } from './calls.ts';
 
-// The baselines of a drain: the same reads without queue or writes (`reads`), or the same bells without reads (`bells`).
+// The baselines of a drain: the same reads without queue or writes (`reads`), or the same jobs without reads (`jobs`).
 const [mode, text] = process.argv.slice(2);
 const count = Number(text);
 const log = createLog('warn');
