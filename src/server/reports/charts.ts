@@ -25,6 +25,10 @@ export interface Column {
   readonly key: string;
   readonly name: string;
   readonly unit: Unit;
+  /** The parameters of the rows behind it; undefined: there are none. */
+  readonly rows?: string;
+  /** Its values do not rise once a day is over, whatever the day says of the others. */
+  readonly isFinal?: boolean;
 }
 
 /** One local day and its value in each column. Null means "nothing to measure", which is not zero. */
@@ -32,6 +36,8 @@ export interface Day {
   /** `2026-11-01`. */
   readonly date: string;
   readonly values: readonly (number | null)[];
+  /** open: not over. rising: over, and its figures may still rise. */
+  readonly state?: 'open' | 'rising';
 }
 
 /** The data of a picture and of its CSV: every day of the period, oldest first. */
@@ -70,13 +76,19 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
   return {
     animation: false,
     textStyle: { fontFamily },
-    grid: { left: 4, right: 12, top: 12, bottom: columns.length > 1 ? 32 : 6, outerBoundsMode: 'same' },
+    grid: { left: 4, right: 12, top: 12, bottom: legendHeight(columns), outerBoundsMode: 'same' },
     xAxis: {
       type: 'category',
       data: figures.days.map(({ date }) => date),
       axisLine: { lineStyle: { color: 'var(--line)' } },
       axisTick: { show: false },
       axisLabel: { ...text, hideOverlap: true, formatter: shortDay },
+      // Shaded: days that are over, and whose figures may still rise.
+      splitArea: {
+        show: columns.some(({ isFinal }) => !isFinal) && figures.days.some(({ state }) => state === 'rising'),
+        interval: 0,
+        areaStyle: { color: figures.days.map(({ state }) => (state === 'rising' ? 'var(--track)' : 'transparent')) },
+      },
     },
     yAxis: yAxis(kind, unit),
     legend: {
@@ -110,10 +122,18 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
     series: series.map((each, at) => {
       const name = columns[at]?.name;
       const data = values[at] ?? [];
-      if (kind === 'lines' || kind === 'lengths') return line(each, name, data);
-      return bars(each, name, kind === 'shares' ? data.map((value, day) => share(value, totals[day] ?? 0)) : data);
+      const isOpen = figures.days.map(({ state }) => state === 'open');
+      if (kind === 'lines' || kind === 'lengths') return line(each, name, data, isOpen, isLive);
+      const shown = kind === 'shares' ? data.map((value, day) => share(value, totals[day] ?? 0)) : data;
+      return bars(each, name, shown, isOpen);
     }),
   };
+}
+
+/** Pixels below the axis: names that are long together take two lines on a phone. */
+function legendHeight(columns: readonly Column[]): number {
+  if (columns.length < 2) return 6;
+  return columns.reduce((length, { name }) => length + name.length + 6, 0) > 48 ? 50 : 32;
 }
 
 function yAxis(kind: Chart['kind'], unit: Unit): object {
@@ -128,37 +148,50 @@ function yAxis(kind: Chart['kind'], unit: Unit): object {
   return { ...shared, ...step, type: 'value', min: 0, ...(unit === 'percent' && { max: 100, interval: 25 }) };
 }
 
-/** The column of today is pale, since the day is not over. */
-function bars({ tone }: Series, name: string | undefined, values: readonly (number | null)[]): object {
-  const last = values.length - 1;
+/** The column of a day that is not over is pale. */
+function bars(
+  { tone }: Series,
+  name: string | undefined,
+  values: readonly (number | null)[],
+  isOpen: boolean[],
+): object {
   return {
     name,
     type: 'bar',
     stack: 'all',
     color: colors[tone],
     barCategoryGap: values.length > 7 ? '20%' : '50%',
+    barMaxWidth: 56,
     emphasis: { disabled: true },
-    data: values.map((value, day) => (day === last ? { value, itemStyle: { opacity: 0.5 } } : value)),
+    data: values.map((value, day) => (isOpen[day] ? { value, itemStyle: { opacity: 0.5 } } : value)),
   };
 }
 
-/** Lines end before today: its partial value would look like a drop. If today is the only value, it is a pale dot. */
-function line({ tone, isDashed }: Series, name: string | undefined, values: readonly (number | null)[]): object {
-  const last = values.length - 1;
-  const isTodayAlone = values.every((value, day) => value === null || day === last);
-  const isDrawn = (day: number) => values[day] != null && (day < last || isTodayAlone);
+/**
+ * Lines end before a day that is not over: its partial value would look like a drop. If it is the only value, it is a pale dot.
+ * In the browser each value has an invisible dot, to click on.
+ */
+function line(
+  { tone, isDashed }: Series,
+  name: string | undefined,
+  values: readonly (number | null)[],
+  isOpen: boolean[],
+  isLive: boolean,
+): object {
+  const isOpenAlone = values.every((value, day) => value === null || isOpen[day]);
+  const isDrawn = (day: number) => values[day] != null && (!isOpen[day] || isOpenAlone);
   return {
     name,
     type: 'line',
     color: colors[tone],
     lineStyle: { width: isDashed ? 1.5 : 2, ...(isDashed && { type: 'dotted' }) },
-    symbol: 'none',
+    ...(isLive ? { symbol: 'circle', symbolSize: 14, itemStyle: { opacity: 0 } } : { symbol: 'none' }),
     showAllSymbol: true,
     emphasis: { disabled: true },
     data: values.map((value, day) => {
       if (!isDrawn(day)) return null;
       if (isDrawn(day - 1) || isDrawn(day + 1)) return value;
-      return { value, symbol: 'circle', symbolSize: 7, itemStyle: { opacity: isTodayAlone ? 0.5 : 1 } };
+      return { value, symbol: 'circle', symbolSize: 7, itemStyle: { opacity: isOpenAlone ? 0.5 : 1 } };
     }),
   };
 }
@@ -187,15 +220,19 @@ export function describeChart(chart: Chart, figures: Figures): string {
       ? `${name}: nothing`
       : `${name}: ${formatValue(Math.min(...values), unit)} to ${formatValue(Math.max(...values), unit)} a day`;
   });
-  return `By day, ${dayName(first)} to ${dayName(last)}. ${ranges.join('; ')}. The table below has the figures.`;
+  return `By day, ${dayName(first)} to ${dayName(last)}. ${ranges.join('; ')}. The table below has the figures and opens the rows behind them.`;
 }
 
 function describeDay(columns: readonly Column[], figures: Figures, day: number): string {
   const values = columns.map(
     ({ key, name, unit }) => `${name}: ${formatValue(valuesOf(figures, key)[day] ?? null, unit)}`,
   );
-  return [dayName(figures.days[day]?.date ?? ''), ...values].join('\n');
+  const { date = '', state } = figures.days[day] ?? {};
+  return [dayName(date) + stateNames[state ?? 'over'], ...values].join('\n');
 }
+
+/** What is said after the name of a day. */
+export const stateNames = { open: ', not over', rising: ', still rising', over: '' } as const;
 
 function tickName(value: number, unit: Unit): string {
   if (unit === 'percent') return `${value} %`;
@@ -247,6 +284,7 @@ export const browserSource = [
   `const colors = ${JSON.stringify(colors)};`,
   `const fontFamily = ${JSON.stringify(fontFamily)};`,
   `const text = ${JSON.stringify(text)};`,
-  ...[chartOptions, yAxis, bars, line, share, chartColumns, valuesOf, describeDay, tickName],
+  `const stateNames = ${JSON.stringify(stateNames)};`,
+  ...[chartOptions, legendHeight, yAxis, bars, line, share, chartColumns, valuesOf, describeDay, tickName],
   ...[formatValue, formatLength, round, dayName, shortDay, formatDay],
 ].join('\n');

@@ -1,9 +1,7 @@
-import { type Database, query } from '../../db/database.ts';
+import type { RawBuilder } from 'kysely';
+import { type Database, query, sql } from '../../db/database.ts';
 import { type Chart, type Column, type Figures, valuesOf } from './charts.ts';
-
-/** The periods of a report, in local days up to today. */
-export const periods = [7, 30, 90] as const;
-export type Period = (typeof periods)[number];
+import type { Choice } from './choice.ts';
 
 /** Sentence and charts of a picture's figures. */
 export interface View {
@@ -14,13 +12,27 @@ export interface View {
   readonly note?: string;
 }
 
+/** A figure of the whole period, to stand beside that of the period before. */
+export interface Headline extends Omit<Column, 'key'> {
+  readonly value: number | null;
+  readonly rows: string;
+  /** Whether more of it is good or bad; undefined: neither. */
+  readonly more?: 'good' | 'bad';
+}
+
+/** What makes figures of days that are over rise: calls that are not proven complete, or missed calls that may still be returned. */
+export type Rising = 'calls' | 'returns' | 'nothing';
+
 export interface Picture {
   /** Its name in the URL: `/reports/volume.csv`. */
   readonly name: string;
   readonly title: string;
   /** The sentence to print when there is nothing to draw. */
   readonly emptiness: string;
-  read(db: Database, period: Period): Promise<Figures>;
+  readonly rising: Rising;
+  read(db: Database, choice: Choice): Promise<Figures>;
+  /** For the head of the page, where a picture has such. */
+  headlines?(figures: Figures): readonly Headline[];
   /** Called only when some value is neither null nor 0. */
   show(figures: Figures): View;
 }
@@ -34,26 +46,27 @@ export function sumOf(figures: Figures, key: string): number {
   return valuesOf(figures, key).reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
-/** The local days of a period up to today; `$1` is their number. */
-const days = `days as (
-  select (reporting.local_day(now()) - back)::date as day from generate_series($1::integer - 1, 0, -1) back
-)`;
+/** `local_date` is within the choice. */
+export function ofDays({ from, to }: Choice): RawBuilder<unknown> {
+  return sql`local_date between ${from}::date and ${to}::date`;
+}
 
 /**
- * Reads a row for every local day of the period. `text` selects `local_date` and the columns by their keys, and may omit days.
- * In it, `$1` is the period, `$2` and later are the `parameters`, and `days (day)` is a relation of all days.
+ * Reads a row for every local day of the choice. `statement` selects `local_date` and the columns by their keys, and may omit
+ * days. In it, `days (day)` is a relation of all days.
  */
 export async function readDays(
   db: Database,
-  period: Period,
+  { from, to }: Choice,
   columns: readonly Column[],
-  text: string,
-  parameters: readonly unknown[] = [],
+  statement: RawBuilder<unknown>,
 ): Promise<Figures> {
   const rows = await query<Record<string, string | number | null>>(
     db,
-    `with ${days} select d.day::text as day, shown.* from days d left join (${text}) shown on shown.local_date = d.day order by d.day`,
-    [period, ...parameters],
+    sql`with days as (
+        select day::date as day from generate_series(${from}::date::timestamp, ${to}::date::timestamp, interval '1 day') day
+      )
+      select d.day::text as day, shown.* from days d left join (${statement}) shown on shown.local_date = d.day order by d.day`,
   );
   return {
     columns,

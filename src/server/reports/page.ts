@@ -1,63 +1,279 @@
-import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { exactly } from '../../ops/format.ts';
-import { documentOf, type Html, html, palette, trusted } from '../html.ts';
+import { known } from '../../ops/snapshot.ts';
+import { type Html, html, trusted } from '../html.ts';
 import {
-  browserSource,
   type Chart,
+  type Column,
   chartOptions,
   dayName,
   describeChart,
   drawnSize,
   type Figures,
   formatValue,
+  stateNames,
 } from './charts.ts';
-import { isEmpty, type Period, periods } from './figures.ts';
+import {
+  type Choice,
+  choiceOf,
+  daysBetween,
+  type Filter,
+  filterNames,
+  finishedPart,
+  periodBefore,
+  presets,
+  queryOf,
+} from './choice.ts';
+import { type Headline, isEmpty, type Picture, sumOf } from './figures.ts';
+import { frame } from './frame.ts';
+import type { Freshness, Option } from './freshness.ts';
 import type { Drawn, Report } from './pictures.ts';
+import { followed, rowSetOf } from './rows.ts';
 
-/** The report page of one period. Complete without JavaScript; made for screens, phones and paper. */
-export async function renderReport({ period, takenAt, timeZone, drawn }: Report): Promise<string> {
+/** The report page of a choice. Complete without JavaScript; made for screens, phones and paper. */
+export async function renderReport(report: Report): Promise<string> {
+  const { choice, takenAt, timeZone, today, drawn } = report;
   const draw = await loadDrawing();
+  const title = titleOf(choice, today);
   return frame(
-    `The last ${period} days`,
-    html`<div class="head"><h1>The last ${period} days</h1>${choice(period)}</div>
-<div class="pictures">${drawn.map((each) => card(each, period, draw))}</div>
+    title,
+    html`<div class="head"><h1>${title}</h1>${presetLinks(choice, today)}</div>
+${form(report)}
+${headlines(report)}
+${isNothing(report) && nothing(choice)}
+<div class="pictures">${drawn.map((each) => card(each, report, draw))}</div>
 <footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, timeZone)}</time></span>
-<span>local days of ${timeZone}; today is not over: its columns are pale, lines end before it</span><span>definitions: <code>reporting</code> in the database</span></footer>`,
+<span>local days of ${timeZone}; a day that is not over is pale, and lines end before it; a bar, a point or a figure opens the rows behind it</span><span>definitions: <code>reporting</code> in the database</span></footer>`,
   );
 }
 
-/** The report page when the report cannot be read: only the sentence. */
-export function renderReportOutage(sentence: string): string {
-  return frame(sentence, html`<div class="head"><h1>${sentence}</h1></div>`);
+function titleOf({ from, to }: Choice, today: string): string {
+  if (to !== today) return rangeName(from, to);
+  return from === today ? 'Today' : `The last ${daysBetween(from, to)} days`;
 }
 
-function choice(chosen: Period): Html {
-  return html`<nav class="periods" aria-label="Period">${periods.map(
-    (days) => html`<a href="/reports?days=${days}"${days === chosen && html` aria-current="page"`}>${days} days</a>`,
-  )}</nav>`;
+/** `1 – 21 Nov 2026`, without what both ends have in common. */
+export function rangeName(from: string, to: string): string {
+  const parts = (day: string) => [Number(day.slice(8)), dayName(day).split(' ')[2], day.slice(0, 4)];
+  const [first, last] = [parts(from), parts(to)];
+  if (from === to) return `${dayName(to)} ${to.slice(0, 4)}`;
+  if (first[2] !== last[2]) return `${first.join(' ')} – ${last.join(' ')}`;
+  return `${first.slice(0, first[1] === last[1] ? 1 : 2).join(' ')} – ${last.join(' ')}`;
 }
 
-function card({ picture, figures }: Drawn, period: Period, draw: Draw): Html {
+function presetLinks(choice: Choice, today: string): Html {
+  const filters = new URLSearchParams(choice.filters).toString();
+  return html`<nav class="periods" aria-label="Period">${presets.map(({ name, query }) => {
+    const preset = choiceOf(Object.fromEntries(new URLSearchParams(query)), today);
+    const isChosen = typeof preset !== 'string' && preset.from === choice.from && preset.to === choice.to;
+    return html`<a href="/reports?${query}${filters && `&${filters}`}"${isChosen && html` aria-current="page"`}>${name}</a>`;
+  })}</nav>`;
+}
+
+const filterWords: Readonly<Record<Filter, { readonly name: string; readonly all: string }>> = {
+  number: { name: 'Number', all: 'All numbers' },
+  queue: { name: 'Queue', all: 'All queues' },
+  agent: { name: 'Agent', all: 'All agents' },
+};
+
+function form({ choice, today, options }: Report): Html {
+  const { from, to, filters } = choice;
+  const day = (id: 'from' | 'to', name: string, value: string) =>
+    html`<div class="field"><label for="${id}">${name}</label><input type="date" id="${id}" name="${id}" value="${value}" max="${today}" required></div>`;
+  return html`<form class="filters" action="/reports" aria-label="What the report is about">
+${day('from', 'From', from)}${day('to', 'To', to)}
+${filterNames.map((name) => select(name, filters[name], known(options, [])))}
+<button>Show</button>${Object.keys(filters).length > 0 && html`<a class="link" href="/reports?from=${from}&amp;to=${to}">Clear filters</a>`}
+</form>`;
+}
+
+function select(name: Filter, chosen: string | undefined, options: readonly Option[]): Html {
+  const own = options.filter(({ filter }) => filter === name);
+  const isKnown = chosen === undefined || own.some(({ value }) => value === chosen);
+  const shown = isKnown ? own : [{ value: chosen, name: `${chosen} (not known)` }, ...own];
+  return html`<div class="field"><label for="${name}">${filterWords[name].name}</label><select id="${name}" name="${name}"><option value="">${filterWords[name].all}</option>${shown.map(
+    ({ value, name }) => html`<option value="${value}"${value === chosen && html` selected`}>${name}</option>`,
+  )}</select></div>`;
+}
+
+/** The filters of a choice in words: `Queue: Support`. */
+export function filterNamesOf({ filters }: Choice, options: readonly Option[]): string[] {
+  return filterNames.flatMap((name) => {
+    const value = filters[name];
+    if (value === undefined) return [];
+    const option = options.find((each) => each.filter === name && each.value === value);
+    return [`${filterWords[name].name}: ${option?.name ?? value}`];
+  });
+}
+
+/** The URL of the rows behind a figure, without what they cannot follow. */
+function linkOf(rows: string, choice: Choice): string {
+  return `/reports/rows?${rows}&${queryOf(followedBy(rows, choice))}`;
+}
+
+function followedBy(rows: string, choice: Choice): Choice {
+  const set = rowSetOf(new URLSearchParams(rows).get('set'));
+  return set ? followed(set, choice) : choice;
+}
+
+/** The filters of a choice that a figure does not follow. */
+function ignored(rows: string, choice: Choice): Filter[] {
+  const own = followedBy(rows, choice).filters;
+  return filterNames.filter((name) => choice.filters[name] !== undefined && own[name] === undefined);
+}
+
+function headlines({ choice, today, drawn }: Report): Html {
+  const over = finishedPart(choice, today);
+  const items = drawn.flatMap(({ figures, headlines }) => {
+    const days = figures.state === 'known' ? figures.value.days : [];
+    return (headlines?.now ?? []).map((now, at) => {
+      const isFinal = days.every(({ state }) => state === undefined || (state === 'rising' && now.isFinal));
+      const compared = over && comparedWords(over, now, headlines?.over?.[at], headlines?.before?.[at]);
+      return headlineItem(now, choice, isFinal, compared);
+    });
+  });
+  if (items.length === 0) return html``;
+  return html`<section class="headlines" aria-labelledby="headlines-h"><h2 id="headlines-h">${comparison(choice, over)}</h2><ul>${items}</ul></section>`;
+}
+
+function comparison(choice: Choice, over: Choice | undefined): string {
+  if (!over) return 'Today is not over: nothing to compare yet';
+  const before = periodBefore(over);
+  const ranges = `${rangeName(over.from, over.to)} beside ${rangeName(before.from, before.to)}`;
+  return over === choice ? ranges : `Changes: ${ranges}. Today is not over and is left out of them.`;
+}
+
+function headlineItem(headline: Headline, choice: Choice, isFinal: boolean, compared: Html | undefined): Html {
+  const { name, value, unit, rows, more } = headline;
+  const tags = [
+    ...(isFinal || value === null ? [] : [unit === 'count' && more !== 'bad' ? 'still rising' : 'not final']),
+    ...ignored(rows, choice).map((filter) => filterWords[filter].all.toLowerCase()),
+  ];
+  return html`<li><h3>${name}</h3>
+<a class="value" href="${linkOf(rows, choice)}" aria-label="${name}: ${formatValue(value, unit)}. Rows behind it">${formatValue(value, unit)}</a>
+${compared}${tags.length > 0 && html`<p>${tags.map((tag) => html`<span class="tag">${tag}</span> `)}</p>`}</li>`;
+}
+
+function comparedWords(
+  over: Choice,
+  { unit, rows, more }: Headline,
+  now: Headline | undefined,
+  before: Headline | undefined,
+): Html {
+  if (!now || !before) return html`<p class="change">The period before could not be read.</p>`;
+  const { text, direction } = changeOf(now.value, before.value, unit);
+  const tone = direction === 0 || more === undefined ? '' : direction > 0 === (more === 'good') ? ' ok' : ' problem';
+  const link = ({ value }: Headline, of: Choice) => html`<a href="${linkOf(rows, of)}">${formatValue(value, unit)}</a>`;
+  if (before.value === null) return html`<p class="change">Nothing to compare before.</p>`;
+  return html`<p class="change">${text && html`<b class="delta${tone}">${text}</b>, `}from ${link(before, periodBefore(over))} to ${link(now, over)}</p>`;
+}
+
+/** A change in percent, or of a share in points, with its sign. */
+function changeOf(
+  now: number | null,
+  before: number | null,
+  unit: Headline['unit'],
+): { text: string; direction: number } {
+  if (now === null || before === null || (before === 0 && unit !== 'percent')) return { text: '', direction: 0 };
+  const exact = unit === 'percent' ? now - before : (100 * (now - before)) / before;
+  const rounded = Math.round(exact * 10) / 10;
+  const size = Math.abs(rounded).toLocaleString('en');
+  const name = unit === 'percent' ? (size === '1' ? 'point' : 'points') : '%';
+  const sign = rounded > 0 ? '+' : rounded < 0 ? '−' : '±';
+  return { text: `${sign}${size}\u00a0${name}`, direction: Math.sign(rounded) };
+}
+
+function isNothing({ drawn }: Report): boolean {
+  return drawn.every(({ figures }) => figures.state === 'known' && isEmpty(figures.value));
+}
+
+function nothing(choice: Choice): Html {
+  return Object.keys(choice.filters).length > 0
+    ? html`<p class="hint">Nothing of this time fits these filters. <a class="link" href="/reports?from=${choice.from}&amp;to=${choice.to}">Show all numbers, queues and agents</a></p>`
+    : html`<p class="hint">Nothing is held of this time. New calls and texts appear within half a minute; <code>trunkline backfill</code> reads older ones. <a class="link" href="/">Status</a></p>`;
+}
+
+function card({ picture, figures }: Drawn, report: Report, draw: Draw): Html {
   const { name, title } = picture;
+  const { choice } = report;
   return html`<section class="card" id="${name}" aria-labelledby="${name}-h">
-<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?days=${period}" download="${name}-${period}-days.csv" aria-label="${title} as CSV">CSV</a></header>
-${figures.state === 'known' ? content(picture, figures.value, draw) : html`<p class="unknown">This could not be read: ${figures.reason}</p>`}
+<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}" aria-label="${title} as CSV">CSV</a></header>
+${figures.state === 'known' ? content(picture, figures.value, report, draw) : html`<p class="unknown">This could not be read: ${figures.reason}. A shorter range may help.</p>`}
 </section>`;
 }
 
-function content(picture: Drawn['picture'], figures: Figures, draw: Draw): Html {
-  if (isEmpty(figures)) return html`<p class="empty">${picture.emptiness}</p>`;
-  const { sentence, charts, note } = picture.show(figures);
-  return html`<p class="sentence">${sentence}</p>
-${charts.map((chart) => figureOf(picture.title, chart, figures, draw))}
-${note && html`<p class="note">${note}</p>`}
-<details><summary>Figures</summary>${table(picture.title, figures)}</details>`;
+/** The name of a downloaded file. */
+export function fileName(name: string, { from, to }: Choice): string {
+  return `${name}-${from}-to-${to}.csv`;
 }
 
-function figureOf(title: string, chart: Chart, figures: Figures, draw: Draw): Html {
+function content(picture: Picture, figures: Figures, report: Report, draw: Draw): Html {
+  const { choice } = report;
+  const limits = html`<div class="limits">${ignoredWords(figures.columns, choice).map((words) => html`<p class="limit">${words}</p>`)}</div>`;
+  if (isEmpty(figures)) return html`<p class="empty">${picture.emptiness}</p>${limits}`;
+  const { sentence, charts, note } = picture.show(figures);
+  return html`<p class="sentence">${sentence}</p>
+${limits}
+${charts.map((chart) => figureOf(picture.title, chart, figures, choice, draw))}
+<div class="notes">${risingWords(picture, figures, report)}
+${note && html`<p class="note">${note}</p>`}
+<details><summary>Figures</summary>${table(picture.title, figures, choice)}</details></div>`;
+}
+
+/** What a picture cannot be filtered by, and why. */
+function ignoredWords(columns: readonly Column[], choice: Choice): string[] {
+  const counted = columns.flatMap(({ name, rows }) => (rows === undefined ? [] : [{ name, rows }]));
+  return filterNames.flatMap((filter) => {
+    const without = counted.filter(({ rows }) => ignored(rows, choice).includes(filter));
+    const [first] = without;
+    if (!first) return [];
+    const why = rowSetOf(new URLSearchParams(first.rows).get('set'))?.table.filters[filter];
+    const what = without.length < counted.length ? `${[...new Set(without.map(({ name }) => name))].join(', ')}: ` : '';
+    return [`${what}${filterWords[filter].all.toLowerCase()}, since ${String(why)}.`];
+  });
+}
+
+/** Until when the calls of a picture are complete, and what of it still rises. */
+function risingWords({ rising }: Picture, figures: Figures, { freshness, timeZone }: Report): Html {
+  if (rising === 'nothing') return html``;
+  if (freshness.state !== 'known')
+    return html`<p class="note">Whether the calls are complete could not be read: ${freshness.reason}</p>`;
+  const isShaded = figures.days.some(({ state }) => state === 'rising');
+  const returns =
+    rising === 'returns' && `Missed calls since ${dayName(freshness.value.returnsFrom)} may still be returned.`;
+  return html`<p class="note">${isShaded && html`<span class="swatch" aria-hidden="true"></span>Shaded: still rising. `}${completeWords(freshness.value, timeZone)} ${returns}</p>`;
+}
+
+function completeWords(
+  { completeUntil, isComplete, provenHours, rollupsWaitSince }: Freshness,
+  timeZone: string,
+): string {
+  const time = (moment: Date) =>
+    moment.toLocaleString('en-GB', {
+      timeZone,
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+  const held = isComplete
+    ? 'Calls are complete: every hour was compared with the service.'
+    : completeUntil
+      ? `Calls are complete until ${time(completeUntil)}.`
+      : provenHours > 0
+        ? 'Calls of the shaded days are not proven complete.'
+        : 'Calls of this time were not compared with the service yet.';
+  return rollupsWaitSince ? `${held} Changes since ${time(rollupsWaitSince)} are being counted.` : held;
+}
+
+function figureOf(title: string, chart: Chart, figures: Figures, choice: Choice, draw: Draw): Html {
   const name = chart.title ? `${title}: ${chart.title}` : title;
-  return html`<figure data-chart="${JSON.stringify(chart)}" data-figures="${JSON.stringify(figures)}">
+  const links = figures.columns.flatMap(({ key, rows }) => {
+    if (rows === undefined) return [];
+    const filters = new URLSearchParams(followedBy(rows, choice).filters).toString();
+    return [[key, `/reports/rows?${rows}${filters && `&${filters}`}`] as const];
+  });
+  return html`<figure data-chart="${JSON.stringify(chart)}" data-figures="${JSON.stringify(figures)}" data-links="${JSON.stringify(Object.fromEntries(links))}">
 ${chart.title && html`<h3>${chart.title}</h3>`}
 <div class="chart" role="img" aria-label="${name}. ${describeChart(chart, figures)}">${draw(chartOptions(chart, figures))}</div>
 </figure>`;
@@ -81,108 +297,25 @@ async function loadDrawing(): Promise<Draw> {
   };
 }
 
-/** The figures as a table, newest day first. */
-function table(title: string, { columns, days }: Figures): Html {
+/** The figures as a table, newest day first. Each opens the rows behind it. */
+function table(title: string, figures: Figures, choice: Choice): Html {
+  const { columns, days } = figures;
+  const cell = (value: number | null, { rows, unit }: Column, of: Choice) => {
+    const text = formatValue(value, unit);
+    return html`<td class="number">${rows === undefined || !value ? text : html`<a href="${linkOf(rows, of)}">${text}</a>`}</td>`;
+  };
   return html`<div class="table" tabindex="0" role="region" aria-label="Figures: ${title}"><table><caption>${title} by day</caption>
 <thead><tr><th scope="col">Day</th>${columns.map(({ name, unit }) => html`<th scope="col" class="number">${name}${unit === 'percent' && ' %'}</th>`)}</tr></thead>
-<tbody>${days
+<tbody><tr class="whole"><th scope="row">All days</th>${columns.map((column) =>
+    column.unit === 'count' || column.unit === 'dollars'
+      ? cell(sumOf(figures, column.key), column, choice)
+      : html`<td></td>`,
+  )}</tr>${days
     .toReversed()
     .map(
-      ({ date, values }) =>
-        html`<tr><th scope="row">${dayName(date)}</th>${values.map(
-          (value, at) => html`<td class="number">${formatValue(value, columns[at]?.unit ?? 'count')}</td>`,
+      ({ date, values, state }) =>
+        html`<tr><th scope="row">${dayName(date)}${stateNames[state ?? 'over']}</th>${values.map((value, at) =>
+          cell(value, columns[at] ?? { key: '', name: '', unit: 'count' }, { ...choice, from: date, to: date }),
         )}</tr>`,
     )}</tbody></table></div>`;
 }
-
-const require = createRequire(import.meta.url);
-/** The published browser build of Apache ECharts. */
-export const libraryFile = () => require.resolve('echarts/dist/echarts.min.js');
-const libraryPath = () => `/reports/echarts.js?v=${require('echarts/package.json').version}`;
-
-/** Browser script: renders each chart again, with tooltips, legend and zoom. */
-export const chartsScript = `${browserSource}
-for (const figure of document.querySelectorAll('figure')) {
-  const place = figure.querySelector('.chart');
-  place.replaceChildren();
-  const drawing = echarts.init(place, null, { renderer: 'svg' });
-  drawing.setOption(chartOptions(JSON.parse(figure.dataset.chart), JSON.parse(figure.dataset.figures), true));
-  const resize = () => drawing.resize();
-  new ResizeObserver(resize).observe(place);
-  addEventListener('beforeprint', resize);
-}
-`;
-export const chartsPath = `/reports/charts.js?v=${createHash('sha256').update(chartsScript).digest('hex').slice(0, 16)}`;
-
-function frame(title: string, content: Html): string {
-  return documentOf({
-    title,
-    style,
-    head: html`<script src="${libraryPath()}" defer></script><script src="${chartsPath}" type="module"></script>`,
-    header: html`<header class="top"><strong>Trunkline</strong><nav aria-label="Pages"><a href="/">Status</a><a href="/reports" aria-current="page">Reports</a><a href="/queues">Queues</a></nav></header>`,
-    content,
-  });
-}
-
-/** The inline style sheet of the reports. The content security policy contains its hash. */
-export const style = `
-${palette}
-:root { --second: #9db8cf; --fair: #d9b36c; --worse: #8b7fa8; }
-@media (prefers-color-scheme: dark) { :root { --second: #587891; --fair: #a98546; --worse: #8f84b0; } }
-* { box-sizing: border-box; margin: 0; }
-body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
-  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
-.top, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
-.top, .head, .card header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
-.top { padding-top: 28px; }
-nav { display: flex; gap: 20px; }
-a { color: var(--soft); text-decoration: none; border-radius: 4px; }
-a:hover, a:focus-visible { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; }
-a:focus-visible, summary:focus-visible, .table:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
-a[aria-current] { color: var(--ink); }
-h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
-h2 { font-size: 13px; font-weight: 600; color: var(--soft); }
-h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px; }
-.head { padding: 40px 0 26px; align-items: center; }
-.periods { gap: 2px; padding: 3px; background: var(--track); border-radius: 9px; font-size: 13px; }
-.periods a { padding: 4px 13px; border-radius: 6px; }
-.periods a:hover { text-decoration: none; }
-.periods a[aria-current] { background: var(--card); box-shadow: 0 1px 2px rgb(0 0 0 / .09); }
-.pictures { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 12px; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px 16px; margin-bottom: 12px; min-width: 0; }
-#volume, #cost { grid-column: 1 / -1; }
-#volume, #cost { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 32px; }
-#volume > *, #cost > * { grid-column: 1 / -1; } #volume > figure, #cost > figure { grid-column: auto; }
-.csv { font-size: 12px; letter-spacing: .03em; }
-.sentence { font-size: 18px; line-height: 1.38; font-weight: 600; letter-spacing: -.01em; margin: 6px 0 18px; text-wrap: pretty; }
-.empty, .unknown { margin-top: 8px; color: var(--soft); } .unknown { color: var(--warning); }
-.chart { height: 210px; }
-.chart svg { display: block; width: 100%; height: 100%; } .chart text { font: 11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; font-variant-numeric: tabular-nums; }
-.note { font-size: 13px; color: var(--soft); margin-top: 12px; text-wrap: pretty; }
-details { margin-top: 10px; font-size: 13px; } summary { color: var(--soft); cursor: pointer; width: fit-content; border-radius: 4px; } summary:hover { color: var(--ink); }
-.table { max-height: 320px; overflow: auto; margin-top: 8px; overflow-wrap: normal; }
-table { width: 100%; border-collapse: collapse; }
-caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-td, th { padding: 5px 0 5px 14px; text-align: left; font-weight: 400; vertical-align: bottom; border-top: 1px solid var(--line); }
-tr > :first-child { padding-left: 0; white-space: nowrap; }
-thead th { color: var(--soft); font-size: 12px; line-height: 1.3; border-top: 0; position: sticky; top: 0; background: var(--card); }
-.number { text-align: right; } td.number { white-space: nowrap; }
-code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
-footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; font-size: 13px; color: var(--soft); }
-@media (max-width: 820px) { .pictures { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 620px) { #volume > figure, #cost > figure { grid-column: 1 / -1; } figure + figure { margin-top: 20px; } }
-@media screen and (min-width: 821px) { .card:not(#volume, #cost) { display: grid; grid-template-rows: subgrid; grid-row: span 5; align-content: start; } }
-@media (max-width: 520px) {
-  .top, main { padding-left: 16px; padding-right: 16px; } .head { padding: 26px 0 18px; } .card { padding: 15px 15px 14px; margin-bottom: 8px; } .sentence { font-size: 17px; } .chart { height: 190px; } .periods { width: 100%; } .periods a { flex: 1; text-align: center; padding: 6px 0; }
-}
-@media print {
-  @page { size: A4; margin: 14mm; }
-  :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #111; --soft: #555; --line: #ddd; --track: #eee; --ok: #2c8a5a; --problem: #bd3b2f;
-    --quiet: #b9b5ab; --accent: #33658f; --second: #9db8cf; --fair: #d9b36c; --worse: #8b7fa8; }
-  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  body { font-size: 10pt; } .top, main { max-width: none; padding: 0; } nav, .csv, details { display: none; }
-  .head { padding: 10px 0 12px; } .pictures { display: block; columns: 2; column-gap: 10px; } #volume, #cost { column-span: all; } #cost { margin-top: 10px; }
-  .card { break-inside: avoid; margin-bottom: 10px; padding: 12px 14px; } .sentence { font-size: 12pt; margin-bottom: 10px; } .note { font-size: 8.5pt; margin-top: 8px; }
-  .chart { height: 140px; } footer { padding: 6px 0 0; font-size: 8.5pt; }
-}
-`;

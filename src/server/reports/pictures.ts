@@ -1,39 +1,84 @@
+import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { DatabaseUnavailable, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
-import { type Column, type Figures, formatValue, type Series } from './charts.ts';
-import { type Period, type Picture, readDays, sumOf } from './figures.ts';
+import { type Column, type Day, type Figures, formatValue, type Series } from './charts.ts';
+import { type Choice, choiceOf, filterNames, finishedPart, periodBefore } from './choice.ts';
+import { type Headline, ofDays, type Picture, type Rising, readDays, sumOf } from './figures.ts';
+import { type Freshness, type Option, readFreshness, readOptions } from './freshness.ts';
+import { followed, type RowSet, rowSets, rowsFrom } from './rows.ts';
+
+/**
+ * External calls by `local_date` and `direction`. The totals by day serve a choice of at most one filter; for several the calls are
+ * counted. A choice with an agent has `call_count` alone.
+ */
+function callDays(choice: Choice): RawBuilder<unknown> {
+  const { number, queue, agent } = choice.filters;
+  const chosen = filterNames.filter((name) => choice.filters[name] !== undefined);
+  if (chosen.length > 1) {
+    const calls: RowSet = { ...rowSets.inbound_calls, where: sql`true` };
+    return sql`select r.local_date, r.direction, count(*) as call_count,
+        count(*) filter (where r.outcome = 'answered') as answered_count,
+        count(*) filter (where r.outcome = 'short_abandoned') as short_abandoned_count,
+        count(*) filter (where r.outcome <> 'short_abandoned') as answerable_count,
+        count(*) filter (where r.answer_wait_seconds <= (select service_level_seconds from reporting.params)) as answered_in_time_count,
+        count(*) filter (where r.direction = 'inbound' and r.outcome = 'answered' and r.answer_wait_seconds is null) as answer_wait_unknown_count
+      ${rowsFrom(calls, choice)} group by 1, 2`;
+  }
+  if (number !== undefined)
+    return sql`select * from reporting.number_daily where number_key = ${number} and ${ofDays(choice)}`;
+  if (queue !== undefined)
+    return sql`select * from reporting.group_daily where queue_key = ${queue} and ${ofDays(choice)}`;
+  if (agent === undefined) return sql`select * from reporting.call_daily where ${ofDays(choice)}`;
+  return sql`select local_date, direction, handled_count as call_count from reporting.agent_daily
+    where user_id = ${agent} and ${ofDays(choice)}`;
+}
+
+/** Texts of ours by `local_date`: the totals by day, or those that an agent sent. */
+function textsOut(choice: Choice): RawBuilder<unknown> {
+  const own = followed(rowSets.outbound_texts, choice);
+  return choice.filters.agent === undefined
+    ? sql`select local_date, sum(outbound_count) as outbound from reporting.sms_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1`
+    : sql`select r.local_date, count(*) as outbound ${rowsFrom(rowSets.outbound_texts, own)} group by 1`;
+}
+
+function ofLine({ filters: { number } }: Choice): RawBuilder<unknown> {
+  return number === undefined ? sql`true` : sql`line = ${number}`;
+}
 
 const volumeColumns: readonly Column[] = [
-  { key: 'inbound_calls', name: 'Calls in', unit: 'count' },
-  { key: 'outbound_calls', name: 'Calls out', unit: 'count' },
-  { key: 'inbound_texts', name: 'Texts in', unit: 'count' },
-  { key: 'outbound_texts', name: 'Texts out', unit: 'count' },
+  { key: 'inbound_calls', name: 'Calls in', unit: 'count', rows: 'set=inbound_calls' },
+  { key: 'outbound_calls', name: 'Calls out', unit: 'count', rows: 'set=outbound_calls' },
+  { key: 'inbound_texts', name: 'Texts in', unit: 'count', rows: 'set=inbound_texts', isFinal: true },
+  { key: 'outbound_texts', name: 'Texts out', unit: 'count', rows: 'set=outbound_texts', isFinal: true },
 ];
 
 const volume: Picture = {
   name: 'volume',
   title: 'Volume',
   emptiness: 'No external call and no text in this time.',
-  read: (db, period) =>
+  rising: 'calls',
+  read: (db, choice) =>
     readDays(
       db,
-      period,
+      choice,
       volumeColumns,
-      `select d.day as local_date,
+      sql`select d.day as local_date,
          coalesce(c.inbound, 0) as inbound_calls, coalesce(c.outbound, 0) as outbound_calls,
-         coalesce(t.inbound, 0) as inbound_texts, coalesce(t.outbound, 0) as outbound_texts
+         coalesce(i.inbound, 0) as inbound_texts, coalesce(o.outbound, 0) as outbound_texts
        from days d
          left join (
            select local_date, sum(call_count) filter (where direction = 'inbound') as inbound,
              sum(call_count) filter (where direction = 'outbound') as outbound
-           from reporting.call_daily where local_date > reporting.local_day(now()) - $1 group by 1
+           from (${callDays(choice)}) calls group by 1
          ) c on c.local_date = d.day
          left join (
-           select local_date, sum(inbound_count) as inbound, sum(outbound_count) as outbound
-           from reporting.sms_daily where local_date > reporting.local_day(now()) - $1 group by 1
-         ) t on t.local_date = d.day`,
+           select local_date, sum(inbound_count) as inbound from reporting.sms_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1
+         ) i on i.local_date = d.day
+         left join (${textsOut(choice)}) o on o.local_date = d.day`,
     ),
+  headlines: (figures) =>
+    volumeColumns.map(({ key, rows = '', ...column }) => ({ ...column, rows, value: sumOf(figures, key) })),
   show(figures) {
     const calls = sumOf(figures, 'inbound_calls') + sumOf(figures, 'outbound_calls');
     const texts = sumOf(figures, 'inbound_texts') + sumOf(figures, 'outbound_texts');
@@ -63,13 +108,14 @@ const volume: Picture = {
 };
 
 const serviceLevelColumns: readonly Column[] = [
-  { key: 'calls', name: 'Inbound calls', unit: 'count' },
-  { key: 'short_abandoned', name: 'Given up at once', unit: 'count' },
-  { key: 'answered', name: 'Answered', unit: 'count' },
-  { key: 'answered_in_time', name: 'Answered in time', unit: 'count' },
-  { key: 'answered_in_time_pct', name: 'Answered in time', unit: 'percent' },
-  { key: 'answered_pct', name: 'Answered at all', unit: 'percent' },
-  { key: 'wait_unknown', name: 'Answered after an unknown wait', unit: 'count' },
+  { key: 'calls', name: 'Inbound calls', unit: 'count', rows: 'set=all_inbound' },
+  { key: 'short_abandoned', name: 'Given up at once', unit: 'count', rows: 'set=short_abandoned' },
+  { key: 'answerable', name: 'All others', unit: 'count', rows: 'set=answerable' },
+  { key: 'answered', name: 'Answered', unit: 'count', rows: 'set=answered' },
+  { key: 'answered_in_time', name: 'Answered in time', unit: 'count', rows: 'set=answered_in_time' },
+  { key: 'answered_in_time_pct', name: 'Answered in time', unit: 'percent', rows: 'set=answered_in_time' },
+  { key: 'answered_pct', name: 'Answered at all', unit: 'percent', rows: 'set=answered' },
+  { key: 'wait_unknown', name: 'Answered after an unknown wait', unit: 'count', rows: 'set=wait_unknown' },
   { key: 'in_time_within_seconds', name: 'In time means within', unit: 'seconds' },
 ];
 
@@ -77,23 +123,32 @@ const serviceLevel: Picture = {
   name: 'service-level',
   title: 'Service level',
   emptiness: 'No inbound call in this time.',
-  read: (db, period) =>
+  rising: 'calls',
+  read: (db, choice) =>
     readDays(
       db,
-      period,
+      choice,
       serviceLevelColumns,
-      `select c.local_date, c.call_count as calls, c.short_abandoned_count as short_abandoned, c.answered_count as answered,
-         c.answered_in_time_count as answered_in_time, c.service_level_pct as answered_in_time_pct,
-         c.answer_rate_without_short_pct as answered_pct, c.answer_wait_unknown_count as wait_unknown,
-         p.service_level_seconds as in_time_within_seconds
-       from reporting.call_daily c cross join reporting.params p
-       where c.direction = 'inbound' and c.local_date > reporting.local_day(now()) - $1`,
+      sql`select c.local_date, c.call_count as calls, c.short_abandoned_count as short_abandoned, c.answerable_count as answerable,
+         c.answered_count as answered, c.answered_in_time_count as answered_in_time,
+         round(100.0 * c.answered_in_time_count / nullif(c.answerable_count - c.answer_wait_unknown_count, 0), 2) as answered_in_time_pct,
+         round(100.0 * c.answered_count / nullif(c.answerable_count, 0), 2) as answered_pct,
+         c.answer_wait_unknown_count as wait_unknown, p.service_level_seconds as in_time_within_seconds
+       from (${callDays(followed(rowSets.answered, choice))}) c cross join reporting.params p
+       where c.direction = 'inbound'`,
     ),
+  headlines(figures) {
+    const { inTime, answered } = sharesOf(figures);
+    return [
+      { name: 'Answered', value: answered, unit: 'percent', rows: 'set=answered', more: 'good' },
+      { name: 'Answered in time', value: inTime, unit: 'percent', rows: 'set=answered_in_time', more: 'good' },
+    ];
+  },
   show(figures) {
-    const meant = sumOf(figures, 'calls') - sumOf(figures, 'short_abandoned');
-    const seconds = thresholdOf(figures);
+    const { inTime, answered } = sharesOf(figures);
+    const told = (value: number | null) => (value === null ? 'none' : `${Math.round(value)}\u00a0%`);
     return {
-      sentence: `${share(sumOf(figures, 'answered_in_time'), meant - sumOf(figures, 'wait_unknown'))} of inbound calls were answered within ${seconds} seconds, ${share(sumOf(figures, 'answered'), meant)} at all.`,
+      sentence: `${told(inTime)} of inbound calls were answered within ${thresholdOf(figures)} seconds, ${told(answered)} at all.`,
       charts: [
         {
           kind: 'lines',
@@ -113,37 +168,56 @@ function thresholdOf({ columns: held, days }: Figures): number {
   return days.findLast(({ values }) => values[at] != null)?.values[at] ?? 0;
 }
 
-function share(part: number, whole: number): string {
-  return whole > 0 ? `${Math.round((100 * part) / whole)}\u00a0%` : 'none';
+/** The shares of the whole period; null when there is nothing that they are shares of. */
+function sharesOf(figures: Figures): Readonly<Record<'inTime' | 'answered', number | null>> {
+  const answerable = sumOf(figures, 'answerable');
+  const share = (key: string, whole: number) => (whole > 0 ? (100 * sumOf(figures, key)) / whole : null);
+  return {
+    inTime: share('answered_in_time', answerable - sumOf(figures, 'wait_unknown')),
+    answered: share('answered', answerable),
+  };
 }
 
 const missedColumns: readonly Column[] = [
-  { key: 'missed', name: 'Missed', unit: 'count' },
-  { key: 'returned_by_call', name: 'Called back', unit: 'count' },
-  { key: 'returned_by_text', name: 'Texted back', unit: 'count' },
-  { key: 'caller_got_through', name: 'Caller got through later', unit: 'count' },
-  { key: 'not_returned', name: 'Not returned', unit: 'count' },
-  { key: 'texted_by_rule', name: 'Not returned, texted by a rule', unit: 'count' },
-  { key: 'texted_by_unknown', name: 'Not returned, texted by an unknown sender', unit: 'count' },
+  { key: 'missed', name: 'Missed', unit: 'count', rows: 'set=missed' },
+  { key: 'returned_by_call', name: 'Called back', unit: 'count', rows: 'set=returned_by_call' },
+  { key: 'returned_by_text', name: 'Texted back', unit: 'count', rows: 'set=returned_by_text' },
+  { key: 'caller_got_through', name: 'Caller got through later', unit: 'count', rows: 'set=caller_got_through' },
+  { key: 'not_returned', name: 'Not returned', unit: 'count', rows: 'set=not_returned' },
+  { key: 'texted_by_rule', name: 'Not returned, texted by a rule', unit: 'count', rows: 'set=texted_by_rule' },
+  {
+    key: 'texted_by_unknown',
+    name: 'Not returned, texted by an unknown sender',
+    unit: 'count',
+    rows: 'set=texted_by_unknown',
+  },
 ];
 
 const missed: Picture = {
   name: 'missed',
   title: 'Missed calls',
   emptiness: 'No inbound call was missed in this time.',
-  read: (db, period) =>
-    readDays(
+  rising: 'returns',
+  read(db, choice) {
+    const counts = missedSets.map((name) => sql`count(*) filter (where ${rowSets[name].where}) as ${sql.ref(name)}`);
+    return readDays(
       db,
-      period,
+      choice,
       missedColumns,
-      `select d.day as local_date, coalesce(sum(missed_count), 0) as missed,
-         coalesce(sum(called_back_count + outbound_call_count), 0) as returned_by_call, coalesce(sum(text_count), 0) as returned_by_text,
-         coalesce(sum(caller_got_through_count), 0) as caller_got_through, coalesce(sum(unreturned_count), 0) as not_returned,
-         coalesce(sum(automatic_text_count), 0) as texted_by_rule, coalesce(sum(text_by_unknown_count), 0) as texted_by_unknown
-       from days d
-         left join reporting.callbacks b on b.local_date = d.day and b.local_date > reporting.local_day(now()) - $1
-       group by 1`,
-    ),
+      sql`select d.day as local_date, ${sql.join(missedSets.map((name) => sql`coalesce(m.${sql.ref(name)}, 0) as ${sql.ref(name)}`))}
+        from days d
+          left join (select r.local_date, ${sql.join(counts)} ${rowsFrom(rowSets.missed, choice)} group by 1) m on m.local_date = d.day`,
+    );
+  },
+  headlines: (figures) => [
+    {
+      name: 'Missed, not returned',
+      value: sumOf(figures, 'not_returned'),
+      unit: 'count',
+      rows: 'set=not_returned',
+      more: 'bad',
+    },
+  ],
   show(figures) {
     const total = sumOf(figures, 'missed');
     const open = sumOf(figures, 'not_returned');
@@ -160,10 +234,15 @@ const missed: Picture = {
           ],
         },
       ],
-      note: 'A text that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Calls without a caller’s number cannot be returned and are left out.',
+      note: 'A text that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
     };
   },
 };
+
+const missedSets = [
+  ...(['missed', 'returned_by_call', 'returned_by_text', 'caller_got_through', 'not_returned'] as const),
+  ...(['texted_by_rule', 'texted_by_unknown'] as const),
+] as const;
 
 function missedSentence(total: number, open: number): string {
   if (total === 1) return open === 0 ? 'The one missed call was returned.' : 'The one missed call was not returned.';
@@ -177,38 +256,47 @@ function textedSentence(texted: number): string {
 }
 
 const responseColumns: readonly Column[] = [
-  { key: 'turns', name: 'Customers’ turns', unit: 'count' },
-  { key: 'replied', name: 'Replied by a person', unit: 'count' },
-  { key: 'half_seconds', name: 'Half within', unit: 'seconds' },
-  { key: 'ninetieth_seconds', name: 'Nine of ten within', unit: 'seconds' },
-  { key: 'half_business_seconds', name: 'Half within, business time', unit: 'seconds' },
+  { key: 'turns', name: 'Customers’ turns', unit: 'count', rows: 'set=turns' },
+  { key: 'replied', name: 'Replied by a person', unit: 'count', rows: 'set=replied' },
+  { key: 'half_seconds', name: 'Half within', unit: 'seconds', rows: 'set=replied' },
+  { key: 'ninetieth_seconds', name: 'Nine of ten within', unit: 'seconds', rows: 'set=replied' },
+  { key: 'half_business_seconds', name: 'Half within, business time', unit: 'seconds', rows: 'set=replied' },
 ];
-
-const responseTurns = `from reporting.fct_sms_turn where turn_started_at >= reporting.day_start(reporting.local_day(now()) - $1::integer + 1)`;
 
 /** Percentiles of lines or days cannot be combined, so they are computed from the turns. */
 const response: Picture = {
   name: 'response-time',
   title: 'Response to texts',
   emptiness: 'No customer texted in this time.',
-  async read(db, period) {
+  rising: 'nothing',
+  async read(db, choice) {
+    const replies = rowsFrom(rowSets.replied, choice);
+    const half = sql`percentile_cont(0.5) within group (order by r.user_reply_seconds) as half_seconds`;
     const figures = await readDays(
       db,
-      period,
+      choice,
       responseColumns,
-      `select reporting.local_day(turn_started_at) as local_date, count(*) as turns, count(user_reply_seconds) as replied,
-         percentile_cont(0.5) within group (order by user_reply_seconds) as half_seconds,
-         percentile_cont(0.9) within group (order by user_reply_seconds) as ninetieth_seconds,
-         percentile_cont(0.5) within group (order by user_reply_business_seconds) as half_business_seconds
-       ${responseTurns} group by 1`,
+      sql`select t.local_date, t.turns, coalesce(p.replied, 0) as replied, p.half_seconds, p.ninetieth_seconds, p.half_business_seconds
+        from (select r.local_date, count(*) as turns ${rowsFrom(rowSets.turns, choice)} group by 1) t
+          left join (
+            select r.local_date, count(*) as replied, ${half},
+              percentile_cont(0.9) within group (order by r.user_reply_seconds) as ninetieth_seconds,
+              percentile_cont(0.5) within group (order by r.user_reply_business_seconds) as half_business_seconds
+            ${replies} group by 1
+          ) p on p.local_date = t.local_date`,
     );
-    const [whole] = await query<{ half_seconds: number | null }>(
-      db,
-      `select percentile_cont(0.5) within group (order by user_reply_seconds) as half_seconds ${responseTurns}`,
-      [period],
-    );
+    const [whole] = await query<{ half_seconds: number | null }>(db, sql`select ${half} ${replies}`);
     return { ...figures, whole: { half_seconds: whole?.half_seconds ?? null } };
   },
+  headlines: (figures) => [
+    {
+      name: 'Half of replies within',
+      value: figures.whole?.half_seconds ?? null,
+      unit: 'seconds',
+      rows: 'set=replied',
+      more: 'bad',
+    },
+  ],
   show(figures) {
     const half = figures.whole?.half_seconds;
     return {
@@ -246,37 +334,48 @@ const tones = new Map<string, Series['tone']>([
 const places = ['negative', 'neutral', undefined, 'positive', otherWord];
 const otherTones: readonly Series['tone'][] = ['main', 'second', 'fair', 'plain'];
 
+/** Transcripts by `local_date` and `word`: the totals by day, or the transcripts themselves where those do not know the filter. */
+function sentimentDays(choice: Choice): RawBuilder<unknown> {
+  const { number, queue, agent } = choice.filters;
+  if (number !== undefined || queue !== undefined) {
+    return sql`select r.local_date, lower(r.call_sentiment) as word, count(*) as transcript_count ${rowsFrom(rowSets.analysed, choice)} group by 1, 2`;
+  }
+  return sql`select local_date, lower(call_sentiment) as word, transcript_count from reporting.sentiment_daily
+    where ${ofDays(choice)} and ${agent === undefined ? sql`true` : sql`agent_user_id = ${agent}`}`;
+}
+
 /** The most frequent words of the account's own vocabulary; it is not specified. */
 const sentiment: Picture = {
   name: 'sentiment',
   title: 'Sentiment of calls',
   emptiness: 'No call of this time was analysed.',
-  async read(db, period) {
+  rising: 'calls',
+  async read(db, choice) {
     const rows = await query<{ word: string }>(
       db,
-      `select lower(call_sentiment) as word from reporting.sentiment_daily where local_date > reporting.local_day(now()) - $1::integer
-       group by 1 order by sum(transcript_count) desc, 1 limit ${maxWords + 1}`,
-      [period],
+      sql`select word from (${sentimentDays(choice)}) s group by 1 order by sum(transcript_count) desc, 1 limit ${maxWords + 1}`,
     );
     const words = inPlace(rows.slice(0, maxWords).map(({ word }) => word));
-    if (words.length === 0) return readDays(db, period, [], 'select day as local_date from days');
+    if (words.length === 0) return readDays(db, choice, [], sql`select day as local_date from days`);
     const keys = keysOf(words);
-    const columns = words.map((word, at): Column => ({ key: keys[at] ?? '', name: capital(word), unit: 'count' }));
-    const conditions = words.map((_, at) => `lower(call_sentiment) = ($2::text[])[${at + 1}]`);
+    const rowsOf = (kind: 'word' | 'except', of: readonly string[]) =>
+      ['set=analysed', ...of.map((word) => `${kind}=${encodeURIComponent(word)}`)].join('&');
+    const columns = words.map(
+      (word, at): Column => ({ key: keys[at] ?? '', name: capital(word), unit: 'count', rows: rowsOf('word', [word]) }),
+    );
+    const conditions = words.map((word) => sql`s.word = ${word}`);
     if (rows.length > maxWords) {
-      columns.push({ key: otherWord, name: capital(otherWord), unit: 'count' });
-      conditions.push('not (lower(call_sentiment) = any($2))');
+      columns.push({ key: otherWord, name: capital(otherWord), unit: 'count', rows: rowsOf('except', words) });
+      conditions.push(sql`not (s.word = any(${words}))`);
     }
     const counts = columns.map(
-      ({ key }, at) => `coalesce(sum(transcript_count) filter (where ${conditions[at]}), 0) as "${key}"`,
+      ({ key }, at) => sql`coalesce(sum(s.transcript_count) filter (where ${conditions[at]}), 0) as ${sql.ref(key)}`,
     );
     return readDays(
       db,
-      period,
+      choice,
       columns,
-      `select local_date, ${counts.join(', ')} from reporting.sentiment_daily
-       where local_date > reporting.local_day(now()) - $1 group by 1`,
-      [words],
+      sql`select s.local_date, ${sql.join(counts)} from (${sentimentDays(choice)}) s group by 1`,
     );
   },
   show(figures) {
@@ -321,27 +420,39 @@ function capital(word: string): string {
 }
 
 const costColumns: readonly Column[] = [
-  { key: 'sent', name: 'Sent', unit: 'count' },
-  { key: 'would_send', name: 'Dry-run would send', unit: 'count' },
-  { key: 'kept_back', name: 'Kept back by a gate', unit: 'count' },
-  { key: 'segments', name: 'Segments', unit: 'count' },
-  { key: 'cost_usd', name: 'Charged', unit: 'dollars' },
-  { key: 'set_aside_usd', name: 'Not known, at most', unit: 'dollars' },
-  { key: 'price_not_reported', name: 'Sent, price not reported', unit: 'count' },
-  { key: 'outcome_unknown', name: 'Outcome not known yet', unit: 'count' },
+  { key: 'sent', name: 'Sent', unit: 'count', rows: 'set=sent' },
+  { key: 'would_send', name: 'Dry-run would send', unit: 'count', rows: 'set=would_send' },
+  { key: 'kept_back', name: 'Kept back by a gate', unit: 'count', rows: 'set=kept_back' },
+  { key: 'segments', name: 'Segments', unit: 'count', rows: 'set=sent' },
+  { key: 'cost_usd', name: 'Charged', unit: 'dollars', rows: 'set=sent' },
+  { key: 'set_aside_usd', name: 'Not known, at most', unit: 'dollars', rows: 'set=price_unknown' },
+  { key: 'price_not_reported', name: 'Sent, price not reported', unit: 'count', rows: 'set=price_not_reported' },
+  { key: 'outcome_unknown', name: 'Outcome not known yet', unit: 'count', rows: 'set=outcome_unknown' },
 ];
+
+/** Planned texts by `local_date`: the totals of rules know no line, so that those of a line are counted. */
+function plannedDays(choice: Choice): RawBuilder<unknown> {
+  if (choice.filters.number === undefined) {
+    return sql`select local_date, sum(would_send_count) as would_send, sum(blocked_count) as kept_back
+      from reporting.rule_outcomes where ${ofDays(choice)} group by 1`;
+  }
+  const planned: RowSet = { ...rowSets.would_send, where: sql`true` };
+  return sql`select reporting.local_day(r.planned_at) as local_date, count(*) filter (where ${rowSets.would_send.where}) as would_send,
+      count(*) filter (where ${rowSets.kept_back.where}) as kept_back ${rowsFrom(planned, choice)} group by 1`;
+}
 
 /** From the ledger of sends: the service reports prices only for texts sent through the API. */
 const cost: Picture = {
   name: 'cost',
   title: 'Automatic texts and their cost',
   emptiness: 'No rule has written a text in this time. What texts from the portal cost is not reported by the service.',
-  read: (db, period) =>
+  rising: 'nothing',
+  read: (db, choice) =>
     readDays(
       db,
-      period,
+      choice,
       costColumns,
-      `select d.day as local_date, coalesce(c.sent, 0) as sent, coalesce(r.would_send, 0) as would_send, coalesce(r.kept_back, 0) as kept_back,
+      sql`select d.day as local_date, coalesce(c.sent, 0) as sent, coalesce(r.would_send, 0) as would_send, coalesce(r.kept_back, 0) as kept_back,
          coalesce(c.segments, 0) as segments, coalesce(c.cost_usd, 0) as cost_usd, coalesce(c.set_aside_usd, 0) as set_aside_usd,
          coalesce(c.price_not_reported, 0) as price_not_reported, coalesce(c.outcome_unknown, 0) as outcome_unknown
        from days d
@@ -349,12 +460,9 @@ const cost: Picture = {
            select local_date, sum(sent_count) as sent, sum(segment_count) as segments, sum(charged_usd) as cost_usd,
              sum(unpriced_set_aside_usd + open_set_aside_usd) as set_aside_usd, sum(unpriced_count) as price_not_reported,
              sum(open_count) as outcome_unknown
-           from reporting.sms_cost_daily where local_date > reporting.local_day(now()) - $1 group by 1
+           from reporting.sms_cost_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1
          ) c on c.local_date = d.day
-         left join (
-           select local_date, sum(would_send_count) as would_send, sum(blocked_count) as kept_back
-           from reporting.rule_outcomes where local_date > reporting.local_day(now()) - $1 group by 1
-         ) r on r.local_date = d.day`,
+         left join (${plannedDays(choice)}) r on r.local_date = d.day`,
     ),
   show(figures) {
     return {
@@ -410,37 +518,102 @@ export const pictures: readonly Picture[] = [volume, serviceLevel, missed, respo
 export interface Drawn {
   readonly picture: Picture;
   readonly figures: Part<Figures>;
+  /** Of the whole period, of its days that are over, and of as many days before; the latter two are undefined where none is over. */
+  readonly headlines?: Readonly<Record<'now' | 'over' | 'before', readonly Headline[] | undefined>>;
 }
 
 export interface Report {
-  readonly period: Period;
+  readonly choice: Choice;
   /** By the clock of the database. */
   readonly takenAt: Date;
   /** Of the local days. */
   readonly timeZone: string;
+  /** The local day now. */
+  readonly today: string;
+  readonly freshness: Part<Freshness>;
+  readonly options: Part<readonly Option[]>;
   readonly drawn: readonly Drawn[];
 }
 
-/** Reads pictures one after the other on one connection. Rejects with `DatabaseUnavailable` and nothing else. */
-export async function readReport(db: Database, period: Period, which: readonly Picture[] = pictures): Promise<Report> {
+/** The URL asks for what there is not. */
+export class BadChoice extends Error {}
+
+/** What a page of the reports is read with: one connection, and the choice of its URL. */
+export interface Reading {
+  readonly db: Database;
+  readonly choice: Choice;
+  readonly takenAt: Date;
+  readonly timeZone: string;
+  readonly today: string;
+}
+
+/** Reads with one connection for the choice of a URL. Rejects with `DatabaseUnavailable`, `BadChoice` and nothing else. */
+export async function reading<T>(
+  db: Database,
+  parameters: Readonly<Record<string, unknown>>,
+  read: (reading: Reading) => Promise<T>,
+): Promise<T> {
   try {
     return await db.connection().execute(async (connection) => {
-      const [frame] = await query<{ now: Date; zone: string }>(
+      const [frame] = await query<{ now: Date; zone: string; today: string }>(
         connection,
-        sql`select clock_timestamp() as now, time_zone as zone from reporting.params`,
+        sql`select clock_timestamp() as now, time_zone as zone, reporting.local_day(now())::text as today from reporting.params`,
       );
-      const drawn: Drawn[] = [];
-      for (const picture of which) {
-        drawn.push({
-          picture,
-          figures: await part(() => readWithTimeout(connection, (tx) => picture.read(tx, period))),
-        });
-      }
-      return { period, takenAt: frame?.now ?? new Date(), timeZone: frame?.zone ?? 'UTC', drawn };
+      const { now, zone, today } = frame ?? {
+        now: new Date(),
+        zone: 'UTC',
+        today: new Date().toISOString().slice(0, 10),
+      };
+      const choice = choiceOf(parameters, today);
+      if (typeof choice === 'string') throw new BadChoice(choice);
+      return await read({ db: connection, choice, takenAt: now, timeZone: zone, today });
     });
   } catch (cause) {
+    if (cause instanceof BadChoice || cause instanceof DatabaseUnavailable) throw cause;
     throw new DatabaseUnavailable('Postgres does not answer: see that it runs and that DATABASE_URL is right.', {
       cause,
     });
   }
+}
+
+/** Reads pictures one after the other, each statement for a few seconds at most; `isCompared`: with their headlines. */
+export async function readReport(
+  { db, choice, takenAt, timeZone, today }: Reading,
+  which: readonly Picture[] = pictures,
+  isCompared = true,
+): Promise<Report> {
+  const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
+  const freshness = await ask((tx) => readFreshness(tx, choice));
+  const options = await ask(readOptions);
+  const over = finishedPart(choice, today);
+  const drawn: Drawn[] = [];
+  for (const picture of which) {
+    const figures = await ask(async (tx) =>
+      withStates(await picture.read(tx, choice), picture.rising, freshness, today),
+    );
+    const { headlines } = picture;
+    if (!isCompared || !headlines || figures.state !== 'known') {
+      drawn.push({ picture, figures });
+      continue;
+    }
+    const others = await ask(async (tx) => ({
+      over: over && headlines(over === choice ? figures.value : await picture.read(tx, over)),
+      before: over && headlines(await picture.read(tx, periodBefore(over))),
+    }));
+    const compared = others.state === 'known' ? others.value : { over: undefined, before: undefined };
+    drawn.push({ picture, figures, headlines: { now: headlines(figures.value), ...compared } });
+  }
+  return { choice, takenAt, timeZone, today, freshness, options, drawn };
+}
+
+/** Says of each day whether it is not over, or still rises. */
+function withStates(figures: Figures, rising: Rising, freshness: Part<Freshness>, today: string): Figures {
+  const known = freshness.state === 'known' ? freshness.value : undefined;
+  const incomplete = new Set(rising === 'nothing' ? [] : known?.incompleteDays);
+  const days = figures.days.map((day): Day => {
+    if (day.date === today) return { ...day, state: 'open' };
+    const isRising = incomplete.has(day.date) || (rising === 'returns' && known && day.date >= known.returnsFrom);
+    return isRising ? { ...day, state: 'rising' } : day;
+  });
+  return { ...figures, days };
 }

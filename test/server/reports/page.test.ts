@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Chart, chartOptions, type Figures, formatValue } from '../../../src/server/reports/charts.ts';
+import { type Chart, chartOptions, type Day, type Figures, formatValue } from '../../../src/server/reports/charts.ts';
 import { csvOf } from '../../../src/server/reports/figures.ts';
+import type { Freshness } from '../../../src/server/reports/freshness.ts';
 import { renderReport } from '../../../src/server/reports/page.ts';
-import { pictures } from '../../../src/server/reports/pictures.ts';
+import { pictures, type Report } from '../../../src/server/reports/pictures.ts';
 
 const takenAt = new Date('2026-11-21T12:00:00Z');
 const dates = ['15', '16', '17', '18', '19', '20', '21'].map((day) => `2026-11-${day}`);
@@ -22,18 +23,45 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 
 /** Figures of a picture, day by day; what is not told of a day is nothing. */
 function figuresOf(name: string, days: readonly (readonly (number | null)[])[]): Figures {
-  const columns = (keys[name] ?? []).map((key) => ({ key, name: key, unit: 'count' as const }));
+  const columns = (keys[name] ?? []).map((key) => ({ key, name: key, unit: 'count' as const, rows: `set=${key}` }));
   return {
     columns,
-    days: dates.map((date, at) => ({ date, values: columns.map((_, column) => days[at]?.[column] ?? null) })),
+    days: dates.map((date, at) =>
+      dayOf(
+        date,
+        columns.map((_, column) => days[at]?.[column] ?? null),
+      ),
+    ),
   };
 }
+
+/** A day as a report has it: the last is not over. */
+function dayOf(date: string, values: readonly (number | null)[]): Day {
+  return date === dates.at(-1) ? { date, values, state: 'open' } : { date, values };
+}
+
+const freshness: Freshness = {
+  completeUntil: new Date('2026-11-21T12:00:00Z'),
+  isComplete: false,
+  provenHours: 150,
+  incompleteDays: ['2026-11-21'],
+  returnsFrom: '2026-11-14',
+  rollupsWaitSince: null,
+};
+const report: Report = {
+  choice: { from: '2026-11-15', to: '2026-11-21', filters: {} },
+  takenAt,
+  timeZone: 'America/New_York',
+  today: '2026-11-21',
+  freshness: { state: 'known', value: freshness },
+  options: { state: 'known', value: [] },
+  drawn: [],
+};
 
 function render(name: string, figures: Figures): Promise<string> {
   const picture = pictures.find((each) => each.name === name);
   if (!picture) throw new Error(`There is no picture ${name}`);
-  const drawn = [{ picture, figures: { state: 'known', value: figures } as const }];
-  return renderReport({ period: 7, takenAt, timeZone: 'America/New_York', drawn });
+  return renderReport({ ...report, drawn: [{ picture, figures: { state: 'known', value: figures } }] });
 }
 
 describe('a picture', async () => {
@@ -56,8 +84,10 @@ describe('a picture', async () => {
   test('tells screen readers what it shows, and holds a table of the same figures', () => {
     expect(page).toMatch(/role="img" aria-label="Volume: Calls\. By day, Sun 15 Nov to Sat 21 Nov\. /);
     expect(page).toContain('inbound_calls: 10 to 20 a day');
-    expect(page).toMatch(/<th scope="row">Mon 16 Nov<\/th><td class="number">20<\/td><td class="number">0<\/td>/);
-    expect(page).toContain('<a class="csv" href="/reports/volume.csv?days=7"');
+    expect(page).toMatch(
+      /<th scope="row">Mon 16 Nov<\/th><td class="number"><a href="[^"]*">20<\/a><\/td><td class="number">0<\/td>/,
+    );
+    expect(page).toContain('<a class="csv" href="/reports/volume.csv?from=2026-11-15&amp;to=2026-11-21"');
   });
 
   test('has neither script nor style of its own, but for the two scripts that the server holds', () => {
@@ -84,8 +114,38 @@ describe('a picture', async () => {
     const [picture] = pictures;
     if (!picture) throw new Error('There is no picture');
     const drawn = [{ picture, figures: { state: 'unknown', reason: 'canceled <b>' } as const }];
-    const page = await renderReport({ period: 7, takenAt, timeZone: 'UTC', drawn });
+    const page = await renderReport({ ...report, drawn });
     expect(page).toContain('This could not be read: canceled &lt;b&gt;');
+  });
+});
+
+describe('a day that is over and still rises', async () => {
+  const figures = figuresOf('volume', [[10], [20], [30], [40], [50], [60], [70]]);
+  const days = figures.days.map((day) => (day.date === '2026-11-20' ? { ...day, state: 'rising' as const } : day));
+  const [chart] = pictures[0]?.show(figures).charts ?? [];
+  if (!chart) throw new Error('There is no chart');
+
+  test('is shaded in the picture, and told in words beside it and in the table', async () => {
+    const options = chartOptions(chart, { ...figures, days }) as { xAxis: { splitArea: object } };
+    const clear = Array(5).fill('transparent');
+    expect(options.xAxis.splitArea).toMatchObject({
+      show: true,
+      areaStyle: { color: [...clear, 'var(--track)', 'transparent'] },
+    });
+    const page = await render('volume', { ...figures, days });
+    expect(page).toContain('Shaded: still rising. Calls are complete until Sat 21 Nov, 07:00.');
+    expect(page).toContain('<th scope="row">Fri 20 Nov, still rising</th>');
+    expect(page).toContain('<th scope="row">Sat 21 Nov, not over</th>');
+  });
+
+  test('is not there when every hour is proven', async () => {
+    const value = { ...freshness, isComplete: true };
+    const [picture] = pictures;
+    if (!picture) throw new Error('There is no picture');
+    const drawn = [{ picture, figures: { state: 'known', value: figures } as const }];
+    const page = await renderReport({ ...report, freshness: { state: 'known', value }, drawn });
+    expect(page).toContain('Calls are complete: every hour was compared with the service.');
+    expect(page).not.toContain('still rising');
   });
 });
 
@@ -144,7 +204,7 @@ test('a length of time is told in the unit that fits it', () => {
 describe('a line', () => {
   const data = (...values: readonly (number | null)[]) => {
     const columns = [{ key: 'it', name: 'It', unit: 'percent' as const }];
-    const days = dates.map((date, at) => ({ date, values: [values[at] ?? null] }));
+    const days = dates.map((date, at) => dayOf(date, [values[at] ?? null]));
     const options = chartOptions({ kind: 'lines', series: [{ key: 'it', tone: 'main' }] }, { columns, days });
     return (options as { series: { data: unknown[] }[] }).series[0]?.data;
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pictures, readReport } from '../../../src/server/reports/pictures.ts';
+import { pictures, reading, readReport } from '../../../src/server/reports/pictures.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 
 test('the sentence about responses is the median of all turns, not of the daysâ€™ medians', async () => {
@@ -19,7 +19,7 @@ test('the sentence about responses is the median of all turns, not of the daysâ€
   await facts.drain();
 
   const which = pictures.filter(({ name }) => name === 'response-time');
-  const [drawn] = (await readReport(facts.db, 7, which)).drawn;
+  const [drawn] = (await reading(facts.db, { days: '7' }, (each) => readReport(each, which))).drawn;
   if (drawn?.figures.state !== 'known') throw new Error('The picture was not read');
   expect(drawn.picture.show(drawn.figures.value).sentence).toBe('Half of the replies of people came within 60 min.');
 });

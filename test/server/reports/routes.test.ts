@@ -20,7 +20,8 @@ afterAll(async () => {
 });
 
 // All of it happened on one day of the reports, at whatever hour the test runs.
-const dayBefore = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+const dayOf = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10);
+const dayBefore = dayOf(1);
 const at = (time: string) => `${dayBefore}T${time}:00Z`;
 const text = async (path: string) => (await world.get(path)).text();
 
@@ -93,7 +94,9 @@ describe('with calls and texts', () => {
     for (const name of ['volume', 'service-level', 'missed', 'response-time', 'sentiment', 'cost']) {
       const answer = await world.get(`/reports/${name}.csv?days=7`);
       expect(answer.headers.get('content-type'), name).toMatch(/^text\/csv/);
-      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${name}-7-days.csv"`);
+      expect(answer.headers.get('content-disposition')).toBe(
+        `attachment; filename="${name}-${dayOf(6)}-to-${dayOf(0)}.csv"`,
+      );
       const lines = (await answer.text()).trimEnd().split('\r\n');
       expect(lines).toHaveLength(8);
       const width = lines[0]?.split(',').length;
@@ -117,11 +120,32 @@ describe('with calls and texts', () => {
     expect(lines.filter((line) => line.endsWith(',0,0,0,0,0,0,0,0'))).toHaveLength(6);
   });
 
-  test('a period that there is not is refused', async () => {
-    for (const path of ['/reports?days=8', '/reports?days=7&days=30', '/reports/volume.csv?days=x']) {
-      const answer = await world.get(path);
+  test.each([
+    ['days=0', 'days must be a number from 1 to 366.'],
+    ['days=7&days=30', 'days stands twice in the address.'],
+    ['month=next', 'month must be this or last.'],
+    ['from=2026-11-02', 'from and to must both be days, such as 2026-11-01.'],
+    ['from=2026-02-30&to=2026-03-01', 'from and to must both be days, such as 2026-11-01.'],
+    ['from=2020-02-02&to=2020-02-01', 'The first day must not be after the last day.'],
+    ['from=2020-01-01&to=2021-01-01', 'A range can have 366 days at most.'],
+    ['from=2090-01-01&to=2090-01-02', 'There is nothing to report after today, '],
+    ['agent=Sam', 'agent must be the id of a user.'],
+  ])('a choice that cannot be is refused: %s', async (parameters, sentence) => {
+    for (const path of [
+      '/reports?',
+      '/reports/volume.csv?',
+      '/reports/rows?set=missed&',
+      '/reports/rows.csv?set=missed&',
+    ]) {
+      const answer = await world.get(path + parameters);
       expect(answer.status, path).toBe(400);
-      expect(await answer.text()).toContain('days must be 7, 30 or 90.');
+      expect(await answer.text()).toContain(sentence);
+    }
+  });
+
+  test('rows that no figure has are refused', async () => {
+    for (const path of ['/reports/rows', '/reports/rows?set=toString', '/reports/rows?set=missed&page=0']) {
+      expect((await world.get(path)).status, path).toBe(400);
     }
     expect((await world.get('/reports/unheard-of.csv')).status).toBe(404);
   });

@@ -1,0 +1,74 @@
+import { type Database, query, sql } from '../../db/database.ts';
+import type { Choice } from './choice.ts';
+
+/** How complete the figures of a choice are. */
+export interface Freshness {
+  /** The first instant from the choice's begin on that is not proven complete; null when nothing of it is. */
+  readonly completeUntil: Date | null;
+  /** Whether every hour of the choice is over and proven. */
+  readonly isComplete: boolean;
+  /** Hours of the choice that are. */
+  readonly provenHours: number;
+  /** Local days of the choice with an hour that is not proven, today included. */
+  readonly incompleteDays: readonly string[];
+  /** Missed calls of this local day and later may still be returned. */
+  readonly returnsFrom: string;
+  /** The oldest change that the rollups do not show yet; null when there is none. */
+  readonly rollupsWaitSince: Date | null;
+}
+
+/** Reads it from the hours of call history that were compared with the service, which `reporting.completeness` counts by day. */
+export async function readFreshness(db: Database, { from, to }: Choice): Promise<Freshness> {
+  const [row] = await query<Freshness>(
+    db,
+    sql`with span as (
+        select reporting.day_start(${from}::date) as starts_at, least(reporting.day_start(${to}::date + 1), now()) as ends_at
+      ), hours as (
+        select greatest(hour_at, starts_at) as from_at, least(hour_at + interval '1 hour', ends_at) as to_at,
+          exists (
+            select from ops.coverage c where c.stream = 'calls' and c.from_at = hour_at and c.to_at <= now() and c.state = 'proven'
+          ) as is_proven
+        from span cross join generate_series(date_trunc('hour', starts_at, 'UTC'), ends_at - interval '1 microsecond', interval '1 hour') hour_at
+      ), unproven as (
+        select * from hours where not is_proven
+      )
+      select nullif(coalesce((select min(from_at) from unproven), s.ends_at), s.starts_at) as "completeUntil",
+        not exists (select from unproven) as "isComplete",
+        (select count(*) from hours where is_proven)::integer as "provenHours",
+        array(
+          select distinct day::text from unproven
+            cross join lateral (values (reporting.local_day(from_at)), (reporting.local_day(to_at - interval '1 microsecond'))) days (day)
+          order by 1
+        ) as "incompleteDays",
+        reporting.local_day(now() - p.callback_window)::text as "returnsFrom",
+        (select waiting_since_at from reporting.data_freshness where entity = 'rollups') as "rollupsWaitSince"
+      from span s cross join reporting.params p`,
+  );
+  if (!row) throw new Error('reporting.params is empty');
+  return row;
+}
+
+/** Numbers, queues and agents that a reader can choose. */
+export interface Option {
+  readonly filter: 'number' | 'queue' | 'agent';
+  readonly value: string;
+  readonly name: string;
+}
+
+const maxOptions = 2_000;
+
+export function readOptions(db: Database): Promise<Option[]> {
+  return query<Option>(
+    db,
+    sql`select filter, value, name from (
+        (select 'number' as filter, number_key as value,
+           case when number_name = number_key then number_key else number_name || ' (' || number_key || ')' end as name
+         from reporting.dim_number where last_call_date is not null or is_line order by 3, 2 limit ${maxOptions})
+        union all
+        (select 'queue', queue_key, queue_name || case kind when 'huntgroup' then ' (huntgroup)' else '' end from reporting.dim_queue order by 3, 2 limit ${maxOptions})
+        union all
+        (select 'agent', user_key::text, user_name || case when count(*) over (partition by user_name) > 1 then ' (' || user_key || ')' else '' end
+         from reporting.dim_user order by is_active desc, 3, 2 limit ${maxOptions})
+      ) options`,
+  );
+}

@@ -1,0 +1,411 @@
+import type { RawBuilder } from 'kysely';
+import { type Database, query, sql } from '../../db/database.ts';
+import { type Choice, type Filter, filterNames } from './choice.ts';
+
+type Condition = RawBuilder<unknown>;
+
+/** A column of a table of rows. */
+interface RowColumn {
+  /** Its name in the CSV. */
+  readonly key: string;
+  readonly name: string;
+  /** Its value, of `r` and of what `joins` adds. */
+  readonly value: Condition;
+  /** Numbers stand to the right. */
+  readonly isNumber?: boolean;
+  /** What people wrote or said: left out unless `reporting.params.is_text_shown`. */
+  readonly isText?: boolean;
+  /** For programs: left out of the page. */
+  readonly isCsvOnly?: boolean;
+}
+
+/** A kind of rows: the relation `r`, and how filters apply to it. */
+interface RowTable {
+  readonly noun: string;
+  readonly relation: Condition;
+  /** Instant that decides on which day a row counts; indexed. */
+  readonly moment: Condition;
+  readonly key: Condition;
+  readonly where: Condition;
+  /** The condition of a filter, or in words why these rows cannot follow it. */
+  readonly filters: Readonly<Record<Filter, string | ((value: string, choice: Choice) => Condition)>>;
+  /** Relations for names, joined to the rows of one page only. */
+  readonly joins: Condition;
+  readonly columns: readonly RowColumn[];
+}
+
+/** The rows behind a figure. */
+export interface RowSet {
+  readonly title: string;
+  readonly table: RowTable;
+  readonly where: Condition;
+}
+
+/** Compares an instant with the local days of a choice, so that an index on it serves. */
+export function withinDays(moment: Condition, { from, to }: Choice): Condition {
+  return sql`${moment} >= reporting.day_start(${from}::date) and ${moment} < reporting.day_start(${to}::date + 1)`;
+}
+
+/** Calls that touched something in one of some roles. */
+function callsThat(touched: Condition, choice: Choice): Condition {
+  return sql`r.call_id in (select a.call_id from reporting.fct_call_attribution a where ${withinDays(sql`a.started_at`, choice)} and ${touched})`;
+}
+
+const byQueue = (queue: string, choice: Choice) =>
+  callsThat(sql`a.queue_key = ${queue} and a.role = 'entered'`, choice);
+const byLine = (line: string) => sql`r.line = ${line}`;
+
+const wasNobody = 'a call that nobody answered belongs to no agent';
+const hasNoQueue = 'texts go through no queue';
+
+const local = (moment: Condition) =>
+  sql`to_char(${moment} at time zone (select time_zone from reporting.params), 'YYYY-MM-DD HH24:MI:SS')`;
+const utc = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+const times = (moment: Condition): RowColumn[] => [
+  { key: 'local_time', name: 'Time', value: local(moment) },
+  { key: 'at', name: 'Instant', value: utc(moment), isCsvOnly: true },
+];
+const column = (key: string, name: string, value: Condition = sql`r.${sql.ref(key)}`): RowColumn => ({
+  key,
+  name,
+  value,
+});
+const count = (key: string, name: string, value?: Condition): RowColumn => ({
+  ...column(key, name, value),
+  isNumber: true,
+});
+
+const calls: RowTable = {
+  noun: 'call',
+  relation: sql`reporting.fct_call`,
+  moment: sql`r.started_at`,
+  key: sql`r.call_id`,
+  where: sql`not r.is_internal`,
+  filters: {
+    number: (number) => sql`r.number_key = ${number}`,
+    queue: byQueue,
+    agent: (agent, choice) => callsThat(sql`a.user_id = ${agent} and a.role in ('answered', 'placed')`, choice),
+  },
+  joins: sql`left join reporting.dim_queue q on q.queue_key = coalesce(r.queue_key, r.huntgroup_key)
+    left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)`,
+  columns: [
+    ...times(sql`r.started_at`),
+    column('direction', 'Direction'),
+    column('outcome', 'Outcome'),
+    column('external_number', 'Other party'),
+    column('other_name', 'Name', sql`case when r.direction = 'outbound' then r.called_name else r.caller_name end`),
+    column('account_number', 'Our number'),
+    column('queue_name', 'Queue', sql`q.queue_name`),
+    column('agent_name', 'Agent', sql`u.user_name`),
+    count('wait_seconds', 'Wait s'),
+    count('talk_seconds', 'Talk s'),
+    { ...column('call_id', 'Call'), isCsvOnly: true },
+  ],
+};
+
+/** Calls of which nobody answered some: an agent's filter would leave these out and make every share 100 %. */
+const inbound: RowTable = {
+  ...calls,
+  where: sql`not r.is_internal and r.direction = 'inbound'`,
+  filters: { ...calls.filters, agent: wasNobody },
+};
+
+const missed: RowTable = {
+  noun: 'missed call',
+  relation: sql`reporting.missed_calls`,
+  moment: sql`r.started_at`,
+  key: sql`r.call_id`,
+  where: sql`r.outcome <> 'short_abandoned'`,
+  filters: { number: (number) => sql`r.number_key = ${number}`, queue: byQueue, agent: wasNobody },
+  joins: sql``,
+  columns: [
+    ...times(sql`r.started_at`),
+    column('outcome', 'Outcome'),
+    column('external_number', 'Caller'),
+    column('caller_name', 'Name'),
+    column('account_number', 'Our number'),
+    count('wait_seconds', 'Wait s'),
+    column(
+      'returned',
+      'Returned',
+      sql`case when r.is_unreturned then coalesce('no, only ' || r.returned_by, 'no') else r.returned_by end`,
+    ),
+    count('minutes_to_return', 'After min'),
+    { ...column('call_id', 'Call'), isCsvOnly: true },
+  ],
+};
+
+const texts: RowTable = {
+  noun: 'text',
+  relation: sql`reporting.fct_sms_message`,
+  moment: sql`r.sent_at`,
+  key: sql`r.message_id`,
+  where: sql`true`,
+  filters: {
+    number: byLine,
+    queue: hasNoQueue,
+    agent: (agent) => sql`r.user_key = ${agent} and r.sender_kind = 'user'`,
+  },
+  joins: sql``,
+  columns: [
+    ...times(sql`r.sent_at`),
+    column('direction', 'Direction'),
+    column('number', 'Other party'),
+    column('line', 'Our line'),
+    column('sender_kind', 'Sent by'),
+    column('agent_name', 'User', sql`r.sent_by_name`),
+    column('delivery_class', 'Delivery'),
+    { ...column('body', 'Text'), isText: true },
+    { ...column('message_id', 'Message'), isCsvOnly: true },
+  ],
+};
+
+const turns: RowTable = {
+  noun: 'turn',
+  relation: sql`reporting.fct_sms_turn`,
+  moment: sql`r.turn_started_at`,
+  key: sql`(r.conversation_id, r.turn_number)`,
+  where: sql`true`,
+  filters: { number: byLine, queue: hasNoQueue, agent: 'a turn without a reply belongs to no agent' },
+  joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id
+    left join reporting.dim_user u on u.user_key = r.first_user_reply_by`,
+  columns: [
+    ...times(sql`r.turn_started_at`),
+    column('number', 'Other party', sql`c.number`),
+    column('line', 'Our line'),
+    count('inbound_count', 'Texts in'),
+    column('first_reply_kind', 'First reply'),
+    column('agent_name', 'Replied by', sql`u.user_name`),
+    count('user_reply_seconds', 'After s', sql`round(r.user_reply_seconds)`),
+    count('user_reply_business_seconds', 'Business s', sql`round(r.user_reply_business_seconds)`),
+    { ...count('conversation_id', 'Conversation'), isCsvOnly: true },
+    { ...count('turn_number', 'Turn'), isCsvOnly: true },
+  ],
+};
+
+const replies: RowTable = {
+  ...turns,
+  filters: { ...turns.filters, agent: (agent) => sql`r.first_user_reply_by = ${agent}` },
+};
+
+const transcripts: RowTable = {
+  noun: 'analysed recording',
+  relation: sql`reporting.fct_transcript`,
+  moment: sql`r.call_started_at`,
+  key: sql`r.transcript_id`,
+  where: sql`r.call_sentiment <> ''`,
+  filters: {
+    number: (number, choice) =>
+      sql`r.call_id in (select c.call_id from reporting.fct_call c where ${withinDays(sql`c.started_at`, choice)} and c.number_key = ${number})`,
+    queue: byQueue,
+    agent: (agent) => sql`r.user_key = ${agent}`,
+  },
+  joins: sql`left join reporting.fct_call c on c.call_id = r.call_id`,
+  columns: [
+    ...times(sql`r.call_started_at`),
+    column('external_number', 'Other party', sql`c.external_number`),
+    column('agent_name', 'Agent'),
+    column('call_sentiment', 'Sentiment'),
+    count('csat_score', 'Satisfaction'),
+    column('call_purpose', 'Purpose'),
+    { ...column('short_summary', 'Summary'), isText: true },
+    { ...column('call_id', 'Call'), isCsvOnly: true },
+  ],
+};
+
+const hasNoCall = 'texts of rules go through no queue';
+const hasNoAgent = 'rules send them, not agents';
+
+/** Sends by the day on which they went out, or were to. */
+const charged: RowTable = {
+  noun: 'text of rules',
+  relation: sql`ops.sends`,
+  moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
+  key: sql`r.send_id`,
+  where: sql`r.reserved_at is not null`,
+  filters: { number: byLine, queue: hasNoCall, agent: hasNoAgent },
+  joins: sql``,
+  columns: [
+    ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`),
+    column('rule', 'Rule'),
+    column('number', 'To'),
+    column('line', 'From'),
+    column('mode', 'Mode'),
+    column('state', 'State'),
+    column('reason', 'Reason'),
+    count('segments', 'Segments', sql`r.units`),
+    count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
+    { ...column('send_id', 'Send', sql`r.send_id::text`), isCsvOnly: true },
+  ],
+};
+
+/** Sends by the day on which the rule planned them. */
+const planned: RowTable = { ...charged, moment: sql`r.planned_at`, where: sql`true` };
+
+const all = sql`true`;
+const returnedBy = (...ways: readonly string[]) => sql`r.returned_by in (${sql.join(ways)})`;
+const isUnclear = sql`r.state in ('RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')`;
+
+/** Every set of rows that a figure opens, by its name in the URL. The definitions are those of the views and rollups. */
+export const rowSets = {
+  inbound_calls: { title: 'Calls in', table: calls, where: sql`r.direction = 'inbound'` },
+  outbound_calls: { title: 'Calls out', table: calls, where: sql`r.direction = 'outbound'` },
+  all_inbound: { title: 'Inbound calls', table: inbound, where: all },
+  short_abandoned: { title: 'Calls given up at once', table: inbound, where: sql`r.outcome = 'short_abandoned'` },
+  answerable: { title: 'Calls that could be answered', table: inbound, where: sql`r.outcome <> 'short_abandoned'` },
+  answered: { title: 'Answered calls', table: inbound, where: sql`r.outcome = 'answered'` },
+  answered_in_time: {
+    title: 'Calls answered in time',
+    table: inbound,
+    where: sql`r.answer_wait_seconds <= (select service_level_seconds from reporting.params)`,
+  },
+  wait_unknown: {
+    title: 'Calls answered after an unknown wait',
+    table: inbound,
+    where: sql`r.outcome = 'answered' and r.answer_wait_seconds is null`,
+  },
+  missed: { title: 'Missed calls', table: missed, where: all },
+  returned_by_call: {
+    title: 'Missed calls that were called back',
+    table: missed,
+    where: returnedBy('called_back', 'outbound_call'),
+  },
+  returned_by_text: { title: 'Missed calls that a user texted', table: missed, where: returnedBy('text') },
+  caller_got_through: {
+    title: 'Missed calls whose caller got through later',
+    table: missed,
+    where: returnedBy('caller_got_through'),
+  },
+  not_returned: { title: 'Missed calls that were not returned', table: missed, where: sql`r.is_unreturned` },
+  texted_by_rule: {
+    title: 'Missed calls that only a rule texted',
+    table: missed,
+    where: returnedBy('automatic_text'),
+  },
+  texted_by_unknown: {
+    title: 'Missed calls that only an unknown sender texted',
+    table: missed,
+    where: returnedBy('text_by_unknown'),
+  },
+  inbound_texts: {
+    title: 'Texts in',
+    table: { ...texts, filters: { ...texts.filters, agent: 'texts come in to a line, not to an agent' } },
+    where: sql`r.direction = 'in'`,
+  },
+  outbound_texts: { title: 'Texts out', table: texts, where: sql`r.direction = 'out'` },
+  turns: { title: 'Customers’ turns', table: turns, where: all },
+  replied: { title: 'Turns that a person replied to', table: replies, where: sql`r.user_reply_seconds is not null` },
+  analysed: { title: 'Analysed recordings', table: transcripts, where: all },
+  sent: { title: 'Texts that rules sent', table: charged, where: sql`r.state = 'SENT'` },
+  would_send: {
+    title: 'Texts that dry-run would have sent',
+    table: planned,
+    where: sql`r.state = 'DENIED' and r.reason = 'dry_run'`,
+  },
+  kept_back: {
+    title: 'Texts that a gate kept back',
+    table: planned,
+    where: sql`(r.state = 'DENIED' and r.reason is distinct from 'dry_run' or r.state = 'EXPIRED')`,
+  },
+  price_not_reported: {
+    title: 'Texts whose price was not reported',
+    table: charged,
+    where: sql`r.state = 'SENT' and r.settled_micros is null`,
+  },
+  price_unknown: {
+    title: 'Texts whose price or outcome is not known',
+    table: charged,
+    where: sql`(r.state = 'SENT' and r.settled_micros is null or ${isUnclear})`,
+  },
+  outcome_unknown: { title: 'Texts whose outcome is not known yet', table: charged, where: isUnclear },
+} as const satisfies Record<string, RowSet>;
+
+export type RowSetName = keyof typeof rowSets;
+
+export function rowSetOf(name: unknown): RowSet | undefined {
+  return typeof name === 'string' && Object.hasOwn(rowSets, name) ? rowSets[name as RowSetName] : undefined;
+}
+
+/** The filters of a choice that a set follows; figures and rows are read with the same. */
+export function followed(set: RowSet, choice: Choice): Choice {
+  const kept = filterNames.filter((name) => typeof set.table.filters[name] !== 'string');
+  const filters = kept.flatMap((name) => (choice.filters[name] === undefined ? [] : [[name, choice.filters[name]]]));
+  return { ...choice, filters: Object.fromEntries(filters) };
+}
+
+/** The rows `r` of a set, as a from and a where clause. */
+export function rowsFrom(set: RowSet, choice: Choice): Condition {
+  const { table } = set;
+  const conditions = filterNames.flatMap((name) => {
+    const [condition, value] = [table.filters[name], choice.filters[name]];
+    return value === undefined || typeof condition === 'string' ? [] : [condition(value, choice)];
+  });
+  const parts = [withinDays(table.moment, choice), table.where, set.where, ...conditions];
+  return sql`from ${table.relation} r where ${sql.join(parts, sql` and `)}`;
+}
+
+/** Sentiments by which the set `analysed` is narrowed: one of these, or none of those. */
+export interface Words {
+  readonly only: readonly string[];
+  readonly except: readonly string[];
+}
+
+export function narrowed(set: RowSet, { only, except }: Words): RowSet {
+  if (set.table !== transcripts || only.length + except.length === 0) return set;
+  const word = sql`lower(r.call_sentiment)`;
+  const where = only.length > 0 ? sql`${word} = any(${only})` : sql`not (${word} = any(${except}))`;
+  return { ...set, title: only.length > 0 ? `${set.title}: ${only.join(', ')}` : `${set.title}: other`, where };
+}
+
+/** Rows as texts, by column; null where a value is not reported. */
+export interface RowList {
+  readonly columns: readonly RowColumn[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** Whether words were left out. */
+  readonly areWordsHidden: boolean;
+}
+
+export const rowsPerPage = 100;
+
+/** Reads at most `limit` rows, newest first. */
+export async function readRows(
+  db: Database,
+  set: RowSet,
+  choice: Choice,
+  { limit, offset = 0, isForCsv = false }: { limit: number; offset?: number; isForCsv?: boolean },
+): Promise<RowList> {
+  const [params] = await query<{ is_text_shown: boolean }>(db, sql`select is_text_shown from reporting.params`);
+  const isTextShown = params?.is_text_shown ?? false;
+  const { table } = set;
+  const columns = table.columns.filter(({ isText, isCsvOnly }) => (isTextShown || !isText) && (isForCsv || !isCsvOnly));
+  const values = columns.map(({ key, value }) => sql`(${value})::text as ${sql.ref(key)}`);
+  const order = sql`order by ${table.moment} desc, ${table.key} desc`;
+  const rows = await query<Record<string, string | null>>(
+    db,
+    sql`select ${sql.join(values)} from (select r.* ${rowsFrom(set, choice)} ${order} limit ${limit} offset ${offset}) r ${table.joins} ${order}`,
+  );
+  return {
+    columns,
+    rows: rows.map((row) => columns.map(({ key }) => row[key] ?? null)),
+    areWordsHidden: !isTextShown && table.columns.some(({ isText }) => isText),
+  };
+}
+
+/** The number of rows of a set, counted up to `max`. */
+export async function countRows(db: Database, set: RowSet, choice: Choice, max: number): Promise<number> {
+  const [row] = await query<{ found: number }>(
+    db,
+    sql`select count(*)::integer as found from (select 1 ${rowsFrom(set, choice)} limit ${max}) counted`,
+  );
+  return row?.found ?? 0;
+}
+
+/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+export function csvOfRows({ columns, rows }: RowList): string {
+  const field = (value: string | null) => {
+    if (value === null) return '';
+    const safe = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return [columns.map(({ key }) => key), ...rows].map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
+}
