@@ -12,7 +12,7 @@ const day = 86_400;
 const daysAgo = (days: number) => (Math.floor(Date.now() / 1_000 / day) - days) * day;
 
 describe('planned is', () => {
-  const proven = (from: number, to: number, values = "'proven', 5, now()") =>
+  const proven = (from: number, to: number, values = "'proven', 5, h + interval '2 hours'") =>
     query(
       `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, reported_count, proven_at)
        select 'calls', h, h + interval '1 hour', true, now(), ${values}
@@ -42,9 +42,9 @@ describe('planned is', () => {
   });
 
   test('nothing that is not proven, was proven too early, or has no calls', async () => {
-    await proven(daysAgo(1), daysAgo(1) + 3_600, `'differs', 5, now()`);
+    await proven(daysAgo(1), daysAgo(1) + 3_600, `'differs', 5, h + interval '2 hours'`);
     await proven(daysAgo(1) + 3_600, daysAgo(1) + 7_200, `'proven', 5, h + interval '62 minutes'`);
-    await proven(daysAgo(1) + 7_200, daysAgo(1) + 10_800, `'proven', 0, now()`);
+    await proven(daysAgo(1) + 7_200, daysAgo(1) + 10_800, `'proven', 0, h + interval '2 hours'`);
     // A day that lacks an hour.
     await proven(daysAgo(5), daysAgo(4) - 3_600);
     await planWindows(database.db);
