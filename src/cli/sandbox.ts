@@ -12,6 +12,7 @@ export function addSandbox(program: Command): void {
     .command('sandbox')
     .description('Runs an implementation of the telephony service, with its own account and live traffic.')
     .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 4010)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--seed <number>', 'seed of all generated data', wholeNumber(), 1)
     .option(
       '--calls <count>',
@@ -27,6 +28,7 @@ export function addSandbox(program: Command): void {
 }
 
 interface SandboxFlags {
+  readonly host: string;
   readonly port: number;
   readonly seed: number;
   readonly calls: number;
@@ -37,10 +39,10 @@ interface SandboxFlags {
 }
 
 /** Runs only the sandbox, until SIGTERM or Ctrl-C. */
-export async function run({ port, seed, calls, threads, traffic, plainRedirects, json }: SandboxFlags): Promise<void> {
+export async function run({ plainRedirects, json, ...chosen }: SandboxFlags): Promise<void> {
   const log = createLog(readSettings(process.env).logLevel);
-  const plainLoopbackRedirects = plainRedirects === true;
-  const options = { port, seed, calls, threads, traffic, plainLoopbackRedirects };
+  const { port } = chosen;
+  const options = { ...chosen, plainLoopbackRedirects: plainRedirects === true };
   const sandbox = await createSandbox(options).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new UserError(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
