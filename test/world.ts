@@ -45,7 +45,7 @@ export interface World extends Pick<TestDatabase, 'query' | 'value'> {
   deliver(type: string, body: string | object, headers?: Record<string, string>): Promise<Response>;
   /** Starts workers, in a world that has none or beside those it has. */
   work(options?: WorkerOptions): Promise<Workers>;
-  /** Resolves when every delivery has arrived, nothing is due, and no bell waits. */
+  /** Resolves when every delivery has arrived, nothing is due, and no job waits. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -178,7 +178,7 @@ let worlds = 0;
 const worldsOfPool = 200;
 
 // Files run beside each other in pools, and each pool runs many: pool and count tell their databases of the one Redis
-// apart, or workers of one world would answer the bells of another. 0 is for others.
+// apart, or workers of one world would answer the jobs of another. 0 is for others.
 async function ownRedisUrl(backend: Backend): Promise<string | undefined> {
   const url = redisUrlOf(backend);
   if (url === undefined) return undefined;

@@ -55,7 +55,7 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
       `grant connect on database ${place?.database} to ${name}`,
       `grant usage on schema reporting to ${name}`,
       `grant select on all tables in schema reporting to ${name}`,
-      // Views are dropped and made anew when their text changes.
+      // Views are dropped and made again when their text changes.
       `alter default privileges in schema reporting grant select on tables to ${name}`,
     ]) {
       await query(tx, statement, []);

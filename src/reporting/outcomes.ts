@@ -4,7 +4,7 @@ import { type Database, inTransaction, query, type Transaction } from '../db/dat
  * What rules did is counted twice over, since runs are kept for a while only and sends for good:
  *
  *   run, step ─ commit, with its tally ──▶ waiting ─ drain: delete tallies, add them to their day ─ commit ─▶ counted
- *   send, reply ─ commit, with a marker ─▶ waiting ─ drain: delete markers, count their days anew ─ commit ─▶ even
+ *   send, reply ─ commit, with a marker ─▶ waiting ─ drain: delete markers, count their days again ─ commit ─▶ even
  */
 
 /** One transaction takes so many tallies, and so many markers, at most. */
@@ -109,7 +109,7 @@ function sum(value: string, condition: string): string {
   return `coalesce(sum(${value}) filter (where ${condition}), 0)`;
 }
 
-/** Counts the texts anew that rules planned on a local day. */
+/** Counts the texts again that rules planned on a local day. */
 async function countPlanned(tx: Transaction, day: string): Promise<void> {
   const columns = [...Object.keys(counts), 'blocked_by_gate'];
   await query(tx, `update rollups.rule_outcome_rollup set ${noSends} where local_date = $1 and planned_count > 0`, [
@@ -148,7 +148,7 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
   );
 }
 
-/** Counts the texts anew that went out, or were to, on a local day. */
+/** Counts the texts again that went out, or were to, on a local day. */
 async function countCharged(tx: Transaction, day: string): Promise<void> {
   await query(tx, 'delete from rollups.sms_cost_rollup where local_date = $1', [day]);
   const isOpen = `s.state = 'RESERVED' or ${isUnclear}`;

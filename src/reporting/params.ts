@@ -36,9 +36,9 @@ export async function reportsTimeZone(db: Database | Transaction): Promise<strin
 }
 
 /**
- * Lets the days of the reports be those of TIME_ZONE as long as there are none to compute anew, and notes what is wanted, for
+ * Lets the days of the reports be those of TIME_ZONE as long as there are none to compute again, and notes what is wanted, for
  * `data_quality` and `status`. False when the reports are in another zone and stay so: at millions of calls, computing them
- * anew is somebody's decision. Undefined: TIME_ZONE is not set, and any zone will do.
+ * again is somebody's decision. Undefined: TIME_ZONE is not set, and any zone will do.
  */
 export async function adoptTimeZone(db: Database, timeZone: string | undefined): Promise<boolean> {
   await query(db, 'update ops.rollup_state set wanted_time_zone = $1 where wanted_time_zone is distinct from $1', [
@@ -67,7 +67,7 @@ export async function wantedTimeZone(db: Database): Promise<string | undefined> 
   return state?.wanted ?? undefined;
 }
 
-/** Whether no call and no text is held, so that there are no rollups to compute anew. */
+/** Whether no call and no text is held, so that there are no rollups to compute again. */
 export async function isWarehouseEmpty(db: Database | Transaction): Promise<boolean> {
   const [held] = await query<{ is_empty: boolean }>(
     db,

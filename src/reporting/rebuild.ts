@@ -21,7 +21,7 @@ export interface Rebuilt {
 const conversationsAtOnce = 500;
 
 /**
- * Computes rollups anew from the facts, one local day or some conversations a transaction, so that ingest and drains go on
+ * Computes rollups again from the facts, one local day or some conversations a transaction, so that ingest and drains go on
  * in between. Needed after a change of the definitions that are worked into them; see `data_quality`, which asks for it
  * again when it was cut off. Safe to repeat. Throws {@link NotRolledUp} at the end when some had to be set aside.
  */

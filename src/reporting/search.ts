@@ -27,12 +27,12 @@ interface SearchState {
   readonly previous: string | null;
 }
 
-/** Transcripts that are analysed anew in one transaction. */
+/** Transcripts that are analysed again in one transaction. */
 const transcriptsAtOnce = 200;
 
 /**
  * Brings `reporting.search` to a language (see {@link searchLanguage}), and finishes a change that was cut off; undefined keeps
- * the language. Reads and writes go on: texts get a new index beside the old one, and transcripts are analysed anew in small
+ * the language. Reads and writes go on: texts get a new index beside the old one, and transcripts are analysed again in small
  * transactions, found by either language until then. One process at a time; the others return at once.
  */
 export async function followSearchLanguage(

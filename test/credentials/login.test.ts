@@ -40,7 +40,7 @@ describe('a log in that is allowed', () => {
     expect(await loginWorld.row()).toMatchObject({ state: 'valid', last_error: null, failures: 0 });
   });
 
-  test('registers the program once, and anew when that is asked for', async () => {
+  test('registers the program once, and again when that is asked for', async () => {
     const registrations = () => sandbox.requests().filter(({ path }) => path.endsWith('/register')).length;
     await begin();
     await begin();

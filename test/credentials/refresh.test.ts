@@ -189,7 +189,7 @@ describe('a refresh', () => {
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
   });
 
-  test('under way when somebody logs in anew leaves the new tokens alone', async () => {
+  test('under way when somebody logs in again leaves the new tokens alone', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });

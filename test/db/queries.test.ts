@@ -11,7 +11,7 @@ const preparedTexts = async (tx: Transaction) =>
     ({ statement }) => statement,
   );
 
-test('a hot statement is prepared once by each connection, and any other is planned anew', async () => {
+test('a hot statement is prepared once by each connection, and any other is planned again', async () => {
   const hot = 'select $1::integer + 1 as answer';
   const rare = 'select $1::integer + 2 as answer';
   await db.transaction().execute(async (tx) => {

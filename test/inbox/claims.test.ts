@@ -27,7 +27,7 @@ const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
 
 async function claim(target: { kind: 'call'; key: string } = call): Promise<Claim> {
   const [claimed] = await claimTargets(db, [target]);
-  if (!claimed) throw new Error('nothing was owed');
+  if (!claimed) throw new Error('nothing was pending');
   return claimed;
 }
 
@@ -59,26 +59,26 @@ async function row(target: { kind: string; key: string } = call) {
 const failure = { error: 'the service failed', afterMs: 30_000, countsAsAttempt: true };
 
 describe('a bump', () => {
-  test('of a target that is new or clean rings once', async () => {
+  test('of a target that is new or clean enqueues it once', async () => {
     expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
     await settle(await claim());
     expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
   });
 
-  test('of a target that is owed a read already rings no more', async () => {
+  test('of a target that is pending already does not enqueue it again', async () => {
     await bump(call);
     expect(await bump(call)).toEqual([]);
     expect(await row()).toMatchObject({ is_owed: true });
   });
 
-  test('of a target in its pause rings once for the end of the pause', async () => {
+  test('of a target in its pause enqueues it once, for the end of the pause', async () => {
     const slow: ReadPauses = { activeMs: 1_000, refusedMs: 1_000 };
     await bump(call);
     await settle(await claim());
-    const [ring, ...more] = await markDirty(db, [call], slow);
+    const [target, ...more] = await markDirty(db, [call], slow);
     expect(more).toEqual([]);
-    expect(ring?.afterMs).toBeGreaterThan(500);
-    expect(ring?.afterMs).toBeLessThanOrEqual(1_000);
+    expect(target?.afterMs).toBeGreaterThan(500);
+    expect(target?.afterMs).toBeLessThanOrEqual(1_000);
     expect(await markDirty(db, [call], slow)).toEqual([]);
   });
 
@@ -88,12 +88,12 @@ describe('a bump', () => {
     ]);
   });
 
-  test('for later does not ring, and is due then', async () => {
+  test('for later enqueues nothing now, and is due then', async () => {
     expect(await bump({ ...call, afterSeconds: 60 })).toEqual([]);
     expect((await row())?.due_in).toBeCloseTo(60, 0);
   });
 
-  test('makes a due time earlier, and rings', async () => {
+  test('makes a due time earlier, and enqueues', async () => {
     await bump({ ...call, afterSeconds: 60 });
     expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
   });
@@ -104,7 +104,7 @@ describe('a bump', () => {
     expect((await row())?.due_in).toBeCloseTo(10, 0);
   });
 
-  test('of a look that is still ahead brings it forward', async () => {
+  test('of a target with a recheck ahead brings it forward', async () => {
     await bump(call);
     await settle(await claim(), { recheckSeconds: 600 });
     expect((await row())?.due_in).toBeCloseTo(600, 0);
@@ -125,7 +125,7 @@ describe('a bump', () => {
     expect((await row())?.due_in).toBeCloseTo(60, 0);
   });
 
-  test('during a read leaves the target owed after it', async () => {
+  test('during a read leaves the target pending after it', async () => {
     await bump(call);
     const claimed = await claim();
     expect(await bump(call)).toEqual([]);
@@ -151,7 +151,7 @@ describe('a bump', () => {
 });
 
 describe('a claim', () => {
-  test('is not given for what is not owed, not due, or unknown', async () => {
+  test('is not given for what is not pending, not due, or unknown', async () => {
     await bump(call, { ...other, afterSeconds: 60 });
     await settle(await claim());
     expect(await claimTargets(db, [call, other, { kind: 'call', key: '1700000001.9' }])).toEqual([]);
@@ -283,7 +283,7 @@ describe('a settled read', () => {
     expect(await row()).toMatchObject({ is_owed: true });
   });
 
-  test('rings what it points at', async () => {
+  test('enqueues what it points at', async () => {
     await bump(call);
     expect(await settle(await claim(), {}, [other])).toEqual([{ ...other, afterMs: 0 }]);
   });
@@ -297,7 +297,7 @@ describe('a settled read', () => {
 });
 
 describe('a failed read', () => {
-  test('is counted, and owed again after its back-off', async () => {
+  test('is counted, and pending again after its back-off', async () => {
     await bump(call);
     await failTarget(db, await claim(), failure);
     expect(await row()).toMatchObject({ is_owed: true, attempts: 1, last_error: 'the service failed' });

@@ -16,7 +16,7 @@ const pauses = { activeMs: 0, refusedMs: 0 };
 
 function openInbox() {
   const due: DueTarget[] = [];
-  return { inbox: createInbox(database, pauses, (rung) => void due.push(...rung)), due };
+  return { inbox: createInbox(database, pauses, (enqueued) => void due.push(...enqueued)), due };
 }
 
 function delivery(more: Partial<Delivery> = {}): Delivery {
@@ -35,7 +35,7 @@ function delivery(more: Partial<Delivery> = {}): Delivery {
 const calls = (...numbers: number[]): ReferencedTarget[] =>
   numbers.map((number) => ({ kind: 'call', key: `1700000001.${number}` }));
 
-test('a delivery is kept with its targets, and rings them after its commit', async () => {
+test('a delivery is kept with its targets, and enqueues them after its commit', async () => {
   const { inbox, due } = openInbox();
   await inbox.accept(delivery({ targets: calls(1, 2), body: '{"a":1}' }));
   expect(
@@ -108,7 +108,7 @@ test('deliveries of a batch keep their order and their own columns', async () =>
   ).toEqual(given.map(({ body, fingerprint, targets }) => ({ body, fingerprint, targets: targets.length })));
 });
 
-test('a burst on one target bumps it once and rings it once', async () => {
+test('a burst on one target marks it dirty once and enqueues it once', async () => {
   const { inbox, due } = openInbox();
   await Promise.all(Array.from({ length: 200 }, () => inbox.accept(delivery({ targets: calls(1) }))));
   expect(due).toHaveLength(1);
@@ -173,7 +173,7 @@ describe('deadlocks', () => {
     const call = { kind: 'call', key: '1700000002.1' } as const;
     await markDirty(db, [transcripts], pauses);
     const [claim] = await claimTargets(db, [transcripts]);
-    if (!claim) throw new Error('nothing was owed');
+    if (!claim) throw new Error('nothing was pending');
     // The two halves of one settlement, with a delivery in between: a transcript of a call that was never read.
     let accepted: Promise<string> = Promise.resolve('');
     await db

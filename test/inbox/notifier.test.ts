@@ -10,43 +10,43 @@ const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` })
 const now = (target: Target) => ({ ...target, afterMs: 0 });
 
 /** A notifier at a queue that writes down what it is told, when `answer` lets it. */
-function openRinger(answer: (batch: number) => Promise<void> = async () => undefined) {
+function openNotifier(answer: (batch: number) => Promise<void> = async () => undefined) {
   const batches: (readonly TargetJob[])[] = [];
   const notifier = createNotifier({ enqueue: (_queue, jobs) => answer(batches.push(jobs)) }, createLog('silent'));
   return { notifier, batches };
 }
 
-test('bells of one turn travel together, each target once', async () => {
-  const { notifier, batches } = openRinger();
+test('targets marked in one turn of the event loop are enqueued together, each once', async () => {
+  const { notifier, batches } = openNotifier();
   notifier.notify([now(call(1)), now(call(2))]);
   notifier.notify([now(call(1))]);
   await notifier.idle();
   expect(batches).toEqual([[call(1), call(2)]]);
 });
 
-test('a bell for later is rung then', async () => {
-  const { notifier, batches } = openRinger();
+test('a job for later is enqueued then', async () => {
+  const { notifier, batches } = openNotifier();
   const began = performance.now();
   notifier.notify([{ ...call(1), afterMs: 60 }]);
   await until(() => batches.length === 1);
   expect(performance.now() - began).toBeGreaterThanOrEqual(55);
 });
 
-test('a bell that is brought forward is rung at the earlier time', async () => {
-  const { notifier, batches } = openRinger();
+test('a job that is brought forward is enqueued at the earlier time', async () => {
+  const { notifier, batches } = openNotifier();
   notifier.notify([{ ...call(1), afterMs: 3_600_000 }]);
   notifier.notify([{ ...call(1), afterMs: 40 }]);
   await until(() => batches.length === 1);
   await notifier.close();
 });
 
-test('a bell that comes just when the last one was rung is rung too', async () => {
-  const rung = Promise.withResolvers<void>();
-  const { notifier, batches } = openRinger(() => rung.promise);
+test('a job that comes while the last one is being enqueued is enqueued too', async () => {
+  const enqueued = Promise.withResolvers<void>();
+  const { notifier, batches } = openNotifier(() => enqueued.promise);
   notifier.notify([now(call(1))]);
   await until(() => batches.length === 1);
-  void rung.promise.then(() => notifier.notify([now(call(2))]));
-  rung.resolve();
+  void enqueued.promise.then(() => notifier.notify([now(call(2))]));
+  enqueued.resolve();
   await notifier.idle();
   await new Promise((resolve) => setImmediate(resolve));
   expect(batches.flat()).toEqual([call(1), call(2)]);
@@ -74,8 +74,8 @@ test('a queue that accepts no jobs is logged once, and again when it does', asyn
   expect(text().match(/accepts jobs again/g)).toHaveLength(1);
 });
 
-test('closing rings no more bells for later', async () => {
-  const { notifier, batches } = openRinger();
+test('closing enqueues no more jobs for later', async () => {
+  const { notifier, batches } = openNotifier();
   notifier.notify([{ ...call(1), afterMs: 30 }]);
   await notifier.close();
   await new Promise((resolve) => setTimeout(resolve, 60));

@@ -26,7 +26,7 @@ const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}
 
 function openReaderHarness() {
   const due: DueTarget[] = [];
-  return { db, pauses, notify: (rung: readonly DueTarget[]) => void due.push(...rung), due };
+  return { db, pauses, notify: (enqueued: readonly DueTarget[]) => void due.push(...enqueued), due };
 }
 
 /** A delivery that points at one call; `days` ago. */
@@ -56,7 +56,7 @@ const settle = () =>
   database.query(
     'update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version, is_unconfirmed = false',
   );
-const owed = async () =>
+const pending = async () =>
   (
     await database.query<{ key: string }>(
       'select key from ops.sync_targets where dirty_version > clean_version order by 1',
@@ -93,13 +93,13 @@ test('shows one as it was kept', async () => {
 });
 
 describe('a replay', () => {
-  test('of one delivery makes what it points at due, and rings it', async () => {
+  test('of one delivery makes what it points at due, and enqueues it', async () => {
     await keep(1);
     await keep(2);
     await settle();
     const harness = openReaderHarness();
     expect(await replayDelivery(harness, '2')).toEqual({ deliveries: 1, targets: 1 });
-    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await pending()).toEqual(['1700000001.2']);
     expect(harness.due).toMatchObject([call(2)]);
   });
 
@@ -113,7 +113,7 @@ describe('a replay', () => {
     await keep(2);
     await settle();
     expect(await replaySince(openReaderHarness(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
-    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await pending()).toEqual(['1700000001.2']);
     expect(await database.value(`select priority from ops.sync_targets where key = '1700000001.2'`)).toBe(
       priorities.history,
     );
@@ -135,7 +135,7 @@ describe('reparsing', () => {
     expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 1, targets: 1 });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
     expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
-    expect(await owed()).toEqual(['1700000001.9']);
+    expect(await pending()).toEqual(['1700000001.9']);
     expect(harness.due).toHaveLength(1);
     expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 0, targets: 0 });
   });
@@ -147,7 +147,7 @@ describe('reparsing', () => {
     const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
     await keep(1, { type: 'AccountSMS', isRecognized: false, body });
     await reparseDeliveries(openReaderHarness(), {});
-    expect(await owed()).toEqual(['18005550100/18455550123']);
+    expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
   test('finds the thread of a receipt once the mirror holds its text', async () => {
@@ -160,14 +160,14 @@ describe('reparsing', () => {
        select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
     );
     expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 1, targets: 1 });
-    expect(await owed()).toEqual(['18005550100/18455550123']);
+    expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
   test('goes by itself through the last minutes alone', async () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}', days: 1 });
     await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
     expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
-    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await pending()).toEqual(['1700000001.2']);
   });
 
   test('goes by itself through the newest of a flood, and through what is small enough to be a receipt', async () => {
@@ -179,7 +179,7 @@ describe('reparsing', () => {
     await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
     await keep(3, { isRecognized: false, body: `{"callId":"1700000001.3"}${' '.repeat(20_000)}` });
     expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
-    expect(await owed()).toEqual(['1700000001.2']);
+    expect(await pending()).toEqual(['1700000001.2']);
   });
 
   test('of all leaves alone what points where it did', async () => {
@@ -187,7 +187,7 @@ describe('reparsing', () => {
     await keep(2, { body: '{"callId":"1700000001.3"}' });
     await settle();
     expect(await reparseDeliveries(openReaderHarness(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
-    expect(await owed()).toEqual(['1700000001.3']);
+    expect(await pending()).toEqual(['1700000001.3']);
   });
 
   test('takes all that a delivery names only when it is told to', async () => {
@@ -219,7 +219,7 @@ describe('reparsing', () => {
        select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
     );
     expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
-    expect(await owed()).toHaveLength(2_500);
+    expect(await pending()).toHaveLength(2_500);
   });
 
   test('holds a few large ones at once', async () => {
@@ -242,7 +242,7 @@ describe('discarding', () => {
     expect(await discardDelivery(db, '1')).toBe(true);
     expect(await discardDelivery(db, '1')).toBe(false);
     expect((await listDeliveries(db, {}, 50)).map(({ id }) => id)).toEqual(['2']);
-    expect(await owed()).toHaveLength(2);
+    expect(await pending()).toHaveLength(2);
   });
 
   test('before a moment removes what it said it would', async () => {

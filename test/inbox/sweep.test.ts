@@ -15,14 +15,14 @@ beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 const pauses = { activeMs: 0, refusedMs: 0 };
 const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, maxWaiting: 100, maxHistoryWaiting: 10 };
 
-/** A sweep whose bells are written down; `waiting` is what the queues say they hold. */
+/** A sweep whose jobs are written down; `waiting` is what the queues say they hold. */
 function openSweep(pace: Partial<SweepPace> = {}, waiting: Partial<Record<QueueName, number>> = {}) {
-  const rung: string[] = [];
+  const enqueued: string[] = [];
   const notifier = {
-    notify: (due: readonly DueTarget[]) => void rung.push(...due.map(({ kind, key }) => `${kind} ${key}`)),
+    notify: (due: readonly DueTarget[]) => void enqueued.push(...due.map(({ kind, key }) => `${kind} ${key}`)),
   };
   const deps = { db, notifier, queues: { waiting: async (queue: QueueName) => waiting[queue] ?? 0 } };
-  return { sweep: { once: () => sweepTargets(deps, { ...never, ...pace }) }, rung };
+  return { sweep: { once: () => sweepTargets(deps, { ...never, ...pace }) }, enqueued };
 }
 
 const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
@@ -34,28 +34,28 @@ const pass = (seconds: number) =>
     seconds,
   );
 
-test('rings nothing that was rung a moment ago', async () => {
+test('enqueues nothing that was enqueued a moment ago', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   expect(await sweep.once()).toBe(0);
 });
 
-test('rings history behind what happens now, and only while little waits', async () => {
+test('enqueues history behind what happens now, and only while little waits', async () => {
   const history = { priority: priorities.history } as const;
   await bump({ ...call(1), ...history }, { ...call(2), ...history }, { ...call(3), ...history });
   const busy = openSweep({ maxHistoryWaiting: 2 }, { calls: 2 });
   expect(await busy.sweep.once()).toBe(0);
-  const { sweep, rung } = openSweep({ maxHistoryWaiting: 2 });
+  const { sweep, enqueued } = openSweep({ maxHistoryWaiting: 2 });
   await bump(call(3));
   await pass(6);
   expect(await sweep.once()).toBe(3);
-  expect(rung).toEqual(['call 1700000001.3', 'call 1700000001.1', 'call 1700000001.2']);
+  expect(enqueued).toEqual(['call 1700000001.3', 'call 1700000001.1', 'call 1700000001.2']);
 });
 
 test('history gives way while the service does not take what happens now', async () => {
   const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
   const live = { kind: 'thread', key: '15550000001/15550000002' } as const;
-  const { sweep, rung } = openSweep();
+  const { sweep, enqueued } = openSweep();
   await bump(...history, live);
   const fail = async (how: { afterMs?: number; isMiss?: boolean } = {}) => {
     const [claim] = await claimTargets(db, [live]);
@@ -73,7 +73,7 @@ test('history gives way while the service does not take what happens now', async
   await again();
   await fail();
   expect(await sweep.once(), 'nor is what always fails').toBe(6);
-  expect(rung.every((each) => each.startsWith('call'))).toBe(true);
+  expect(enqueued.every((each) => each.startsWith('call'))).toBe(true);
 });
 
 test('history goes on while events outrun what they tell of', async () => {
@@ -82,7 +82,7 @@ test('history goes on while events outrun what they tell of', async () => {
   const { sweep } = openSweep();
   await bump(...history, live);
   const [claim] = await claimTargets(db, [live]);
-  if (!claim) throw new Error('nothing was owed');
+  if (!claim) throw new Error('nothing was pending');
   const notFound = new ServiceError('not_found', 'no such call', {
     operation: 'calls.get',
     effect: 'none',
@@ -102,16 +102,16 @@ test('a hint makes history urgent, and history makes nothing less urgent', async
   expect(claim?.priority).toBe(priorities.live);
 });
 
-test('rings again what was not answered for long', async () => {
-  const { sweep, rung } = openSweep();
+test('enqueues again what was not answered for long', async () => {
+  const { sweep, enqueued } = openSweep();
   await bump(call(1));
   await pass(6);
   expect(await sweep.once()).toBe(1);
-  expect(rung).toEqual(['call 1700000001.1']);
+  expect(enqueued).toEqual(['call 1700000001.1']);
   expect(await sweep.once()).toBe(0);
 });
 
-test('rings nothing that is being read, however long that takes', async () => {
+test('enqueues nothing that is being read, however long that takes', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   await claimTargets(db, [call(1)]);
@@ -121,7 +121,7 @@ test('rings nothing that is being read, however long that takes', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('rings what has become due, and not before', async () => {
+test('enqueues what has become due, and not before', async () => {
   const { sweep } = openSweep();
   await bump({ ...call(1), afterSeconds: 60 });
   expect(await sweep.once()).toBe(0);
@@ -129,11 +129,11 @@ test('rings what has become due, and not before', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('rings a failed read when its back-off is over', async () => {
+test('enqueues a failed read when its back-off is over', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   const [claim] = await claimTargets(db, [call(1)]);
-  if (!claim) throw new Error('nothing was owed');
+  if (!claim) throw new Error('nothing was pending');
   await failTarget(db, claim, { error: 'failed', afterMs: 30_000, countsAsAttempt: true });
   expect(await sweep.once()).toBe(0);
   await database.query('update ops.sync_targets set due_at = now()');
@@ -141,19 +141,19 @@ test('rings a failed read when its back-off is over', async () => {
 });
 
 test('tops a queue up to its limit only, oldest due first', async () => {
-  const { sweep, rung } = openSweep({ maxWaiting: 10 }, { calls: 7 });
+  const { sweep, enqueued } = openSweep({ maxWaiting: 10 }, { calls: 7 });
   for (let number = 1; number <= 6; number += 1) await bump(call(number));
   await pass(10);
   expect(await sweep.once()).toBe(3);
-  expect(rung.sort()).toEqual([1, 2, 3].map((number) => `call 1700000001.${number}`));
+  expect(enqueued.sort()).toEqual([1, 2, 3].map((number) => `call 1700000001.${number}`));
 });
 
-test('rings nothing into a queue that is full, and goes on with the others', async () => {
-  const { sweep, rung } = openSweep({ maxWaiting: 10 }, { calls: 10 });
+test('enqueues nothing into a queue that is full, and goes on with the others', async () => {
+  const { sweep, enqueued } = openSweep({ maxWaiting: 10 }, { calls: 10 });
   await bump(call(1), { kind: 'thread', key: '15550000001/15550000002' });
   await pass(10);
   await sweep.once();
-  expect(rung).toEqual(['thread 15550000001/15550000002']);
+  expect(enqueued).toEqual(['thread 15550000001/15550000002']);
 });
 
 test('leaves out a parked stream until its time is over', async () => {
@@ -168,10 +168,10 @@ test('leaves out a parked stream until its time is over', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('two sweeps at once ring each target once', async () => {
+test('two sweeps at once enqueue each target once', async () => {
   const [one, two] = [openSweep(), openSweep()];
   await bump(...Array.from({ length: 60 }, (_, at) => call(at)));
   await pass(10);
   await Promise.all([one.sweep.once(), two.sweep.once()]);
-  expect([...one.rung, ...two.rung]).toHaveLength(60);
+  expect([...one.enqueued, ...two.enqueued]).toHaveLength(60);
 });

@@ -317,7 +317,7 @@ describe('many workers together', () => {
     );
 });
 
-test('a send that was reserved at a price that has risen since is reserved anew', async () => {
+test('a send that was reserved at a price that has risen since is reserved again', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer({ number });
   const late = await openLedger(database, sandbox, {

@@ -33,7 +33,7 @@ const faults = [
   { kind: 'error', status: 403, rate: 0.02 },
 ].map((fault) => ({ ...fault, operations: ['sendMessage'] }) as AnswerFault);
 
-test(`${intents} intents, clumsy workers and a lying line: no send twice, no wrong verdict, no money over the cap`, async () => {
+test(`${intents} intents, workers that overlap and a line that lies: no send twice, no wrong verdict, no money over the cap`, async () => {
   const random = createRandom('ledger');
   // Less than what is wanted costs, so that the cap is met.
   const cap = intents * 10_000 * 0.7;
@@ -97,19 +97,19 @@ test(`${intents} intents, clumsy workers and a lying line: no send twice, no wro
       planned += 1;
     }
   }
-  const rung: string[] = [];
+  const enqueued: string[] = [];
   async function sweeps(): Promise<void> {
     while (!isOver) {
-      const due = rung.length < 2 * workers ? await ledger.dispatcher.sweep(2 * workers) : [];
-      // Bells that ring twice, and reach two workers at once.
-      rung.push(...due.flatMap((sendId) => (random.next() < 0.1 ? [sendId, sendId] : [sendId])));
+      const due = enqueued.length < 2 * workers ? await ledger.dispatcher.sweep(2 * workers) : [];
+      // Jobs that are enqueued twice, and reach two workers at once.
+      enqueued.push(...due.flatMap((sendId) => (random.next() < 0.1 ? [sendId, sendId] : [sendId])));
       await sleep(due.length > 0 ? 0 : 20);
     }
   }
   async function works(): Promise<void> {
     let worker = createClumsyWorker(ledger.deps, posts, random, clumsiness, leaseMs);
     while (!isOver) {
-      const sendId = rung.shift();
+      const sendId = enqueued.shift();
       if (sendId === undefined) await sleep(10);
       else if ((await worker.work(sendId)) === 'died') {
         worker = createClumsyWorker(ledger.deps, posts, random, clumsiness, leaseMs);

@@ -269,7 +269,7 @@ test('a worker that wakes up after its lease lets nothing out', async () => {
   expect(await ledger.texts(number)).toHaveLength(1);
 });
 
-test('three unknown outcomes within ten minutes pause everything, once, and a resume begins to count anew', async () => {
+test('three unknown outcomes within ten minutes pause everything, once, and a resume begins to count again', async () => {
   const ledger = await openLedger(database, sandbox);
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
   const planned = await Promise.all(Array.from({ length: 5 }, () => ledger.answer()));

@@ -89,7 +89,7 @@ describe('beside a running start', () => {
     expect((await trunkline(['rules', 'list'], env)).out).toContain('In force, version');
   });
 
-  test('rollups are made anew in the zone that is in force there', async () => {
+  test('rollups are made again in the zone that is in force there', async () => {
     const { out } = await trunkline(['reporting', 'rebuild'], env);
     expect(out).toMatch(/^Rebuilt \d+ days in America\/New_York and the turns of \d+ conversations\.\n$/);
     const changed = await trunkline(['reporting', 'rebuild', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });

@@ -97,7 +97,7 @@ async function readAgain(world: World): Promise<void> {
 
 const erase = (world: World, text = written, how: { knownAfterMs?: number } = {}): Promise<Erasure> =>
   eraseNumber({ db: world.context.database.db, queues: world.context.queues, ...how }, text);
-/** Where no bell is under way, nothing is waited for. */
+/** Where no job is under way, nothing is waited for. */
 const atOnce = { knownAfterMs: 0 };
 
 /** A delivery whose body names somebody. */

@@ -16,10 +16,10 @@ test.each([
   ['options of its own', withOptions('-c statement_timeout=30000')],
   ['a search path of its own', withOptions('-c search_path=elsewhere')],
   ['a pooler in session mode at its end', pooler.url],
-])('queues in a Postgres whose address has %s bring their bells', async (_what, address) => {
+])('queues in a Postgres whose address has %s bring their jobs', async (_what, address) => {
   const queues = await createQueues({ redisUrl: undefined, databaseUrl: address, log: createLog('silent') });
   const seen: TargetJob[] = [];
-  const worker = queues.work('calls', {}, async (bell) => void seen.push(bell));
+  const worker = queues.work('calls', {}, async (job) => void seen.push(job));
   try {
     await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
     await vi.waitUntil(() => seen.length > 0, { timeout: 60_000, interval: 10 });

@@ -12,13 +12,13 @@ const databaseUrl = await databaseForTest();
 const unpolled = { pollEvery: 3_600_000 };
 const settled = { timeout: 60_000, interval: 20 };
 
-/** The firewall between the queues and their store forgets every connection: when a bell is heard again after that. */
+/** The firewall between the queues and their store forgets every connection: when a job is heard again after that. */
 async function hearsAfterwards(store: string, address: (url: string) => Parameters<typeof createQueues>[0]) {
   const wire = await openWire(Number(new URL(store).port), onTestFinished);
   const queues = await createQueues(address(wire.through(store)));
   onTestFinished(() => queues.close());
   const seen: TargetJob[] = [];
-  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  queues.work('calls', {}, async (job) => void seen.push(job));
   await vi.waitUntil(
     async () => {
       await queues.enqueue('calls', [{ kind: 'call', key: 'before' }]).catch(() => undefined);
@@ -36,11 +36,11 @@ async function hearsAfterwards(store: string, address: (url: string) => Paramete
     { ...settled, interval: 200 },
   );
   const backAfterMs = performance.now() - begun;
-  async function ring(key: string): Promise<void> {
+  async function enqueue(key: string): Promise<void> {
     await queues.enqueue('calls', [{ kind: 'call', key }]);
     await vi.waitUntil(() => seen.some((each) => each.key === key), settled);
   }
-  return { backAfterMs, ring };
+  return { backAfterMs, enqueue };
 }
 
 test('a worker whose connections to Redis a firewall forgot works again within seconds', async () => {
@@ -55,7 +55,7 @@ test('a worker whose connections to the queues in Postgres a firewall forgot wor
   await migrateQueues(databaseUrl);
   const log = createLog('silent');
   const address = (url: string) => ({ redisUrl: undefined, databaseUrl: url, log, timing: unpolled });
-  const { backAfterMs, ring } = await hearsAfterwards(databaseUrl, address);
+  const { backAfterMs, enqueue } = await hearsAfterwards(databaseUrl, address);
   expect(backAfterMs).toBeLessThan(60_000);
-  for (const key of ['first', 'second', 'third']) await ring(key);
+  for (const key of ['first', 'second', 'third']) await enqueue(key);
 });

@@ -14,47 +14,47 @@ import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const settled = { timeout: 60_000, interval: 20 };
-const bell: TargetJob = { kind: 'call', key: '1783385492.057900' };
+const job: TargetJob = { kind: 'call', key: '1783385492.057900' };
 const patience = 2_500;
 
-test('a ring while Redis is down is refused in bounded time, and succeeds when Redis is back', async () => {
+test('an enqueue while Redis is down is refused in bounded time, and succeeds when Redis is back', async () => {
   const { redis, queues, seen } = await working();
   await redis.kill('SIGKILL');
   await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await vi.waitUntil(() => seen.length > 0, settled);
-  expect(seen[0]).toEqual(bell);
+  expect(seen[0]).toEqual(job);
 });
 
-test('a ring while Redis hangs is refused in bounded time', async () => {
+test('an enqueue while Redis hangs is refused in bounded time', async () => {
   const { redis, queues } = await working();
   await redis.kill('SIGSTOP');
   await refusesInTime(queues);
   await redis.kill('SIGCONT');
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
 });
 
-test('queues that open while Redis is down ring once it is there', async () => {
+test('queues that open while Redis is down enqueue once it is there', async () => {
   const gone = await usingRedis();
   await gone.kill('SIGKILL');
   const queues = await usingQueues(gone.url);
   const seen: TargetJob[] = [];
-  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  queues.work('calls', {}, async (job) => void seen.push(job));
   await refusesInTime(queues);
   await usingRedis({ port: gone.port, dir: gone.dir });
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await vi.waitUntil(() => seen.length > 0, settled);
 });
 
-test('a ring after Redis lost everything reaches its handler', async () => {
+test('an enqueue after Redis lost everything reaches its handler', async () => {
   const { redis, queues, seen } = await working();
-  await queues.enqueue('calls', [bell]);
+  await queues.enqueue('calls', [job]);
   await vi.waitUntil(() => seen.length === 1, settled);
   const client = new Redis(redis.url);
   await client.flushall();
   client.disconnect();
-  await queues.enqueue('calls', [bell]);
+  await queues.enqueue('calls', [job]);
   await vi.waitUntil(() => seen.length === 2, settled);
 });
 
@@ -66,7 +66,7 @@ test('closing returns by its deadline when Redis is gone', async () => {
     begun.resolve();
     return new Promise(() => {});
   });
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await begun.promise;
   await redis.kill('SIGKILL');
   const start = performance.now();
@@ -77,20 +77,20 @@ test('closing returns by its deadline when Redis is gone', async () => {
 });
 
 describe('closing with nothing in hand, while the store is away, neither waits for it nor speaks of work', () => {
-  test.each(['before the worker started', 'while it waited for bells'])('Redis went %s', async (when) => {
+  test.each(['before the worker started', 'while it waited for jobs'])('Redis went %s', async (when) => {
     const redis = await usingRedis();
     const log = logOf();
     if (when.startsWith('before')) await redis.kill('SIGKILL');
     const queues = await usingQueues(redis.url, log.write);
     const worker = queues.work('calls', {}, async () => undefined);
     if (!when.startsWith('before')) {
-      await vi.waitUntil(() => rings(queues), settled);
+      await vi.waitUntil(() => enqueues(queues), settled);
       await redis.kill('SIGKILL');
     }
     await closesSoon(worker, log);
   });
 
-  test('Redis went while the last bell was answered', async () => {
+  test('Redis went while the last job was answered', async () => {
     const redis = await usingRedis();
     const log = logOf();
     const queues = await usingQueues(redis.url, log.write);
@@ -99,7 +99,7 @@ describe('closing with nothing in hand, while the store is away, neither waits f
       begun.resolve();
       return end.promise;
     });
-    await vi.waitUntil(() => rings(queues), settled);
+    await vi.waitUntil(() => enqueues(queues), settled);
     await begun.promise;
     await redis.kill('SIGKILL');
     setTimeout(end.resolve, 500);
@@ -109,8 +109,8 @@ describe('closing with nothing in hand, while the store is away, neither waits f
   test('Postgres went', async () => {
     const { postgres, queues, log } = await inOwnPostgres();
     const seen: TargetJob[] = [];
-    const worker = queues.work('calls', {}, async (rung) => void seen.push(rung));
-    await queues.enqueue('calls', [bell]);
+    const worker = queues.work('calls', {}, async (job) => void seen.push(job));
+    await queues.enqueue('calls', [job]);
     await vi.waitUntil(() => seen.length === 1, settled);
     await postgres.stop('immediate');
     await closesSoon(worker, log);
@@ -146,11 +146,11 @@ test('says once that Redis went and once that it came back', async () => {
   const redis = await usingRedis();
   const log = logOf();
   const queues = await usingQueues(redis.url, log.write);
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await redis.kill('SIGKILL');
   for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   expect(log.sentences()).toEqual(['The queues cannot be reached; targets wait in Postgres', 'The queues are back']);
 });
 
@@ -163,7 +163,7 @@ test('a job whose lock another worker has is no trouble of the store', async () 
     begun.resolve();
     return ending.promise;
   });
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await begun.promise;
   const client = new Redis(redis.url);
   onTestFinished(() => client.disconnect());
@@ -202,13 +202,13 @@ test('queues that are opened for reading leave no trace in Redis', async () => {
 test('queues in a Postgres that was killed work again when it is back', async () => {
   const { postgres, queues } = await inOwnPostgres();
   const seen: TargetJob[] = [];
-  queues.work('calls', {}, async (rung) => void seen.push(rung));
-  await queues.enqueue('calls', [bell]);
+  queues.work('calls', {}, async (job) => void seen.push(job));
+  await queues.enqueue('calls', [job]);
   await vi.waitUntil(() => seen.length === 1, settled);
   const killed = postgres.pid;
   process.kill(killed, 'SIGKILL');
   await vi.waitUntil(() => postgres.pid !== killed, settled);
-  await vi.waitUntil(() => rings(queues), settled);
+  await vi.waitUntil(() => enqueues(queues), settled);
   await vi.waitUntil(() => seen.length === 2, settled);
 });
 
@@ -218,7 +218,7 @@ test('what a closed connection still hears of a Postgres that stops is no troubl
   await migrateQueues(databaseUrl);
   const log = logOf();
   const queues = await createQueues({ redisUrl: undefined, databaseUrl, log: createLog('info', log), timing });
-  await queues.enqueue('calls', [bell]);
+  await queues.enqueue('calls', [job]);
   const halted = await haltBackends(databaseUrl);
   await queues.close();
   await halted.end();
@@ -251,7 +251,7 @@ async function working(): Promise<{ redis: RedisServer; queues: Queues; seen: Ta
   const redis = await usingRedis();
   const queues = await usingQueues(redis.url);
   const seen: TargetJob[] = [];
-  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  queues.work('calls', {}, async (job) => void seen.push(job));
   await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
   return { redis, queues, seen };
 }
@@ -275,12 +275,12 @@ async function usingQueues(
 
 async function refusesInTime(queues: Queues): Promise<void> {
   const start = performance.now();
-  await expect(queues.enqueue('calls', [bell])).rejects.toBeInstanceOf(QueueUnavailable);
+  await expect(queues.enqueue('calls', [job])).rejects.toBeInstanceOf(QueueUnavailable);
   expect(performance.now() - start).toBeLessThan(30_000);
 }
 
-async function rings(queues: Queues): Promise<boolean> {
-  return queues.enqueue('calls', [bell]).then(
+async function enqueues(queues: Queues): Promise<boolean> {
+  return queues.enqueue('calls', [job]).then(
     () => true,
     () => false,
   );

@@ -26,15 +26,15 @@ describe.each(backends)('queues on %s', (backend) => {
 
   afterEach(() => queues.close());
 
-  /** A handler that holds each bell until it is let go. */
-  function gate(): { seen: string[]; release: () => void; handler: (bell: TargetJob) => Promise<void> } {
+  /** A handler that holds each job until it is let go. */
+  function gate(): { seen: string[]; release: () => void; handler: (job: TargetJob) => Promise<void> } {
     const seen: string[] = [];
     const open = Promise.withResolvers<void>();
     return {
       seen,
       release: open.resolve,
-      handler: async (bell) => {
-        seen.push(bell.key);
+      handler: async (job) => {
+        seen.push(job.key);
         await open.promise;
       },
     };
@@ -47,38 +47,38 @@ describe.each(backends)('queues on %s', (backend) => {
   }
 
   test.each(['18005550100/18455550123', '1783385492.057900', '42', 'a:b', 'Grüße ☎️', 'x'.repeat(500)])(
-    'brings the bell of %s to its handler',
+    'brings the job of %s to its handler',
     async (key) => {
       await queues.enqueue('conversations', [{ kind: 'thread', key }]);
       const seen: TargetJob[] = [];
-      queues.work('conversations', {}, async (bell) => void seen.push(bell));
+      queues.work('conversations', {}, async (job) => void seen.push(job));
       await vi.waitUntil(() => seen.length > 0, settled);
       expect(seen).toEqual([{ kind: 'thread', key }]);
     },
   );
 
-  test('one ill-formed key spoils no other bell of its call', async () => {
+  test('one ill-formed key spoils no other job of its call', async () => {
     await queues.enqueue('calls', [call('nul\0'), call('half \ud83d'), call('good')]);
     const seen: string[] = [];
-    queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
+    queues.work('calls', { concurrency: 1 }, async (job) => void seen.push(job.key));
     await vi.waitUntil(() => seen.length === 3, settled);
     expect(seen.sort()).toEqual(['good', 'half \ufffd', 'nul\ufffd']);
   });
 
-  test('ten rings for a waiting target make one look', async () => {
-    for (let ring = 0; ring < 10; ring += 1) await queues.enqueue('calls', [call('a')]);
+  test('a waiting target that is enqueued ten times is handled once', async () => {
+    for (let at = 0; at < 10; at += 1) await queues.enqueue('calls', [call('a')]);
     expect(await queues.waiting('calls')).toBe(1);
     const seen: string[] = [];
-    queues.work('calls', { concurrency: 1 }, async (bell) => void seen.push(bell.key));
+    queues.work('calls', { concurrency: 1 }, async (job) => void seen.push(job.key));
     await seesNoMore(seen, 1);
   });
 
-  test('rings during a look lead to exactly one later look', async () => {
+  test('a target enqueued again while it is handled is handled exactly once more', async () => {
     const { seen, release, handler } = gate();
     queues.work('calls', { concurrency: 1 }, handler);
     await queues.enqueue('calls', [call('a')]);
     await vi.waitUntil(() => seen.length === 1, settled);
-    for (let ring = 0; ring < 5; ring += 1) await queues.enqueue('calls', [call('a')]);
+    for (let at = 0; at < 5; at += 1) await queues.enqueue('calls', [call('a')]);
     release();
     await vi.waitUntil(() => seen.length === 2, settled);
     await seesNoMore(seen, 2);
@@ -87,26 +87,26 @@ describe.each(backends)('queues on %s', (backend) => {
   test('a target is never looked at twice at the same time', async () => {
     let running = 0;
     let most = 0;
-    let looks = 0;
+    let handled = 0;
     queues.work('calls', { concurrency: 8 }, async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setTimeout(resolve, 5));
       running -= 1;
-      looks += 1;
+      handled += 1;
     });
-    for (let ring = 0; ring < 20; ring += 1) await queues.enqueue('calls', [call('a')]);
-    await vi.waitUntil(async () => looks >= 1 && running === 0 && (await queues.waiting('calls')) === 0, settled);
+    for (let at = 0; at < 20; at += 1) await queues.enqueue('calls', [call('a')]);
+    await vi.waitUntil(async () => handled >= 1 && running === 0 && (await queues.waiting('calls')) === 0, settled);
     expect(most).toBe(1);
   });
 
-  test('a ring after a look leads to another', async () => {
+  test('a target enqueued after it was handled is handled again', async () => {
     const seen: string[] = [];
-    queues.work('calls', {}, async (bell) => void seen.push(bell.key));
+    queues.work('calls', {}, async (job) => void seen.push(job.key));
     for (let look = 1; look <= 3; look += 1) {
       await queues.enqueue('calls', [call('a')]);
       await vi.waitUntil(() => seen.length === look, settled);
-      // The bell leaves the store a moment after its handler; until then a ring would belong to the look before.
+      // The job leaves the store a moment after its handler; until then it would be no new job.
       await vi.waitUntil(async () => (await queues.bull[1]?.getActiveCount()) === 0, settled);
     }
     expect(seen).toEqual(['a', 'a', 'a']);
@@ -114,8 +114,8 @@ describe.each(backends)('queues on %s', (backend) => {
 
   test('a handler that rejects holds up neither its own target nor others', async () => {
     const seen: string[] = [];
-    queues.work('calls', { concurrency: 1 }, async (bell) => {
-      seen.push(bell.key);
+    queues.work('calls', { concurrency: 1 }, async (job) => {
+      seen.push(job.key);
       if (seen.length === 1) throw new Error('refused');
     });
     await queues.enqueue('calls', [call('a')]);
@@ -126,23 +126,23 @@ describe.each(backends)('queues on %s', (backend) => {
     expect(seen).toEqual(['a', 'b', 'a']);
   });
 
-  test('rings 1,200 bells in one call, each target once', async () => {
+  test('enqueues 1,200 jobs in one call, each target once', async () => {
     const jobs = Array.from({ length: 1_200 }, (_, index) => call(`1783385492.${index % 1_000}`));
     await queues.enqueue('calls', jobs);
     expect(await queues.waiting('calls')).toBe(1_000);
     const seen = new Set<string>();
-    queues.work('calls', {}, async (bell) => void seen.add(bell.key));
+    queues.work('calls', {}, async (job) => void seen.add(job.key));
     await vi.waitUntil(() => seen.size === 1_000, settled);
   });
 
-  test('many at once may ring for the same targets in any order', async () => {
+  test('many may enqueue the same targets at once, in any order', async () => {
     const jobs = Array.from({ length: 100 }, (_, index) => call(`c${index}`));
     const due = Array.from({ length: 20 }, (_, turn) => queues.enqueue('calls', turn % 2 ? jobs : jobs.toReversed()));
     await Promise.all(due);
     expect(await queues.waiting('calls')).toBe(100);
   });
 
-  test('another worker takes over the bell of a killed one', async () => {
+  test('another worker takes over the job of a killed one', async () => {
     const child = spawn('node', [script('worker-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -152,7 +152,7 @@ describe.each(backends)('queues on %s', (backend) => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     const seen: string[] = [];
-    queues.work('calls', {}, async (bell) => void seen.push(bell.key));
+    queues.work('calls', {}, async (job) => void seen.push(job.key));
     await vi.waitUntil(() => seen.length === 1, settled);
     expect(seen).toEqual(['held']);
   });

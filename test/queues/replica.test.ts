@@ -25,11 +25,11 @@ async function queuesIn(redisUrl: string) {
   const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log: createLog('silent') });
   onTestFinished(() => queues.close());
   const seen: TargetJob[] = [];
-  queues.work('calls', {}, async (rung) => void seen.push(rung));
+  queues.work('calls', {}, async (job) => void seen.push(job));
   const hears = (key: string) =>
     vi.waitUntil(async () => {
       await queues.enqueue('calls', [{ kind: 'call', key }]).catch(() => undefined);
-      return seen.some((bell) => bell.key === key);
+      return seen.some((job) => job.key === key);
     }, settled);
   return { queues, hears };
 }

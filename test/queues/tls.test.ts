@@ -56,7 +56,7 @@ test.each([`?sslrootcert=${inFolder('authority.pem')}`, '?sslmode=no-verify', '?
   async (query) => {
     await withQueues(query, async (queues) => {
       const seen: unknown[] = [];
-      const worker = queues.work('calls', {}, async (bell) => void seen.push(bell));
+      const worker = queues.work('calls', {}, async (job) => void seen.push(job));
       await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
       await vi.waitUntil(() => seen.length > 0, { timeout: 20_000, interval: 10 });
       await worker.close(1_000);

@@ -9,7 +9,7 @@ const queues = await createQueues({
   log: createLog('error'),
   timing: { lockDuration: 1_000, stalledInterval: 500 },
 });
-queues.work('calls', {}, async (bell) => {
-  console.log(bell.key);
+queues.work('calls', {}, async (job) => {
+  console.log(job.key);
   await new Promise(() => setInterval(() => {}, 60_000));
 });

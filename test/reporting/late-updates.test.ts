@@ -307,7 +307,7 @@ test('what is marked during a drain waits for the next one, and the drained mome
   expect(await freshness()).toEqual([{ waiting_count: 0, is_older: null }]);
 });
 
-test('what a migration asks for anew is counted, and the release before it leaves that alone', async () => {
+test('what a migration asks for again is counted, and the release before it leaves that alone', async () => {
   await facts.call({ call_id: '1800000002.1', started_at: '2026-05-03T12:00:00Z' });
   await drainRollups(db);
   const counted = () =>

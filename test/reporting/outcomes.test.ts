@@ -160,7 +160,7 @@ describe('texts', () => {
     expect(await would()).toEqual([{ ...expected, cost: 0.024 }]);
   });
 
-  test('that change their state are counted anew, and their run once', async () => {
+  test('that change their state are counted again, and their run once', async () => {
     await run('late', '2026-06-12T12:00:00Z');
     await send('late', '2026-06-12T12:00:00Z', 41, { state: 'UNKNOWN', settled_micros: null, reserved_micros: 50_000 });
     await drainOutcomes(facts.db);
@@ -214,7 +214,7 @@ describe('replies gained', () => {
     expect(await words()).toEqual([{ sent: 5, replied: 1, opted_out: 4 }]);
   });
 
-  test('that are mirrored late, or deleted, are counted anew', async () => {
+  test('that are mirrored late, or deleted, are counted again', async () => {
     await insert('warehouse.sms_messages', {
       ...{ conversation_id: 52, message_id: 1, line, number: numberOf(52), direction: 'in' },
       ...{ sent_at: '2026-07-01T13:00:00Z', body: 'text' },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { adoptTimeZone, changeParams, wantedTimeZone } from '../../src/reporting/params.ts';
 import { factsDatabase } from './facts.ts';
 
-test('the reports take the zone that was set, while there is nothing to compute anew', async () => {
+test('the reports take the zone that was set, while there is nothing to compute again', async () => {
   await using facts = await factsDatabase();
   const zones = () =>
     facts.query(
@@ -16,7 +16,7 @@ test('the reports take the zone that was set, while there is nothing to compute 
   expect(await zones()).toEqual([{ days: 'America/New_York', hours: 'America/New_York' }]);
 });
 
-test('a zone that an empty warehouse takes leaves nothing to compute anew, and one for what it holds does', async () => {
+test('a zone that an empty warehouse takes leaves nothing to compute again, and one for what it holds does', async () => {
   await using facts = await factsDatabase();
   const stale = () =>
     facts.value(`select found_count::integer from reporting.data_quality where check_name like 'definitions changed%'`);

@@ -43,7 +43,7 @@ describe('a turn', () => {
     ]);
   });
 
-  test('begins anew after a silence, so that an old "thanks" does not wait for days', async () => {
+  test('begins again after a silence, so that an old "thanks" does not wait for days', async () => {
     const none = {
       first_reply_kind: null,
       reply_seconds: null,

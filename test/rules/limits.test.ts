@@ -14,7 +14,7 @@ rules:
 `;
 
 describe.each(backends)('on %s', async (backend) => {
-  // Nothing but the bell of a plan lets a send out soon.
+  // Nothing but the job of a plan lets a send out soon.
   const world = await createRulesWorld(rules(''), 'live', backend, { workers: { sends: { everyMs: 3_600_000 } } });
   const { sandbox, value, context } = world;
   afterAll(() => world.close());

@@ -51,7 +51,7 @@ test('a renamed rule texts nobody again, neither for the same silence nor after 
       `select a.state, a.reason from ops.rule_actions a join ops.rule_runs r using (run_id) where r.rule = 'nudge' and a.kind = 'reply'`,
     ),
   ).toEqual([{ state: 'skipped', reason: 'it was answered before' }]);
-  // A new text begins anew.
+  // A new text begins again.
   await sandbox.emit.sms({ line, number, text: 'Yes, I am' });
   await until(() => textsTo(number) === 2);
 });

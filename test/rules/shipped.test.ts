@@ -129,7 +129,7 @@ test('a missed call is texted back, and a voicemail acknowledged', async () => {
   expect(await textsTo(number.speaks)).toEqual([expect.stringContaining('We have your voicemail')]);
 });
 
-test('silence after a person’s answer resolves the thread, a new text reopens it, and the next answer begins anew', async () => {
+test('silence after a person’s answer resolves the thread, a new text reopens it, and the next answer begins again', async () => {
   const answer = { number: number.silent, direction: 'out', sentBy: 4156 };
   const { line } = await happens<{ line: string }>('sms', { ...answer, text: 'It is ready for you.' });
   expect(await acts('resolve-after-silence', number.silent)).toEqual(['resolve done']);

@@ -11,7 +11,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 describe('a message that an event named', () => {
   const tell = deliveryAcceptor(database);
-  const owed = async (key: string) => {
+  const pending = async (key: string) => {
     const [row] = await database.query<{ is_owed: boolean; seconds: number }>(
       `select dirty_version > clean_version as is_owed, extract(epoch from due_at - now())::float8 as seconds
        from ops.sync_targets where key = $1`,
@@ -25,17 +25,17 @@ describe('a message that an event named', () => {
     const { harness, key, thread } = await withThread(messages(3));
     await told(key, 3);
     await harness.read('thread', key);
-    expect(await owed(key)).toBeUndefined();
+    expect(await pending(key)).toBeUndefined();
     await told(key, 4);
     await harness.read('thread', key);
-    expect(await owed(key)).toBeLessThanOrEqual(1);
+    expect(await pending(key)).toBeLessThanOrEqual(1);
     thread.messages.push(message(4));
     await harness.pass({ kind: 'thread', key });
     expect(await harness.readIfPending('thread', key)).toBe('mirrored');
     expect(
       await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', key.split('/')[1]),
     ).toBe(4);
-    expect(await owed(key)).toBeUndefined();
+    expect(await pending(key)).toBeUndefined();
   });
 
   test('is looked for also where only the answer to a send of ours has named it', async () => {
@@ -49,14 +49,14 @@ describe('a message that an event named', () => {
       number,
     );
     await harness.read('thread', key);
-    expect(await owed(key)).toBeLessThanOrEqual(1);
+    expect(await pending(key)).toBeLessThanOrEqual(1);
     thread.messages.push(message(4, { direction: 'out' }));
     await harness.pass({ kind: 'thread', key });
     expect(await harness.readIfPending('thread', key)).toBe('mirrored');
     expect(await database.value('select count(*)::integer from warehouse.sms_messages where number = $1', number)).toBe(
       4,
     );
-    expect(await owed(key)).toBeUndefined();
+    expect(await pending(key)).toBeUndefined();
   });
 
   test('is given up after some minutes', async () => {
@@ -72,7 +72,7 @@ describe('a message that an event named', () => {
     ] as const) {
       await database.query(`update ops.deliveries set received_at = now() - $1 * interval '1 second'`, seconds);
       await harness.read('thread', key);
-      const ahead = await owed(key);
+      const ahead = await pending(key);
       if (next === undefined) expect(ahead).toBeUndefined();
       else expect(Math.abs((ahead ?? 0) - next)).toBeLessThan(2);
     }
@@ -117,7 +117,7 @@ describe('a message that an event named', () => {
     await database.query(`update warehouse.sms_messages set first_seen_at = first_seen_at - interval '1 minute'`);
     await told(key, 3);
     await harness.read('thread', key);
-    expect(await owed(key)).toBeLessThanOrEqual(3);
+    expect(await pending(key)).toBeLessThanOrEqual(3);
     thread.messages[2] = { ...sent, delivery: { status: 'delivered', error: '', at: sent.sentAt } };
     await harness.pass({ kind: 'thread', key });
     await harness.readIfPending('thread', key);
@@ -125,7 +125,7 @@ describe('a message that an event named', () => {
     expect(
       await database.value('select max(delivery_status) from warehouse.sms_messages where number = $1', number),
     ).toBe('delivered');
-    expect(await owed(key)).toBeUndefined();
+    expect(await pending(key)).toBeUndefined();
   });
 
   test('whose receipt never shows is looked for a few times', async () => {
@@ -135,6 +135,6 @@ describe('a message that an event named', () => {
     await told(key, 3);
     await database.query(`update ops.deliveries set received_at = now() - interval '61 seconds'`);
     await harness.read('thread', key);
-    expect(await owed(key)).toBeUndefined();
+    expect(await pending(key)).toBeUndefined();
   });
 });

@@ -18,7 +18,7 @@ const days = 24 * hours;
 /** An event that names no message. */
 const tell = (key: string) => deliver('AccountSMS', { kind: 'thread', key });
 
-/** Reads what is owed as often as it takes to settle. */
+/** Reads what is pending as often as it takes to settle. */
 async function settle(harness: ReaderHarness, key: string): Promise<string> {
   for (;;) {
     await harness.pass({ kind: 'thread', key });
@@ -27,7 +27,7 @@ async function settle(harness: ReaderHarness, key: string): Promise<string> {
   }
 }
 
-/** Seconds until the next look; undefined when none is owed. */
+/** Seconds until the next look; undefined when none is pending. */
 async function nextRead(key: string): Promise<number | undefined> {
   const [row] = await database.query<{ seconds: number }>(
     `select extract(epoch from due_at - now())::float8 as seconds from ops.sync_targets

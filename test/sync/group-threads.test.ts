@@ -121,14 +121,14 @@ describe.each([
     const key = `${line}/${party}`;
     await tell('AccountSMS', { kind: 'thread', key, messageId: '6' });
     await harness.readIfPending('thread', key);
-    expect(harness.due.map((ring) => ring.key)).toContain(groupKey);
+    expect(harness.due.map((target) => target.key)).toContain(groupKey);
     expect(await harness.readIfPending('thread', groupKey)).toBe('mirrored');
     expect(await messagesWith(first)).toEqual(['5', '6']);
-    const rung = harness.due.length;
+    const enqueued = harness.due.length;
     await harness.pass({ kind: 'thread', key });
     await harness.readIfPending('thread', key);
     expect(
-      harness.due.slice(rung).map((ring) => ring.key),
+      harness.due.slice(enqueued).map((target) => target.key),
       'once an event',
     ).not.toContain(groupKey);
   });

@@ -34,7 +34,7 @@ async function withUnshownCall() {
   const fails = (status: number, error: string) => {
     search = () => ({ error, status });
   };
-  /** Compares the hour of the call; answers with its state, and whether the call is owed a read since. */
+  /** Compares the hour of the call; answers with its state, and whether the call is pending a read since. */
   async function compare() {
     const parts = { db: database.db, pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined };
     const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
@@ -53,10 +53,10 @@ async function withUnshownCall() {
     return turns;
   };
   const isHeld = () => database.value('select deleted_at is null from warehouse.calls where call_id = $1', id);
-  const [settled, owed] = ['state', 'dirty_version > clean_version'].map(
+  const [settled, pending] = ['state', 'dirty_version > clean_version'].map(
     (what) => () => database.value(`select ${what} from ops.sync_targets where kind = 'call' and key = $1`, id),
   ) as [() => Promise<unknown>, () => Promise<unknown>];
-  return { id, harness, lists, fails, compare, readToEnd, isHeld, settled, owed, client };
+  return { id, harness, lists, fails, compare, readToEnd, isHeld, settled, pending, client };
 }
 
 test('a call that is neither found nor listed any more is gone', async () => {

@@ -55,7 +55,7 @@ export async function openReaderHarness(database: TestDatabase, options: Harness
     directoryEverySeconds: 600,
     now: options.now ?? (() => new Date()),
     onAnswer: () => undefined,
-    notify: (rung) => void due.push(...rung),
+    notify: (enqueued) => void due.push(...enqueued),
   });
   const never = new AbortController().signal;
 

@@ -201,7 +201,7 @@ test.each(['users', 'lines'] as const)(
   },
 );
 
-test('a hint during a read leaves its target owed, and causes another read', async () => {
+test('a hint during a read leaves its target pending, and causes another read', async () => {
   const { id, harness } = await withCall();
   const usual = harness.service.answer;
   harness.service.answer = async (asked) => {

@@ -54,8 +54,8 @@ describe.each(backends)('on %s', (backend) => {
       await Promise.all(ids.slice(from, from + 50).map((callid) => deliver({ callId: callid })));
     }
   }
-  /** What is owed, for a test that waits in vain. */
-  const owed = async () =>
+  /** What is pending, for a test that waits in vain. */
+  const pending = async () =>
     JSON.stringify(
       await query(
         `select priority, is_unconfirmed, attempts, misses, last_error, count(*)::int, min(due_at - now()), max(claimed_until - now()) as claimed
@@ -80,7 +80,7 @@ describe.each(backends)('on %s', (backend) => {
   async function readsBefore(id: string): Promise<number> {
     const before = readsOfForged();
     expect(await deliver({ callId: id })).toEqual({ received: 1 });
-    await until(() => readsOf((each) => each === id) > 0, owed);
+    await until(() => readsOf((each) => each === id) > 0, pending);
     const asked = readsOfForged() - before;
     await until(() => isMirrored(id));
     return asked;
@@ -117,7 +117,7 @@ describe.each(backends)('on %s', (backend) => {
     // The first reads are through, and whatever is left waits behind.
     const isLeft = `select not exists (select from ops.sync_targets where priority = 0 and due_at <= now()
       and dirty_version > clean_version) and exists (select from ops.sync_targets where priority = 2)`;
-    await until(async () => (await value(isLeft)) === true, owed);
+    await until(async () => (await value(isLeft)) === true, pending);
     const [id = ''] = newCalls(1);
     expect(await readsBefore(id)).toBeLessThanOrEqual(3 * aSecond);
     const seconds = (performance.now() - began) / 1_000;
@@ -131,7 +131,7 @@ describe.each(backends)('on %s', (backend) => {
     const ids = newCalls(maxReferences);
     expect(await deliver(ids.map((callid) => ({ callId: callid })))).toEqual({ received: maxReferences });
     // As many that are not found take more than two minutes.
-    await until(async () => (await heldOf(ids)) === maxReferences, owed);
+    await until(async () => (await heldOf(ids)) === maxReferences, pending);
     expect(await value('select count(*)::integer from ops.sync_targets where priority >= 2')).toBe(0);
   });
 
@@ -143,7 +143,7 @@ describe.each(backends)('on %s', (backend) => {
     await work();
     await until(() => readsOf((id) => id === early) > 0);
     real.add(early);
-    await until(async () => (await heldOf([early, ...ids])) === ids.length + 1, owed);
+    await until(async () => (await heldOf([early, ...ids])) === ids.length + 1, pending);
     expect(readsOf((id) => ids.includes(id))).toBe(ids.length);
   });
 });

@@ -20,7 +20,7 @@ async function claimOf(key: string): Promise<Claim> {
   // Whoever claimed it before is taken for dead.
   await database.query('update ops.sync_targets set claimed_until = now() where key = $1', key);
   const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
-  if (!claim) throw new Error('nothing was owed');
+  if (!claim) throw new Error('nothing was pending');
   return claim;
 }
 
@@ -49,7 +49,7 @@ const isHeld = async (key: string) =>
   (await database.value('select deleted_at is null from warehouse.calls where call_id = $1', key)) === true;
 
 describe('a batch', () => {
-  test('with a read that cannot be written keeps the others, and leaves that one owed', async () => {
+  test('with a read that cannot be written keeps the others, and leaves that one pending', async () => {
     const [good, bad, better] = [await claimOf(callId()), await claimOf(callId()), await claimOf(callId())];
     const outcomes = await Promise.allSettled([
       writer.write(found(good)),
@@ -61,7 +61,7 @@ describe('a batch', () => {
     expect([await isOwed(good.key), await isOwed(bad.key), await isOwed(better.key)]).toEqual([false, true, false]);
   });
 
-  test('is told what the mirror holds of its calls, and what that makes worth reading is owed', async () => {
+  test('is told what the mirror holds of its calls, and what that makes worth reading is pending', async () => {
     const [held, unknown] = [await claimOf(callId()), await claimOf(callId())];
     await writer.write(found(held));
     const told: unknown[] = [];
@@ -75,8 +75,8 @@ describe('a batch', () => {
     });
     await Promise.all([writer.write(tells(held)), writer.write(tells(unknown))]);
     expect(told).toEqual([new Date('2026-04-21T12:00:00Z'), undefined]);
-    const owed = "select key from ops.sync_targets where kind = 'recordings' and key = any($1)";
-    expect(await database.value(owed, [held.key, unknown.key])).toBe(unknown.key);
+    const pending = "select key from ops.sync_targets where kind = 'recordings' and key = any($1)";
+    expect(await database.value(pending, [held.key, unknown.key])).toBe(unknown.key);
   });
 
   test('in which one cannot be concluded keeps the others', async () => {

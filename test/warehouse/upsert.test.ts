@@ -179,7 +179,7 @@ describe('what a read lacks', () => {
     expect((await held())?.changed_at).toEqual(after?.changed_at);
   });
 
-  test('is taken away where it was said together with what is said anew, and where it is not kept', async () => {
+  test('is taken away where it was said together with what is said again, and where it is not kept', async () => {
     await write(6, { ...whole, is_read: true, delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
     expect(await held()).toMatchObject({ delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
   });

@@ -194,7 +194,7 @@ const writings: Record<string, (name: string, value: string, nesting: string[]) 
   jsonInUnknownText: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }),
 };
 
-// Each of these made some reader begin anew at every line or letter.
+// Each of these made some reader begin again at every line or letter.
 test.each([
   ['boundaries with blanks after them', `--${' '.repeat(200)}\n`],
   ['boundaries with tabs after them', `--a${'\t'.repeat(190)}\n`],

@@ -11,7 +11,7 @@ const { handlers } = queueSettings.calls;
 /** More than can be in hand, so that somebody has to go on. */
 const backlog = 3 * handlers;
 
-/** Without a sweep: what nobody rings is read by those who go on. */
+/** Without a sweep: what nobody enqueues is read by those who go on. */
 const noSweep = { everyMs: 3_600_000, lostAfterMs: 3_600_000, maxWaiting: 0, maxHistoryWaiting: 0 };
 
 interface Stage {
@@ -34,10 +34,10 @@ afterAll(async () => {
 describe.each(backends)('on %s', (backend) => {
   const { service, world } = stages.get(backend) as Stage;
   const { query, value } = world;
-  const owed = () =>
+  const pending = () =>
     value(`select count(*)::integer from ops.sync_targets where kind = 'call' and dirty_version > clean_version`);
 
-  /** Calls that are due, as web leaves them when it has rung for them. */
+  /** Calls that are due, as web leaves them when it has enqueued for them. */
   async function due(count: number): Promise<Target[]> {
     await query('truncate ops.sync_targets');
     const calls = Array.from({ length: count }, () => ({ kind: 'call', key: callId() }) as const);
@@ -55,35 +55,35 @@ describe.each(backends)('on %s', (backend) => {
     onTestFinished(() => workers.close(2_000));
     return workers;
   };
-  const ring = (calls: readonly Target[]) => world.context.queues.enqueue('calls', calls);
+  const enqueue = (calls: readonly Target[]) => world.context.queues.enqueue('calls', calls);
   const isAnswered = async () => (await world.context.queues.waiting('calls')) === 0;
   const asked = () => service.asked.map(({ path }) => path);
   const shows: OddService['answer'] = ({ path }) => ({
     data: shownCall(path.split('/')[2] ?? '', { recorded: false, status: 'missed', legs: [] }),
   });
 
-  test('a backlog is read without a bell for each, every call once', async () => {
+  test('a backlog is read without a job for each, every call once', async () => {
     service.answer = shows;
     const calls = await due(backlog);
-    await ring(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, handlers));
     await work();
-    await until(async () => (await owed()) === 0);
+    await until(async () => (await pending()) === 0);
     expect(asked()).toHaveLength(backlog);
     expect(new Set(asked()).size).toBe(backlog);
 
-    await ring(calls);
+    await enqueue(calls);
     await until(isAnswered);
     expect(asked()).toHaveLength(backlog);
   });
 
-  test('what is no backlog waits for its bells', async () => {
+  test('what is no backlog waits for its jobs', async () => {
     service.answer = shows;
     const [first, ...others] = await due(10);
     await work();
-    await ring(first ? [first] : []);
-    await until(async () => (await owed()) === others.length && (await isAnswered()));
-    await ring(others);
-    await until(async () => (await owed()) === 0);
+    await enqueue(first ? [first] : []);
+    await until(async () => (await pending()) === others.length && (await isAnswered()));
+    await enqueue(others);
+    await until(async () => (await pending()) === 0);
     expect(asked().slice(0, 1)).toEqual([`/calls/${first?.key}`]);
     expect(asked()).toHaveLength(10);
   });
@@ -94,14 +94,14 @@ describe.each(backends)('on %s', (backend) => {
       return shows(one);
     };
     const calls = await due(backlog);
-    await ring(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, handlers));
     const workers = await work();
     await until(() => service.asked.length > handlers / 2);
     await workers.close(5_000);
-    expect(await owed()).toBeGreaterThan(0);
-    await ring(calls.slice(-handlers));
+    expect(await pending()).toBeGreaterThan(0);
+    await enqueue(calls.slice(-handlers));
     await work();
-    await until(async () => (await owed()) === 0);
+    await until(async () => (await pending()) === 0);
     expect(asked()).toHaveLength(backlog);
   });
 
@@ -113,12 +113,12 @@ describe.each(backends)('on %s', (backend) => {
       return shows(one);
     };
     await work();
-    await ring(slow ? [slow] : []);
+    await enqueue(slow ? [slow] : []);
     await until(() => service.asked.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     expect(await claimDue(world.context.database.db, ['call'], 1)).toEqual([]);
     answered.resolve();
-    await until(async () => (await owed()) === 0);
+    await until(async () => (await pending()) === 0);
     expect(asked()).toHaveLength(1);
   });
 
@@ -126,7 +126,7 @@ describe.each(backends)('on %s', (backend) => {
   test('nobody goes on while the service fails', async () => {
     service.answer = () => ({ status: 500, body: 'no' });
     const calls = await due(backlog);
-    await ring(calls.slice(0, handlers));
+    await enqueue(calls.slice(0, handlers));
     await work();
     await until(isAnswered);
     await until(

@@ -53,7 +53,7 @@ test('a base address with a path has its document below it', async () => {
   expect(seen[0]?.url).toBe('/telephony/.well-known/oauth-authorization-server');
 });
 
-test('the addresses are read anew each time, since they may move', async () => {
+test('the addresses are read again each time, since they may move', async () => {
   let moves = 0;
   const service = await startService({
     discovery: (response) =>

@@ -38,7 +38,7 @@ test('a thread of which nothing is found to be read waits twice as long each tim
   expect(reread).toEqual([0, 10, 30, 70]);
 });
 
-test('a thread waits some hours at most, and anew once texts of it were read', async () => {
+test('a thread waits some hours at most, and again once texts of it were read', async () => {
   await hold(2);
   await look();
   await readOwed();

@@ -8,7 +8,7 @@ export const transitionClauses = {
   '3/resolve-comment': 'A comment with a resolve is kept as an internal note and shown to nobody outside.',
   '3/reopen': 'Reopening a resolved conversation opens it.',
   '3/reopen-never': 'Reopening what was never resolved succeeds.',
-  '3/resolve-anew': 'A conversation that was reopened can be resolved again, with a new resolver.',
+  '3/resolve-once-more': 'A conversation that was reopened can be resolved again, with a new resolver.',
   '3/assign': 'Assigning succeeds and leaves it open or resolved as it was.',
   '3/assigned-to': hidden('The conversation is then assigned to that user.', 'no answer shows the assignment'),
   '3/unassign-null': 'A null user takes the assignment away and leaves the rest.',

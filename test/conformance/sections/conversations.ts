@@ -95,8 +95,8 @@ export const conversations: readonly Case[] = [
     },
   },
   {
-    name: 'reopening opens what was resolved and forgets when; it can be resolved anew by another',
-    clauses: ['3/reopen', '3/resolve-anew', '4.2/reopen/200', '2.5/resolved-at', '2.5/echo', '2.5/formatted'],
+    name: 'reopening opens what was resolved and forgets when; it can be resolved again by another',
+    clauses: ['3/reopen', '3/resolve-once-more', '4.2/reopen/200', '2.5/resolved-at', '2.5/echo', '2.5/formatted'],
     operations: ['reopenConversation', 'resolveConversation'],
     needs: 'write',
     async run(context) {
@@ -106,8 +106,8 @@ export const conversations: readonly Case[] = [
       const formatted = { line: `+${path.line}`, number: `(${path.number.slice(1, 4)}) ${path.number.slice(4)}` };
       const { status, data } = await context.ask('reopenConversation', { path: formatted });
       expect([status, data]).toEqual([200, { ...path, resolved: false }]);
-      const anew = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
-      expect(anew.data.resolvedBy).toBe(second.id);
+      const resolvedAgain = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
+      expect(resolvedAgain.data.resolvedBy).toBe(second.id);
     },
   },
   {

@@ -28,7 +28,7 @@ const telling: readonly (readonly [string, ...Delivery[]])[] = [
   ['below the address', { kind: 'suffixed', rate: 0.5 }],
 ];
 
-/** What cannot be understood is kept, and told anew by whatever comes next. */
+/** What cannot be understood is kept, and told again by whatever comes next. */
 const garbled: readonly (readonly [string, ...Delivery[]])[] = [
   ['before the API knows of it, with receipts lost', { kind: 'early', ms: 1_000, rate: 0.3 }],
   ['malformed', { kind: 'malformed', rate: 0.4 }],

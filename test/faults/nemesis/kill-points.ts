@@ -16,7 +16,7 @@ export type Step =
   | 'commit'
   | 'answer'
   | 'enqueue'
-  | 'bell taken'
+  | 'job taken'
   | 'claim'
   | 'fetch'
   | 'upsert'
@@ -37,7 +37,7 @@ export function killPoints(backend: Backend): readonly KillPoint[] {
     ...web('answer', 'toWeb', 'webhookType', ['unanswered', 'half answered', 'answered']),
     ...web('enqueue', 'webToQueue', enqueue, ['unasked', 'asked', 'unanswered']),
     {
-      step: 'bell taken',
+      step: 'job taken',
       victim: 'worker',
       wire: 'workerToQueue',
       trap: { words: '"kind"', saidBy: 'answering', when: 'unanswered' },

@@ -42,7 +42,7 @@ export async function expectNothingLost(
 }
 
 /**
- * Waits until nothing is owed and the mirror equals the service, for as long as it comes nearer; else says what still
+ * Waits until nothing is pending and the mirror equals the service, for as long as it comes nearer; else says what still
  * stands between them.
  */
 async function unsettledAtLast(deployment: Deployment, evidence: Evidence, patience: number): Promise<string[]> {
@@ -67,12 +67,12 @@ async function unsettledAtLast(deployment: Deployment, evidence: Evidence, patie
  * has just come; such a look, at what was read before, is given a few seconds.
  */
 async function owedTargets({ database }: Deployment): Promise<string[]> {
-  const { rows } = await database.query<{ owed: string }>(
-    `select format('%s %s is owed since %s, attempts %s, %s', kind, key, due_at, attempts, last_error) as owed
+  const { rows } = await database.query<{ pending: string }>(
+    `select format('%s %s is pending since %s, attempts %s, %s', kind, key, due_at, attempts, last_error) as pending
      from ops.sync_targets where dirty_version > clean_version
        and due_at <= now() + case when clean_version > 0 and attempts = 0 then interval '-5 seconds' else interval '1 second' end`,
   );
-  return rows.map(({ owed }) => owed);
+  return rows.map(({ pending }) => pending);
 }
 
 /** Processes that are not there, with their last words. */

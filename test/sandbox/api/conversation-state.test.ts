@@ -127,7 +127,7 @@ test.each([
   expect(body).toEqual({ data: { line, number, ...after } });
 });
 
-test('who resolved it is forgotten when it opens again, and stamped anew with the next resolve', async () => {
+test('who resolved it is forgotten when it opens again, and stamped again with the next resolve', async () => {
   const { number, ask } = conversation();
   await ask('resolve', { resolvedBy: cast.other.id });
   expect((await ask('reopen')).body.data).toEqual({ line, number, resolved: false });

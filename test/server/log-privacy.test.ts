@@ -4,8 +4,8 @@ import { createSealer } from '../../src/credentials/sealer.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, secret, until, type World } from '../world.ts';
 
-const adminToken = 'the-admin-token-of-silence';
-const previousSecret = 'a-previous-secret-of-silence';
+const adminToken = 'the-admin-token-of-log-privacy';
+const previousSecret = 'a-previous-secret-of-log-privacy';
 const worlds = new Map<string, World>();
 for (const backend of backends) worlds.set(backend, await createWorld({ backend, adminToken, previousSecret }));
 afterAll(async () => {
