@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { settingsRows, settingsTable } from '../../config/settings.ts';
-import { describeRelease, release } from '../shared/release.ts';
+import { describeRelease, readRelease } from '../shared/release.ts';
 import { nearest } from '../shared/suggestions.ts';
 import { jsonFlag } from './arguments.ts';
 import { exitCodes, runCommand } from './failures.ts';
@@ -59,7 +59,11 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
 export async function createProgram(entry: Entry, [name = '']: readonly string[] = []): Promise<Command> {
   const program = new Menu('trunkline')
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
-    .version(describeRelease(release))
+    .option('-V, --version', 'print the version, the commit and the schema')
+    .on('option:version', () => {
+      console.log(describeRelease(readRelease()));
+      process.exit(exitCodes.done);
+    })
     .showHelpAfterError('See --help for the usage.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
   const named = Object.hasOwn(groups, name) ? groups[name] : undefined;

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { UserError } from '../shared/errors.ts';
-import { release } from '../shared/release.ts';
+import { readRelease } from '../shared/release.ts';
 import { type RunningProcess, readProcesses } from './processes.ts';
 import { type RulesStatus, readRules, readSends, type SendsStatus } from './snapshot/automation.ts';
 import {
@@ -100,8 +100,8 @@ export async function takeSnapshot({ database, queues, service, settings, metric
       const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
       return {
         takenAt: moment?.now ?? new Date(),
-        release: release.version,
-        commit: release.commit,
+        release: readRelease().version,
+        commit: readRelease().commit,
         uptimeSeconds: Math.round(process.uptime()),
         schema: await ask(readSchema),
         credential: await ask((db) => readCredential(db, settings.api.key)),

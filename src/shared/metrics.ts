@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import { release } from './release.ts';
+import { readRelease } from './release.ts';
 
 /** The metrics of one process. Shared state is read from the database instead. */
 export interface Metrics {
@@ -27,7 +27,7 @@ export function createMetrics(): Metrics {
     labelNames: ['version', 'commit', 'schema'] as const,
     registers,
   });
-  buildInfo.set({ ...release }, 1);
+  buildInfo.set({ ...readRelease() }, 1);
   const deliveries = new Counter({
     name: 'trunkline_deliveries_total',
     help: 'Webhook deliveries that were stored and answered 2xx.',

@@ -17,11 +17,13 @@ export interface Release {
   readonly schema: string;
 }
 
-export const release: Release = {
-  version: manifest.version,
-  commit: findCommit().slice(0, 12),
-  schema: newestMigration(),
-};
+let known: Release | undefined;
+
+/** Finds out once in a process, and only when asked: it starts Git in a checkout. */
+export function readRelease(): Release {
+  known ??= { version: manifest.version, commit: findCommit().slice(0, 12), schema: newestMigration() };
+  return known;
+}
 
 /** One line for `--version`. */
 export const describeRelease = ({ version, commit, schema }: Release): string =>
