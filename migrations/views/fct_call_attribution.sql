@@ -1,5 +1,5 @@
 create view reporting.fct_call_attribution as
-select a.call_id, c.started_at, reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, a.kind, a.endpoint, a.role, a.user_id, case when a.kind in ('queue', 'huntgroup') then a.kind || ':' || a.endpoint end as queue_key, a.talk_seconds, a.source, c.direction,
+select c.call_id, c.started_at, reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, a.kind, a.endpoint, a.role, a.user_id, case when a.kind in ('queue', 'huntgroup') then a.kind || ':' || a.endpoint end as queue_key, a.talk_seconds, a.source, c.direction,
   c.status, coalesce(c.is_internal, false) as is_internal
 from warehouse.calls c
   cross join reporting.params p

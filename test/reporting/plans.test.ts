@@ -41,6 +41,12 @@ test('averages of measures read no transcripts', async () => {
   expect(plan).not.toMatch(/ on transcripts/);
 });
 
+test('what one call touched is found by the key of the call', async () => {
+  const plan = await planOf(`select * from reporting.fct_call_attribution where call_id = '1700000001.1'`);
+  expect(plan.match(/Index Scan using calls_pkey/g)).toHaveLength(2);
+  expect(plan).toContain('call_attributions_pkey');
+});
+
 test('how long returns take is read from an index alone', async () => {
   const median = 'percentile_cont(0.5) within group (order by minutes_to_return)';
   const missed = await planOf(

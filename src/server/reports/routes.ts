@@ -4,7 +4,7 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
-import { cachedFor, DatabaseUnavailable, readWithTimeout } from '../../ops/snapshot.ts';
+import { cachedFor, DatabaseUnavailable, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
@@ -94,13 +94,13 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
             return {
               choice,
               list: await limited(each, (tx) => readRows(tx, set, choice, { limit: rowsPerPage, offset })),
-              count: await limited(each, (tx) => countRows(tx, set, choice, countedRows + 1)),
+              count: await part(() => readWithTimeout(each.db, (tx) => countRows(tx, set, choice, countedRows + 1))),
               options: await limited(each, readOptions),
             };
           }),
         );
-        const total = count > countedRows ? undefined : count;
-        const shown = { set, choice, options, list, page, total, countedRows, maxCsvRows };
+        const total = count.state === 'known' && count.value <= countedRows ? count.value : undefined;
+        const shown = { set, choice, options, list, page, total, maxCsvRows };
         return renderRows({ ...shown, parameters: `${parameters}&${queryOf(choice)}` });
       });
     });

@@ -14,9 +14,8 @@ export interface RowsPage {
   readonly list: RowList;
   /** From 1. */
   readonly page: number;
-  /** The number of all rows; undefined when there are more than `countedRows`. */
+  /** The number of all rows; undefined when there are too many to count. */
   readonly total: number | undefined;
-  readonly countedRows: number;
   /** At most so many rows come as CSV. */
   readonly maxCsvRows: number;
   /** The parameters of these rows, without the page. */
@@ -24,9 +23,9 @@ export interface RowsPage {
 }
 
 export function renderRows(shown: RowsPage): string {
-  const { set, choice, options, list, total, countedRows } = shown;
+  const { set, choice, options, list, total } = shown;
   const about = [rangeName(choice.from, choice.to), ...filterNamesOf(choice, options)].join(' · ');
-  const count = total === undefined ? `More than ${quantity(countedRows)} rows` : countOf(total, 'row');
+  const count = total === undefined ? 'too many rows to count' : countOf(total, 'row');
   return frame(
     set.title,
     html`<div class="head"><h1>${set.title}</h1>${csvLink(shown)}</div>
@@ -62,5 +61,5 @@ function pager({ list, page, total, parameters }: RowsPage): Html {
   const link = (to: number, name: string) =>
     html`<a class="link" href="/reports/rows?${parameters}&amp;page=${to}" rel="${to < page ? 'prev' : 'next'}">${name}</a>`;
   return html`<div class="pager"><span class="soft">${quantity(first)} – ${quantity(last)}${total !== undefined && ` of ${quantity(total)}`}</span>
-<nav aria-label="Pages of rows">${page > 1 && link(page - 1, 'Newer')}${(total === undefined || last < total) && link(page + 1, 'Older')}</nav></div>`;
+<nav aria-label="Pages of rows">${page > 1 && link(page - 1, 'Newer')}${(total === undefined ? list.rows.length === rowsPerPage : last < total) && link(page + 1, 'Older')}</nav></div>`;
 }
