@@ -654,7 +654,7 @@ create table warehouse.call_attributions (
   call_id text not null,
   kind text not null check (kind in ('user', 'queue', 'huntgroup', 'extension', 'number')),
   endpoint text not null,
-  role text not null check (role in ('answered', 'rang', 'placed', 'entered', 'transferred_to', 'touched')),
+  role text not null check (role in ('answered', 'rang', 'placed', 'entered', 'transferred_to', 'transferred_out', 'touched')),
   started_at timestamptz not null,
   user_id bigint,
   talk_seconds integer,
@@ -667,7 +667,7 @@ comment on table warehouse.call_attributions is 'The extensions that answered a 
 comment on column warehouse.call_attributions.call_id is 'The call.';
 comment on column warehouse.call_attributions.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
 comment on column warehouse.call_attributions.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters.';
-comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part in an unknown way, known only from a filtered search.';
+comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to, transferred_out (passed it on); touched: it took part in an unknown way, known only from a filtered search.';
 comment on column warehouse.call_attributions.started_at is 'Start of the call.';
 comment on column warehouse.call_attributions.user_id is 'The user with the extension when the call started; NULL = none known, or several.';
 comment on column warehouse.call_attributions.talk_seconds is 'Connected time of this endpoint; NULL where no leg reports it.';

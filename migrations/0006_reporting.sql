@@ -214,9 +214,10 @@ create table rollups.call_interval_rollup (
   bucket_at timestamptz not null,
   direction text not null,
   is_internal boolean not null,
+  is_business_hours boolean not null,
   local_date date not null,
   local_hour integer not null,
-  primary key (bucket_at, direction, is_internal)
+  primary key (bucket_at, direction, is_internal, is_business_hours)
 );
 call ops.add_call_counts('rollups.call_interval_rollup');
 create index call_interval_rollup_local_date on rollups.call_interval_rollup (local_date);
@@ -224,6 +225,7 @@ comment on table rollups.call_interval_rollup is 'Calls by quarter of an hour; r
 comment on column rollups.call_interval_rollup.bucket_at is 'Begin of the quarter of an hour.';
 comment on column rollups.call_interval_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_interval_rollup.is_internal is 'Both ends are the account''s own.';
+comment on column rollups.call_interval_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
 comment on column rollups.call_interval_rollup.local_date is 'Its local day.';
 comment on column rollups.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
 
@@ -232,7 +234,8 @@ create table rollups.call_hour_rollup (
   local_hour integer not null,
   direction text not null,
   is_internal boolean not null,
-  primary key (local_date, local_hour, direction, is_internal)
+  is_business_hours boolean not null,
+  primary key (local_date, local_hour, direction, is_internal, is_business_hours)
 );
 call ops.add_call_counts('rollups.call_hour_rollup');
 comment on table rollups.call_hour_rollup is 'Calls by local hour; read it through call_daily and call_heatmap.';
@@ -240,6 +243,7 @@ comment on column rollups.call_hour_rollup.local_date is 'Local day.';
 comment on column rollups.call_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
 comment on column rollups.call_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_hour_rollup.is_internal is 'Both ends are the account''s own.';
+comment on column rollups.call_hour_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
 
 create table rollups.call_endpoint_rollup (
   local_date date not null,
@@ -254,6 +258,22 @@ comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
 comment on column rollups.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
 comment on column rollups.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
 comment on column rollups.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+
+create table rollups.call_number_hour_rollup (
+  local_date date not null,
+  local_hour integer not null,
+  endpoint text not null,
+  direction text not null,
+  is_business_hours boolean not null,
+  primary key (local_date, endpoint, local_hour, direction, is_business_hours)
+);
+call ops.add_call_counts('rollups.call_number_hour_rollup');
+comment on table rollups.call_number_hour_rollup is 'External calls by local hour and number of the account; read it through number_hourly.';
+comment on column rollups.call_number_hour_rollup.local_date is 'Local day.';
+comment on column rollups.call_number_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
+comment on column rollups.call_number_hour_rollup.endpoint is 'The account''s number, empty where the call reports none.';
+comment on column rollups.call_number_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_number_hour_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
 
 create table rollups.endpoints (
   kind text not null check (kind in ('number', 'queue', 'huntgroup')),
@@ -276,6 +296,7 @@ comment on column rollups.contacts.number is 'The number, normalised.';
 
 create table rollups.call_agent_rollup (
   local_date date not null,
+  local_hour integer not null,
   user_id bigint not null,
   direction text not null,
   handled_count integer not null,
@@ -286,12 +307,14 @@ create table rollups.call_agent_rollup (
   unconnected_count integer not null,
   rang_count integer not null,
   transferred_to_count integer not null,
+  transferred_out_count integer not null,
   talk_seconds bigint not null,
   talk_count integer not null,
-  primary key (local_date, user_id, direction)
+  primary key (local_date, user_id, direction, local_hour)
 );
-comment on table rollups.call_agent_rollup is 'Calls by local day and user; read it through agent_daily.';
+comment on table rollups.call_agent_rollup is 'Calls by local hour and user; read it through agent_hourly and agent_daily.';
 comment on column rollups.call_agent_rollup.local_date is 'Local day.';
+comment on column rollups.call_agent_rollup.local_hour is 'Local hour.';
 comment on column rollups.call_agent_rollup.user_id is 'The user.';
 comment on column rollups.call_agent_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_agent_rollup.handled_count is 'Calls that the user answered or placed.';
@@ -302,6 +325,7 @@ comment on column rollups.call_agent_rollup.placed_connected_count is 'Of the pl
 comment on column rollups.call_agent_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
 comment on column rollups.call_agent_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
 comment on column rollups.call_agent_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column rollups.call_agent_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
 comment on column rollups.call_agent_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
 comment on column rollups.call_agent_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
@@ -317,6 +341,7 @@ create table rollups.call_agent_month_rollup (
   unconnected_count bigint not null,
   rang_count bigint not null,
   transferred_to_count bigint not null,
+  transferred_out_count bigint not null,
   talk_seconds bigint not null,
   talk_count bigint not null,
   primary key (month_start_date, user_id, direction)
@@ -333,6 +358,7 @@ comment on column rollups.call_agent_month_rollup.placed_connected_count is 'Of 
 comment on column rollups.call_agent_month_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
 comment on column rollups.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
 comment on column rollups.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column rollups.call_agent_month_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
 comment on column rollups.call_agent_month_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
 comment on column rollups.call_agent_month_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 

@@ -593,14 +593,16 @@ create table rollups.call_agent_month_rollup (
   unconnected_count bigint not null, -- Of the placed, those that nobody or a mailbox answered.
   rang_count bigint not null, -- Calls that rang at the user's and that the user did not answer.
   transferred_to_count bigint not null, -- Calls that were transferred to the user.
+  transferred_out_count bigint not null, -- Calls that the user transferred to somebody else.
   talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
   talk_count bigint not null, -- Of the connected calls, those whose connected time is reported.
   constraint call_agent_month_rollup_pkey PRIMARY KEY (month_start_date, user_id, direction)
 );
 
--- Calls by local day and user; read it through agent_daily.
+-- Calls by local hour and user; read it through agent_hourly and agent_daily.
 create table rollups.call_agent_rollup (
   local_date date not null, -- Local day.
+  local_hour integer not null, -- Local hour.
   user_id bigint not null, -- The user.
   direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
   handled_count integer not null, -- Calls that the user answered or placed.
@@ -611,9 +613,10 @@ create table rollups.call_agent_rollup (
   unconnected_count integer not null, -- Of the placed, those that nobody or a mailbox answered.
   rang_count integer not null, -- Calls that rang at the user's and that the user did not answer.
   transferred_to_count integer not null, -- Calls that were transferred to the user.
+  transferred_out_count integer not null, -- Calls that the user transferred to somebody else.
   talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
   talk_count integer not null, -- Of the connected calls, those whose connected time is reported.
-  constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction)
+  constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction, local_hour)
 );
 
 -- External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.
@@ -657,6 +660,7 @@ create table rollups.call_hour_rollup (
   local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
   is_internal boolean not null, -- Both ends are the account's own.
+  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
   call_count integer not null, -- Calls.
   answered_count integer not null, -- Somebody answered.
   voicemail_count integer not null, -- Ended in a mailbox.
@@ -682,7 +686,7 @@ create table rollups.call_hour_rollup (
   recorded_count integer not null, -- Audio was captured.
   called_back_count integer not null, -- The service names the call that returned it.
   repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_hour_rollup_pkey PRIMARY KEY (local_date, local_hour, direction, is_internal)
+  constraint call_hour_rollup_pkey PRIMARY KEY (local_date, local_hour, direction, is_internal, is_business_hours)
 );
 
 -- Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.
@@ -690,6 +694,7 @@ create table rollups.call_interval_rollup (
   bucket_at timestamptz not null, -- Begin of the quarter of an hour.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
   is_internal boolean not null, -- Both ends are the account's own.
+  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
   local_date date not null, -- Its local day.
   local_hour integer not null, -- Its local hour. The hour that the clock repeats in autumn holds two.
   call_count integer not null, -- Calls.
@@ -717,9 +722,44 @@ create table rollups.call_interval_rollup (
   recorded_count integer not null, -- Audio was captured.
   called_back_count integer not null, -- The service names the call that returned it.
   repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal)
+  constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal, is_business_hours)
 );
 CREATE INDEX call_interval_rollup_local_date ON rollups.call_interval_rollup USING btree (local_date);
+
+-- External calls by local hour and number of the account; read it through number_hourly.
+create table rollups.call_number_hour_rollup (
+  local_date date not null, -- Local day.
+  local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
+  endpoint text not null, -- The account's number, empty where the call reports none.
+  direction text not null, -- inbound, outbound, or unknown where none is reported.
+  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
+  call_count integer not null, -- Calls.
+  answered_count integer not null, -- Somebody answered.
+  voicemail_count integer not null, -- Ended in a mailbox.
+  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
+  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
+  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
+  unknown_count integer not null, -- The service reports no outcome.
+  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
+  talk_count integer not null, -- Answered calls that report their connected time.
+  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
+  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
+  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
+  longest_wait_seconds integer, -- Longest wait, answered or not.
+  ans_le_5 integer not null, -- Answered within 5 seconds.
+  ans_le_10 integer not null, -- Answered within 10 seconds.
+  ans_le_15 integer not null, -- Answered within 15 seconds.
+  ans_le_20 integer not null, -- Answered within 20 seconds.
+  ans_le_30 integer not null, -- Answered within 30 seconds.
+  ans_le_45 integer not null, -- Answered within 45 seconds.
+  ans_le_60 integer not null, -- Answered within 60 seconds.
+  ans_le_120 integer not null, -- Answered within 120 seconds.
+  transferred_count integer not null, -- Transferred at least once.
+  recorded_count integer not null, -- Audio was captured.
+  called_back_count integer not null, -- The service names the call that returned it.
+  repeated_count integer not null, -- The caller had called before, within the service's own window.
+  constraint call_number_hour_rollup_pkey PRIMARY KEY (local_date, endpoint, local_hour, direction, is_business_hours)
+);
 
 -- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
 create table rollups.callback_rollup (
@@ -1127,14 +1167,14 @@ create table warehouse.call_attributions (
   call_id text not null, -- The call.
   kind text not null, -- extension, queue, huntgroup or number; user where a search by user listed the call.
   endpoint text not null, -- The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters.
-  role text not null, -- answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part in an unknown way, known only from a filtered search.
+  role text not null, -- answered, rang (and did not answer), placed, entered, transferred_to, transferred_out (passed it on); touched: it took part in an unknown way, known only from a filtered search.
   started_at timestamptz not null, -- Start of the call.
   user_id bigint, -- The user with the extension when the call started; NULL = none known, or several.
   talk_seconds integer, -- Connected time of this endpoint; NULL where no leg reports it.
   source text not null, -- legs; summary: caller and called party of the call, if its legs have no such fields; search_filter: a search filtered by this endpoint listed the call.
   constraint call_attributions_pkey PRIMARY KEY (call_id, kind, endpoint, role),
   constraint call_attributions_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'queue'::text, 'huntgroup'::text, 'extension'::text, 'number'::text]))),
-  constraint call_attributions_role_check CHECK ((role = ANY (ARRAY['answered'::text, 'rang'::text, 'placed'::text, 'entered'::text, 'transferred_to'::text, 'touched'::text]))),
+  constraint call_attributions_role_check CHECK ((role = ANY (ARRAY['answered'::text, 'rang'::text, 'placed'::text, 'entered'::text, 'transferred_to'::text, 'transferred_out'::text, 'touched'::text]))),
   constraint call_attributions_source_check CHECK ((source = ANY (ARRAY['legs'::text, 'summary'::text, 'search_filter'::text])))
 );
 CREATE INDEX call_attributions_touched ON warehouse.call_attributions USING btree (started_at) WHERE (role = 'touched'::text);

@@ -55,6 +55,9 @@ language sql as $$
     select call_id, started_at, source, 'extension', called_number, 'transferred_to', null
     from ends where called_type = 'user' and caller_type = 'user' and ordinal > 1
     union all
+    select call_id, started_at, source, 'extension', caller_number, 'transferred_out', null
+    from ends where caller_type = 'user' and ordinal > 1
+    union all
     select call_id, started_at, source, called_type, coalesce(nullif(called_number, ''), called_name), 'entered', null
     from ends where called_type in ('queue', 'huntgroup')
     union all

@@ -15,14 +15,25 @@ select
   round(100.0 * a.placed_connected_count / nullif(a.placed_connected_count + a.unconnected_count, 0), 2) as connect_rate_pct,
   a.rang_count,
   a.transferred_to_count,
+  a.transferred_out_count,
   a.talk_seconds,
   a.talk_count,
   round(a.talk_seconds::numeric / nullif(a.talk_count, 0), 1) as talk_avg_seconds,
   case when a.direction in ('inbound', 'internal') then round(100.0 * a.answered_count / nullif(a.answered_count + a.rang_count, 0), 2) end as pickup_rate_pct
-from rollups.call_agent_rollup a
+from (
+  select local_date, user_id, direction,
+    sum(handled_count)::integer as handled_count, sum(answered_count)::integer as answered_count,
+    sum(placed_count)::integer as placed_count, sum(connected_count)::integer as connected_count,
+    sum(placed_connected_count)::integer as placed_connected_count, sum(unconnected_count)::integer as unconnected_count,
+    sum(rang_count)::integer as rang_count, sum(transferred_to_count)::integer as transferred_to_count,
+    sum(transferred_out_count)::integer as transferred_out_count, sum(talk_seconds)::bigint as talk_seconds,
+    sum(talk_count)::integer as talk_count
+  from rollups.call_agent_rollup
+  group by local_date, user_id, direction
+) a
   left join reporting.dim_user u on u.user_id = a.user_id;
 
-comment on view reporting.agent_daily is 'One row is a local day, user and direction with calls; internal calls are a direction of their own. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service. For sums over months: agent_monthly and the function agent_totals.';
+comment on view reporting.agent_daily is 'One row is a local day, user and direction with calls; internal calls are a direction of their own. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service. By hour: agent_hourly. For sums over months: agent_monthly and the function agent_totals.';
 comment on column reporting.agent_daily.local_date is 'Local day.';
 comment on column reporting.agent_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.agent_daily.user_id is 'Who had the extension when the call started; see dim_user.';
@@ -38,6 +49,7 @@ comment on column reporting.agent_daily.unconnected_count is 'Of the placed, tho
 comment on column reporting.agent_daily.connect_rate_pct is 'Of the placed whose outcome is reported, those that somebody answered, in percent; NULL where none was placed. Over several days, divide placed_connected_count by its sum with unconnected_count.';
 comment on column reporting.agent_daily.rang_count is 'Calls that rang at the user''s and that the user neither answered nor placed. Known of calls that were read whole, and of those to the user''s own extension.';
 comment on column reporting.agent_daily.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column reporting.agent_daily.transferred_out_count is 'Calls that the user transferred to somebody else, a queue or an outside party. Known of calls that were read whole.';
 comment on column reporting.agent_daily.talk_seconds is 'The user''s connected time on the connected calls that report it, hold included.';
 comment on column reporting.agent_daily.talk_count is 'Of the connected calls, those whose connected time is reported: the n of talk_avg_seconds. The service does not promise it of legs.';
 comment on column reporting.agent_daily.talk_avg_seconds is 'Connected time per connected call that reports it, so that unanswered dials do not shorten it; NULL where none does, which is not zero.';

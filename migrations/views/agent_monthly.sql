@@ -15,6 +15,7 @@ select
   round(100.0 * a.placed_connected_count / nullif(a.placed_connected_count + a.unconnected_count, 0), 2) as connect_rate_pct,
   a.rang_count,
   a.transferred_to_count,
+  a.transferred_out_count,
   a.talk_seconds,
   a.talk_count,
   round(a.talk_seconds::numeric / nullif(a.talk_count, 0), 1) as talk_avg_seconds,
@@ -38,6 +39,7 @@ comment on column reporting.agent_monthly.unconnected_count is 'Of the placed, t
 comment on column reporting.agent_monthly.connect_rate_pct is 'Of the placed whose outcome is reported, those that somebody answered, in percent; NULL where none was placed. Over several days, divide placed_connected_count by its sum with unconnected_count.';
 comment on column reporting.agent_monthly.rang_count is 'Calls that rang at the user''s and that the user neither answered nor placed. Known of calls that were read whole, and of those to the user''s own extension.';
 comment on column reporting.agent_monthly.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column reporting.agent_monthly.transferred_out_count is 'Calls that the user transferred to somebody else, a queue or an outside party. Known of calls that were read whole.';
 comment on column reporting.agent_monthly.talk_seconds is 'The user''s connected time on the connected calls that report it, hold included.';
 comment on column reporting.agent_monthly.talk_count is 'Of the connected calls, those whose connected time is reported: the n of talk_avg_seconds. The service does not promise it of legs.';
 comment on column reporting.agent_monthly.talk_avg_seconds is 'Connected time per connected call that reports it, so that unanswered dials do not shorten it; NULL where none does, which is not zero.';

@@ -6,6 +6,7 @@ select
   reporting.date_key(r.local_date) as date_key,
   r.local_hour,
   r.direction,
+  r.is_business_hours,
   r.call_count, r.answered_count, r.voicemail_count, r.abandoned_count, r.short_abandoned_count, r.missed_count, r.unknown_count,
   case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
@@ -17,13 +18,14 @@ from rollups.call_interval_rollup r
   cross join reporting.params p
 where not r.is_internal;
 
-comment on view reporting.call_interval is 'One row is a quarter of an hour and a direction of external calls. A quarter without calls has no row.';
+comment on view reporting.call_interval is 'One row is a quarter of an hour, a direction of external calls and whether the business was open when they began: a quarter in which it opens or closes can have two. A quarter without calls has no row.';
 comment on column reporting.call_interval.bucket_at is 'Begin of the quarter of an hour.';
 comment on column reporting.call_interval.bucket_local is 'The same by the clock on the wall.';
 comment on column reporting.call_interval.local_date is 'Its local day.';
 comment on column reporting.call_interval.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.call_interval.local_hour is 'Its local hour.';
 comment on column reporting.call_interval.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.call_interval.is_business_hours is 'Whether the schedule of params was open when the calls began. Changed hours count after reporting rebuild.';
 comment on column reporting.call_interval.call_count is 'Calls.';
 comment on column reporting.call_interval.answered_count is 'Somebody answered.';
 comment on column reporting.call_interval.voicemail_count is 'Ended in a mailbox.';

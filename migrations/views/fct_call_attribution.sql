@@ -35,7 +35,7 @@ comment on column reporting.fct_call_attribution.started_at is 'Start of the cal
 comment on column reporting.fct_call_attribution.date_key is 'Local day of the start as yyyymmdd; see dim_date.';
 comment on column reporting.fct_call_attribution.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
 comment on column reporting.fct_call_attribution.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id.';
-comment on column reporting.fct_call_attribution.role is 'answered, rang (and did not answer), placed, entered, transferred_to; touched: it took part, and only a search says so, which does not tell how.';
+comment on column reporting.fct_call_attribution.role is 'answered, rang (and did not answer), placed, entered, transferred_to, transferred_out (passed it on); touched: it took part, and only a search says so, which does not tell how.';
 comment on column reporting.fct_call_attribution.user_id is 'Who had the extension when the call started; NULL = nobody known, or several. See dim_user.';
 comment on column reporting.fct_call_attribution.queue_key is 'The queue or huntgroup, see dim_queue; NULL for other kinds.';
 comment on column reporting.fct_call_attribution.talk_seconds is 'Connected time of this endpoint; NULL where it is not reported.';

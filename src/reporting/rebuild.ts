@@ -60,6 +60,7 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
   const rolledUp = [
     'call_interval_rollup',
     'call_hour_rollup',
+    'call_number_hour_rollup',
     'call_endpoint_rollup',
     'call_agent_rollup',
     'queue_visits',

@@ -114,6 +114,8 @@ async function seed(facts: Facts): Promise<void> {
     await call({ ...missed, call_id: `170000001${at}.1`, started_at: ago(hours), external_number: '15550000002' });
   }
   await call({ call_id: '1700000020.1', started_at: ago(28), status: 'voicemail', external_number: '15550000003' });
+  // Longer ago than a repeated call counts.
+  await call({ call_id: '1700000025.1', started_at: ago(240), external_number: '15550000006' });
   // Called back within the hour.
   await call({ ...missed, call_id: '1700000030.1', started_at: ago(22), external_number: '15550000004' });
   await call({ call_id: '1700000031.1', started_at: ago(21.5), direction: 'outbound', external_number: '15550000004' });

@@ -188,3 +188,22 @@ describe('dials and internal calls', () => {
     expect(await query(`select ${columns} from ${from} and user_id in (6, 7) order by 1, 2`)).toEqual(worked);
   });
 });
+
+test('agent_hourly counts by the local hour in which the call began', async () => {
+  await facts.user(8, ['208']);
+  const rang = { called_type: 'user', called_number: '208', status: 'missed', talk_seconds: 0 };
+  const zone = await facts.value('select time_zone from reporting.params');
+  for (const [at, local] of ['2026-07-01 09:59:59', '2026-07-01 10:00', '2026-07-01 10:59'].entries()) {
+    const startedAt = await facts.value('select $1::timestamp at time zone $2', local, zone);
+    await facts.call({ ...rang, call_id: `17000002${at}.1`, started_at: startedAt });
+  }
+  await facts.drain();
+  expect(
+    await query(
+      `select isodow, local_hour, rang_count, answered_count from reporting.agent_hourly where user_key = 8 order by local_hour`,
+    ),
+  ).toEqual([
+    { isodow: 3, local_hour: 9, rang_count: 1, answered_count: 0 },
+    { isodow: 3, local_hour: 10, rang_count: 2, answered_count: 0 },
+  ]);
+});

@@ -57,6 +57,7 @@ describe('a call that was read whole', () => {
       ),
     ).toEqual([
       { kind: 'extension', endpoint: '201', role: 'answered', user_id: 2, talk_seconds: 60, source: 'legs' },
+      { kind: 'extension', endpoint: '201', role: 'transferred_out', user_id: 2, talk_seconds: null, source: 'legs' },
       { kind: 'extension', endpoint: '202', role: 'answered', user_id: 2, talk_seconds: 40, source: 'legs' },
       { kind: 'extension', endpoint: '202', role: 'rang', user_id: 2, talk_seconds: null, source: 'legs' },
       { kind: 'extension', endpoint: '202', role: 'transferred_to', user_id: 2, talk_seconds: null, source: 'legs' },

@@ -18,6 +18,7 @@ const { pick, between } = random;
 const rollups = [
   'call_interval_rollup',
   'call_hour_rollup',
+  'call_number_hour_rollup',
   'call_endpoint_rollup',
   'call_agent_rollup',
   'call_agent_month_rollup',

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
 import { type Account, createAccount } from './oracle/account.ts';
 import { agentReports } from './oracle/agents.ts';
+import { callerReports } from './oracle/callers.ts';
 import { callReports } from './oracle/calls.ts';
 import { callTarget, changeAccount, erasePerson, redefine, threadTarget } from './oracle/changes.ts';
 import { dateAt, hour, second } from './oracle/clock.ts';
@@ -27,6 +28,7 @@ function reportsOf(account: Account, now: number): Report[] {
     ...queueReports(account),
     ...agentReports(account),
     ...returnReports(account, now),
+    ...callerReports(account, now),
     ...textReports(account, now),
     ...transcriptReports(account),
     completenessReport(account),

@@ -48,14 +48,14 @@ export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[
     tx,
     {
       table: 'call_interval_rollup',
-      keys: ['bucket_at', 'direction', 'is_internal'],
+      keys: ['bucket_at', 'direction', 'is_internal', 'is_business_hours'],
       values: ['local_date', 'local_hour', ...counted],
       scope: 't.bucket_at = any($1::timestamptz[])',
-      fresh: `select q.bucket_at, ${knownDirection} as direction, c.is_internal, min(c.local_date) as local_date,
+      fresh: `select q.bucket_at, ${knownDirection} as direction, c.is_internal, c.is_business_hours, min(c.local_date) as local_date,
           min(c.local_hour) as local_hour, ${countExpressions}
         from unnest($1::timestamptz[]) as q (bucket_at)
           join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
-        group by 1, 2, 3`,
+        group by 1, 2, 3, 4`,
     },
     [quarters],
   );
@@ -157,15 +157,16 @@ export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Pr
   await query(tx, 'delete from rollups.call_hour_rollup where local_date = $1', [date]);
   await query(
     tx,
-    `insert into rollups.call_hour_rollup (local_date, local_hour, direction, is_internal, ${countColumns})
-     select $1::date, local_hour, direction, is_internal, ${sumExpressions}
-     from rollups.call_interval_rollup where bucket_at >= $2 and bucket_at < $3 group by 2, 3, 4`,
+    `insert into rollups.call_hour_rollup (local_date, local_hour, direction, is_internal, is_business_hours, ${countColumns})
+     select $1::date, local_hour, direction, is_internal, is_business_hours, ${sumExpressions}
+     from rollups.call_interval_rollup where bucket_at >= $2 and bucket_at < $3 group by 2, 3, 4, 5`,
     [date, from, to],
   );
 }
 
 /** Rebuilds one local day of the rollups by number, queue and huntgroup, and by user. */
 export async function rebuildCallDay(tx: Transaction, day: Day): Promise<void> {
+  await rebuildNumberHours(tx, day);
   await rebuildEndpoints(tx, day);
   await keepEndpoints(tx, day);
   await keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', day);
@@ -205,6 +206,24 @@ async function keepEndpoints(tx: Transaction, { date, from, to }: Day): Promise<
   );
 }
 
+async function rebuildNumberHours(tx: Transaction, { date, from, to }: Day): Promise<void> {
+  await replaceRows(
+    tx,
+    {
+      table: 'call_number_hour_rollup',
+      keys: ['local_date', 'endpoint', 'local_hour', 'direction', 'is_business_hours'],
+      values: counted,
+      scope: 't.local_date = $1::date',
+      fresh: `select $1::date as local_date, coalesce(c.account_number, '') as endpoint, c.local_hour, ${knownDirection} as direction,
+          c.is_business_hours, ${countExpressions}
+        from reporting.fct_call c
+        where c.started_at >= $2 and c.started_at < $3 and not c.is_internal
+        group by 2, 3, 4, 5`,
+    },
+    [date, from, to],
+  );
+}
+
 async function rebuildEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await replaceRows(
     tx,
@@ -214,11 +233,8 @@ async function rebuildEndpoints(tx: Transaction, { date, from, to }: Day): Promi
       values: counted,
       scope: 't.local_date = $1::date',
       // Legs and a search can name the same queue.
-      fresh: `select $1::date as local_date, 'number' as kind, coalesce(c.account_number, '') as endpoint,
-          ${knownDirection} as direction, ${countExpressions}
-        from reporting.fct_call c
-        where c.started_at >= $2 and c.started_at < $3 and not c.is_internal
-        group by 3, 4
+      fresh: `select $1::date as local_date, 'number' as kind, endpoint, direction, ${sumExpressions}
+        from rollups.call_number_hour_rollup where local_date = $1::date group by 3, 4
         union all
         select $1::date, a.kind, a.endpoint, ${knownDirection}, ${countExpressions}
         from (
@@ -243,6 +259,7 @@ const agentCounts: Readonly<Record<string, string>> = {
   unconnected_count: `count(*) filter (where is_placed and status in ('missed', 'voicemail'))`,
   rang_count: 'count(*) filter (where is_rung and not is_answered and not is_placed)',
   transferred_to_count: 'count(*) filter (where is_transferred)',
+  transferred_out_count: 'count(*) filter (where is_passed_on)',
   talk_seconds: 'coalesce(sum(talk_seconds) filter (where is_connected), 0)',
   talk_count: 'count(talk_seconds) filter (where is_connected)',
 };
@@ -253,26 +270,28 @@ async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<
     tx,
     {
       table: 'call_agent_rollup',
-      keys: ['local_date', 'user_id', 'direction'],
+      keys: ['local_date', 'user_id', 'direction', 'local_hour'],
       values: agentColumns,
       scope: 't.local_date = $1::date',
-      fresh: `select $1::date as local_date, user_id, direction,
+      fresh: `select $1::date as local_date, user_id, direction, local_hour,
           ${Object.entries(agentCounts)
             .map(([name, expression]) => `${expression} as ${name}`)
             .join(', ')}
         from (
           select *, is_answered or is_placed and status = 'answered' as is_connected
           from (
-            select c.call_id, c.user_id, case when c.is_internal then 'internal' else ${knownDirection} end as direction,
+            select c.call_id, extract(hour from c.started_at at time zone p.time_zone)::integer as local_hour, c.user_id,
+              case when c.is_internal then 'internal' else ${knownDirection} end as direction,
               coalesce(c.status, '') as status, bool_or(c.role = 'answered') as is_answered, bool_or(c.role = 'placed') as is_placed,
               bool_or(c.role = 'rang') as is_rung, bool_or(c.role = 'transferred_to') as is_transferred,
+              bool_or(c.role = 'transferred_out') as is_passed_on,
               sum(c.talk_seconds) filter (where c.role in ('answered', 'placed')) as talk_seconds
-            from reporting.fct_call_attribution c
+            from reporting.fct_call_attribution c cross join reporting.params p
             where c.started_at >= $2 and c.started_at < $3 and c.user_id is not null
-            group by 1, 2, 3, 4
+            group by 1, 2, 3, 4, 5
           ) each_role
         ) touched
-        group by 2, 3`,
+        group by 2, 3, 4`,
     },
     [date, from, to],
   );

@@ -1,6 +1,6 @@
 import type { Account } from './account.ts';
-import { type Fact, factsOf, isToldByLegs } from './calls.ts';
-import { dateAt } from './clock.ts';
+import { type Fact, factsOf, isodowOf, isToldByLegs } from './calls.ts';
+import { dateAt, wallAt } from './clock.ts';
 import { grouped, percent, quotient, type Report, total } from './rows.ts';
 
 /** Calls by user, as the comments of `agent_daily` and `fct_call_attribution` define them. */
@@ -21,7 +21,7 @@ export function nameOf({ users, formerUsers }: Account, userId: number): string 
 
 interface Part {
   readonly extension: string;
-  readonly role: 'placed' | 'answered' | 'rang' | 'transferred_to';
+  readonly role: 'placed' | 'answered' | 'rang' | 'transferred_to' | 'transferred_out';
   readonly talk: number | null;
 }
 
@@ -61,6 +61,9 @@ function partsOf(fact: Fact): Part[] {
       ...(to.type === 'user' && from.type === 'user' && at > 0
         ? [{ extension: to.number, role: 'transferred_to' as const, talk: null }]
         : []),
+      ...(from.type === 'user' && at > 0
+        ? [{ extension: from.number, role: 'transferred_out' as const, talk: null }]
+        : []),
     ];
   });
 }
@@ -76,10 +79,15 @@ export function agentReports(account: Account): Report[] {
       const has = (role: Part['role']) => items.some((part) => part.role === role);
       const [isAnswered, isPlaced] = [has('answered'), has('placed')];
       return {
-        ...{ date: dateAt(fact.at, zone), userId, direction: fact.isInternal ? 'internal' : fact.direction },
+        ...{
+          date: dateAt(fact.at, zone),
+          hour: wallAt(fact.at, zone).hour,
+          userId,
+          direction: fact.isInternal ? 'internal' : fact.direction,
+        },
         ...{ isAnswered, isPlaced, isRung: has('rang') && !isAnswered && !isPlaced, status: fact.status },
         isConnected: isAnswered || (isPlaced && fact.status === 'answered'),
-        isTransferred: has('transferred_to'),
+        ...{ isTransferred: has('transferred_to'), isPassedOn: has('transferred_out') },
         talk: total(items.map((part) => (part.role === 'answered' || part.role === 'placed' ? part.talk : 0))),
       };
     });
@@ -102,6 +110,7 @@ export function agentReports(account: Account): Report[] {
       },
       ...{ rang_count: rang, talk_seconds: talk, talk_count: connected.length },
       transferred_to_count: of(({ isTransferred }) => isTransferred),
+      transferred_out_count: of(({ isPassedOn }) => isPassedOn),
       talk_avg_seconds: quotient(talk, connected.length, 10),
       pickup_rate_pct: direction === 'outbound' ? null : percent(answered, answered + rang),
     };
@@ -116,7 +125,19 @@ export function agentReports(account: Account): Report[] {
       }),
     ),
   });
+  const hours = grouped(touched, ({ date, hour, userId, direction }) => [date, hour, userId, direction] as const);
   return [
+    {
+      view: 'reporting.agent_hourly',
+      key: ['local_date', 'local_hour', 'user_id', 'direction'],
+      rows: hours.map(({ key: [date, hour, userId, direction], items }) => {
+        const { connect_rate_pct, talk_avg_seconds, pickup_rate_pct, ...counts } = figures(direction, [...items]);
+        return {
+          ...{ local_date: date, local_hour: hour, isodow: isodowOf(date), user_id: userId, direction, ...counts },
+          user_name: nameOf(account, userId),
+        };
+      }),
+    },
     report('reporting.agent_daily', 'local_date', (date) => date),
     report('reporting.agent_monthly', 'month_start_date', (date) => `${date.slice(0, 7)}-01`),
   ];

@@ -203,7 +203,7 @@ const notRecomputed = [
 ];
 
 export function callReports(account: Account): Report[] {
-  const { timeZone: zone, serviceLevelSeconds } = account.definitions;
+  const { timeZone: zone, serviceLevelSeconds, schedule } = account.definitions;
   const facts = factsOf(account);
   const external = facts.filter(({ isInternal }) => !isInternal);
   const dateOf = ({ at }: Fact) => dateAt(at, zone);
@@ -213,8 +213,25 @@ export function callReports(account: Account): Report[] {
     return { ...counts, ...ratesOf(direction, counts) };
   };
   const byDay = grouped(external, (call) => [dateOf(call), call.direction]);
-  const byHour = grouped(external, (call) => [dateOf(call), wallAt(call.at, zone).hour, call.direction]);
-  const byQuarter = grouped(external, (call) => [quarterOf(call.at), call.direction]);
+  const isOpenAt = ({ at }: Fact) => (isOpen(at, schedule) ? 'open' : 'closed');
+  const hourOf = ({ at }: Fact) => wallAt(at, zone).hour;
+  const byHour = grouped(external, (call) => [dateOf(call), hourOf(call), call.direction, isOpenAt(call)]);
+  const byNumberHour = grouped(external, (call) => [
+    ...[dateOf(call), hourOf(call), call.direction, isOpenAt(call)],
+    call.accountNumber,
+  ]);
+  const byQuarter = grouped(external, (call) => [quarterOf(call.at), call.direction, isOpenAt(call)]);
+  const hourRow = (date: string, hour: number, direction: string, open: string, items: readonly Fact[]): Row => {
+    const { call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, ...others } =
+      counted(items);
+    const { missed_count, answered_in_time_count, talk_seconds, answer_wait_count } = others;
+    return {
+      ...{ local_date: date, isodow: isodowOf(date), local_hour: hour, direction, is_business_hours: open === 'open' },
+      ...{ call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count },
+      ...{ answered_in_time_count, talk_seconds, answerable_count: call_count - short_abandoned_count },
+      answer_wait_unknown_count: direction === 'inbound' ? answered_count - answer_wait_count : 0,
+    };
+  };
   const byNumber = grouped(external, (call) => [dateOf(call), call.accountNumber, call.direction]);
   const entered = external.flatMap((call) => groupsOf(call).map((group) => ({ call, ...group })));
   const byGroup = grouped(entered, ({ call, kind, endpoint }) => [dateOf(call), kind, endpoint, call.direction]);
@@ -235,30 +252,26 @@ export function callReports(account: Account): Report[] {
     },
     {
       view: 'reporting.call_heatmap',
-      key: ['local_date', 'local_hour', 'direction'],
-      rows: byHour.map(({ key: [date, local_hour, direction], items }) => {
-        const { call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, ...others } =
-          counted(items);
-        const { missed_count, answered_in_time_count, talk_seconds } = others;
+      key: ['local_date', 'local_hour', 'direction', 'is_business_hours'],
+      rows: byHour.map(({ key: [date, hour, direction, open], items }) => hourRow(date, hour, direction, open, items)),
+    },
+    {
+      view: 'reporting.number_hourly',
+      key: ['local_date', 'local_hour', 'direction', 'is_business_hours', 'account_number'],
+      rows: byNumberHour.map(({ items }) => {
+        const [first] = items;
+        if (!first) throw new Error('a group is never empty');
         return {
-          ...{
-            local_date: date,
-            isodow: isodowOf(date),
-            local_hour,
-            direction,
-            call_count,
-            answered_count,
-            voicemail_count,
-          },
-          ...{ abandoned_count, short_abandoned_count, missed_count, answered_in_time_count, talk_seconds },
-          answerable_count: call_count - short_abandoned_count,
+          ...hourRow(dateOf(first), hourOf(first), first.direction, isOpenAt(first), items),
+          account_number: first.accountNumber,
         };
       }),
     },
     {
       view: 'reporting.call_interval',
-      key: ['bucket_at', 'direction'],
-      rows: byQuarter.map(({ key: [begin, direction], items }) => ({
+      key: ['bucket_at', 'direction', 'is_business_hours'],
+      rows: byQuarter.map(({ key: [begin, direction, open], items }) => ({
+        is_business_hours: open === 'open',
         ...{ bucket_at: new Date(begin), bucket_local: wallAt(begin, zone).text, direction },
         ...{ local_date: dateAt(begin, zone), local_hour: wallAt(begin, zone).hour, ...counted(items) },
       })),
@@ -286,7 +299,7 @@ export function callReports(account: Account): Report[] {
   ];
 }
 
-function isodowOf(date: string): number {
+export function isodowOf(date: string): number {
   return new Date(`${date}T12:00:00Z`).getUTCDay() || 7;
 }
 

@@ -1,0 +1,45 @@
+create view reporting.number_hourly as
+select
+  r.local_date,
+  reporting.date_key(r.local_date) as date_key,
+  extract(isodow from r.local_date)::integer as isodow,
+  r.local_hour,
+  nullif(r.endpoint, '') as account_number,
+  coalesce(nullif(r.endpoint, ''), 'unknown') as number_key,
+  r.direction,
+  r.is_business_hours,
+  r.call_count,
+  r.answered_count,
+  r.voicemail_count,
+  r.abandoned_count,
+  r.short_abandoned_count,
+  r.missed_count,
+  case p.service_level_seconds
+    when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
+    when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
+  end as answered_in_time_count,
+  r.talk_seconds,
+  r.call_count - r.short_abandoned_count as answerable_count,
+  case when r.direction = 'inbound' then r.answered_count - r.answer_wait_count else 0 end as answer_wait_unknown_count
+from rollups.call_number_hour_rollup r
+  cross join reporting.params p;
+
+comment on view reporting.number_hourly is 'One row is an hour of a local day, number of the account, direction of external calls and whether the business was open when they began: call_heatmap by number. An hour without calls has no row.';
+comment on column reporting.number_hourly.local_date is 'Local day.';
+comment on column reporting.number_hourly.date_key is 'The same as yyyymmdd; see dim_date.';
+comment on column reporting.number_hourly.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
+comment on column reporting.number_hourly.local_hour is 'Local hour. On the autumn day of the time change the repeated hour holds two, on the spring day one hour is missing.';
+comment on column reporting.number_hourly.account_number is 'The account''s number; NULL for calls that report none: join with number_key.';
+comment on column reporting.number_hourly.number_key is 'The same, unknown where none is reported; see dim_number.';
+comment on column reporting.number_hourly.direction is 'inbound, outbound, or unknown where none is reported.';
+comment on column reporting.number_hourly.is_business_hours is 'Whether the schedule of params was open when the calls began. Changed hours count after reporting rebuild.';
+comment on column reporting.number_hourly.call_count is 'Calls.';
+comment on column reporting.number_hourly.answered_count is 'Somebody answered.';
+comment on column reporting.number_hourly.voicemail_count is 'Ended in a mailbox.';
+comment on column reporting.number_hourly.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
+comment on column reporting.number_hourly.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
+comment on column reporting.number_hourly.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.number_hourly.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
+comment on column reporting.number_hourly.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
+comment on column reporting.number_hourly.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';
+comment on column reporting.number_hourly.answer_wait_unknown_count is 'Inbound: answered, but how long the caller waited is not known. Out of the service level: answered_in_time_count of answerable_count less these. 0 for other directions.';
