@@ -547,6 +547,7 @@ create table rollups.sms_day_rollup (
   outbound_user_count integer not null,
   outbound_automatic_count integer not null,
   outbound_unknown_count integer not null,
+  outbound_user_estimated_segment_count integer not null,
   number_count integer not null,
   conversation_count integer not null,
   media_message_count integer not null,
@@ -565,6 +566,7 @@ comment on column rollups.sms_day_rollup.outbound_count is 'Texts of ours, block
 comment on column rollups.sms_day_rollup.outbound_user_count is 'Of these, sent by a person.';
 comment on column rollups.sms_day_rollup.outbound_automatic_count is 'Of these, sent by a rule, through the ledger.';
 comment on column rollups.sms_day_rollup.outbound_unknown_count is 'Of these, without a known sender: not sent by the ledger, and the service names no user.';
+comment on column rollups.sms_day_rollup.outbound_user_estimated_segment_count is 'Estimated segments of the texts without files that a person sent.';
 comment on column rollups.sms_day_rollup.number_count is 'Different numbers. They do not add up over days or lines.';
 comment on column rollups.sms_day_rollup.conversation_count is 'Different conversations. They do not add up over days.';
 comment on column rollups.sms_day_rollup.media_message_count is 'Texts with attached files.';

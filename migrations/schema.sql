@@ -982,6 +982,7 @@ create table rollups.sms_day_rollup (
   outbound_user_count integer not null, -- Of these, sent by a person.
   outbound_automatic_count integer not null, -- Of these, sent by a rule, through the ledger.
   outbound_unknown_count integer not null, -- Of these, without a known sender: not sent by the ledger, and the service names no user.
+  outbound_user_estimated_segment_count integer not null, -- Estimated segments of the texts without files that a person sent.
   number_count integer not null, -- Different numbers. They do not add up over days or lines.
   conversation_count integer not null, -- Different conversations. They do not add up over days.
   media_message_count integer not null, -- Texts with attached files.

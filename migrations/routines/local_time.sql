@@ -47,3 +47,18 @@ comment on function reporting.open_seconds is 'business_seconds for a from claus
 create or replace function reporting.business_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns bigint
 language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, schedule) $$;
 comment on function reporting.business_seconds is 'Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.';
+
+-- The characters of the GSM alphabet count as one septet, those of its extension table as two. A character of two units that
+-- would be cut by the end of a segment moves to the next, which is left out: so long a text can have one segment more.
+create or replace function reporting.sms_segments(body text) returns integer
+language sql immutable strict parallel safe as $$
+  select case
+    when body !~ '[^@£$¥èéùìòÇ\n\rØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&''()*+,./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€-]' then
+      (select case when units <= 160 then 1 else ceil(units / 153.0) end
+       from (select length(body) + length(regexp_replace(body, '[^\^{}\\[~\]|€]', '', 'g')) as units) gsm)
+    else
+      (select case when units <= 70 then 1 else ceil(units / 67.0) end
+       from (select length(body) + length(regexp_replace(body, '[^\U00010000-\U0010FFFF]', '', 'g')) as units) ucs)
+  end::integer
+$$;
+comment on function reporting.sms_segments is 'How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of several. What the service billed stands with texts of rules alone, in sms_cost_daily.';

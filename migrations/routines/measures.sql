@@ -109,3 +109,34 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set t
   from span s join calls c on c.started_at >= s.from_at and c.started_at < s.to_at
 $$;
 comment on function reporting.caller_calls is 'One row is an inbound external call of local days, both ends included, whose caller shows a number, beside that caller''s other inbound calls. is_first_time: no earlier one is held. is_repeat: one began within the window before. is_resolved, a proxy for first contact resolution: answered, and the caller did not call again within the window; NULL when not answered or while the window is open. The service does not know why people call: who calls again about something else counts as not resolved, and who gave up or wrote instead as resolved. Example: select * from reporting.caller_calls(''2026-01-01'', ''2026-01-31'', ''24 hours'').';
+
+-- A call ends before another begins in the same second. The marks carry calls over into hours in which none begins.
+create or replace function reporting.concurrent_calls(from_date date, to_date date) returns table (
+  local_date date, local_hour integer, peak_count bigint, peak_at timestamptz
+)
+language sql stable security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  with span as materialized (
+    select p.time_zone, reporting.day_start(from_date) as from_at, reporting.day_start(to_date + 1) as to_at from reporting.params p
+  ),
+  calls as materialized (
+    select c.started_at, least(coalesce(c.ended_at, c.started_at + c.duration_seconds * interval '1 second'), c.started_at + interval '1 day') as ended_at
+    from span s join warehouse.calls c on c.started_at >= s.from_at - interval '1 day' and c.started_at < s.to_at
+    where c.is_internal is not true and c.deleted_at is null
+  ),
+  moments as (
+    select moment, sum(change) over (order by moment, change) as in_progress
+    from (
+      select started_at as moment, 1 as change from calls where ended_at >= started_at
+      union all
+      select ended_at, -1 from calls where ended_at >= started_at
+      union all
+      select generate_series(from_at, to_at - interval '1 second', interval '15 minutes'), 0 from span
+    ) changes
+  )
+  select (m.moment at time zone s.time_zone)::date, extract(hour from m.moment at time zone s.time_zone)::integer, max(m.in_progress),
+    (array_agg(m.moment order by m.in_progress desc, m.moment))[1]
+  from moments m cross join span s
+  where m.moment >= s.from_at and m.moment < s.to_at
+  group by 1, 2
+$$;
+comment on function reporting.concurrent_calls is 'One row is an hour of local days, both ends included: peak_count is the most external calls that were in progress at once (ringing, menus and queues included), peak_at when that was first so. Calls without a known length are left out; one longer than a day counts for its first 24 hours. Example: select local_date, max(peak_count) from reporting.concurrent_calls(''2026-01-01'', ''2026-01-31'') group by 1.';

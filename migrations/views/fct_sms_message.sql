@@ -15,6 +15,7 @@ select
   case when p.is_text_shown then m.body end as body,
   char_length(m.body) as body_length,
   coalesce(m.media_count, 0) > 0 as has_media,
+  case when m.direction = 'out' and coalesce(m.media_count, 0) = 0 then reporting.sms_segments(m.body) end as estimated_segment_count,
   m.sent_by,
   u.user_name as sent_by_name,
   case
@@ -59,6 +60,7 @@ comment on column reporting.fct_sms_message.user_key is 'As sent_by; see dim_use
 comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown.';
 comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
 comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';
+comment on column reporting.fct_sms_message.estimated_segment_count is 'Of a text of ours without files: its segments, estimated from its words by sms_segments, since the service reports none. NULL for other texts; one with files is billed as one MMS.';
 comment on column reporting.fct_sms_message.sent_by is 'User whom the service names as the sender, who can be the one that rules send as; NULL for inbound texts and for integrations.';
 comment on column reporting.fct_sms_message.sent_by_name is 'That user''s name.';
 comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the service names the user who sent it; automatic: a rule did, through the send ledger, whoever the service names; unknown: the service names nobody and the ledger did not send it, so it was another integration, or a person behind one.';

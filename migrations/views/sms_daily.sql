@@ -17,6 +17,7 @@ comment on column reporting.sms_daily.outbound_count is 'Texts of ours, blocked 
 comment on column reporting.sms_daily.outbound_user_count is 'Of these, sent by a user.';
 comment on column reporting.sms_daily.outbound_automatic_count is 'Of these, sent by a rule, through the ledger.';
 comment on column reporting.sms_daily.outbound_unknown_count is 'Of these, without a known sender: the service names no user and the ledger did not send them, so another integration did, or a person behind one.';
+comment on column reporting.sms_daily.outbound_user_estimated_segment_count is 'Segments of the texts that users sent, estimated from their words, those with files left out: the service reports neither their segments nor their price. For texts of rules, sms_cost_daily has what was billed.';
 comment on column reporting.sms_daily.number_count is 'Different numbers. They do not add up over days or lines.';
 comment on column reporting.sms_daily.conversation_count is 'Different conversations, a group being one. They do not add up over days.';
 comment on column reporting.sms_daily.media_message_count is 'Texts with attached files.';

@@ -715,6 +715,7 @@ export interface Schema {
     outbound_user_count: number;
     outbound_automatic_count: number;
     outbound_unknown_count: number;
+    outbound_user_estimated_segment_count: number;
     number_count: number;
     conversation_count: number;
     media_message_count: number;

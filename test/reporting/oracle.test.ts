@@ -7,6 +7,7 @@ import { callReports } from './oracle/calls.ts';
 import { callTarget, changeAccount, erasePerson, redefine, threadTarget } from './oracle/changes.ts';
 import { dateAt, hour, second } from './oracle/clock.ts';
 import { completenessReport } from './oracle/completeness.ts';
+import { concurrencyReport } from './oracle/concurrency.ts';
 import { openMirror } from './oracle/mirror.ts';
 import { queueReports } from './oracle/queues.ts';
 import { returnReports } from './oracle/returns.ts';
@@ -29,6 +30,7 @@ function reportsOf(account: Account, now: number): Report[] {
     ...agentReports(account),
     ...returnReports(account, now),
     ...callerReports(account, now),
+    concurrencyReport(account),
     ...textReports(account, now),
     ...transcriptReports(account),
     completenessReport(account),

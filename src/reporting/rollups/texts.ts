@@ -7,12 +7,12 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
   await query(
     tx,
     `insert into rollups.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
-       outbound_automatic_count, outbound_unknown_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
+       outbound_automatic_count, outbound_unknown_count, outbound_user_estimated_segment_count, number_count, conversation_count, media_message_count, delivered_count, failed_count,
        undetermined_count, no_receipt_count, blocked_count)
      select $1::date, line, count(*) filter (where direction = 'in'), count(*) filter (where direction = 'out'),
        count(*) filter (where sender_kind = 'user'), count(*) filter (where sender_kind = 'automatic'),
        count(*) filter (where sender_kind = 'unknown'),
-       count(distinct number), count(distinct conversation_id), count(*) filter (where has_media),
+       coalesce(sum(estimated_segment_count) filter (where sender_kind = 'user'), 0), count(distinct number), count(distinct conversation_id), count(*) filter (where has_media),
        count(*) filter (where delivery_class = 'delivered'), count(*) filter (where delivery_class = 'failed'),
        count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped')),
        count(*) filter (where delivery_class = 'no_receipt'), count(*) filter (where delivery_class = 'blocked')

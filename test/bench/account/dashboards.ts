@@ -41,6 +41,18 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'one agent, 90 days': `select * from reporting.agent_daily where ${since(90)} and user_id = {agent} order by local_date`,
     '90 days by agent': `select user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_daily where ${since(90)} group by 1 order by 2 desc`,
   },
+  agent_hourly: {
+    'one agent by hour of the week, 30 days': `select isodow, local_hour, sum(rang_count), sum(answered_count) from reporting.agent_hourly where ${month} and user_id = {agent} group by 1, 2`,
+  },
+  number_hourly: {
+    'one number by hour of the week, 30 days': `select isodow, local_hour, sum(call_count), sum(answered_count) from reporting.number_hourly where ${month} and number_key = {line} group by 1, 2`,
+  },
+  caller_calls: {
+    'yesterday, 7 days': `select count(distinct contact_key), count(*) filter (where is_first_time), count(*) filter (where is_repeat), count(*) filter (where is_resolved) from reporting.caller_calls(reporting.local_day(now()) - 1, reporting.local_day(now()) - 1)`,
+  },
+  concurrent_calls: {
+    '7 days': `select local_date, max(peak_count) from reporting.concurrent_calls(reporting.local_day(now()) - 6, reporting.local_day(now())) group by 1`,
+  },
   agent_monthly: {
     'a year by month': `select month_start_date, sum(handled_count), sum(talk_seconds) from reporting.agent_monthly where month_start_date > current_date - 365 group by 1 order by 1`,
     'one agent, a year': `select * from reporting.agent_monthly where month_start_date > current_date - 365 and user_id = {agent} order by 1`,

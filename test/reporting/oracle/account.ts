@@ -460,6 +460,9 @@ const inboundWords: readonly (readonly [string, Verdict])[] = [
   ['unstop', 'opt_in'],
 ];
 
+/** One segment and two of the GSM alphabet, three and one of any other. */
+const outboundWords = ['We are on our way', `${'o'.repeat(159)}{`, 'Мы уже едем '.repeat(13), 'Déjà là – ça va'];
+
 const receipts = [
   ...[undefined, undefined, ['delivered', ''], ['DELIVRD', ''], ['Sent', ''], ['failed', '30005'], ['undelivered', '']],
   ...[
@@ -500,7 +503,7 @@ export function addText(account: Account, line: string, parties: readonly string
     participants,
     direction: isInbound ? 'in' : 'out',
     from: isInbound ? random.pick(participants.length > 0 ? participants : [number]) : line,
-    text: isInbound ? words : 'We are on our way',
+    text: isInbound ? words : (outboundWords[account.nextNumber % outboundWords.length] ?? ''),
     media: random.chance(0.15) ? ['photo.jpg'] : [],
     sentAt: at,
     readBy: [],

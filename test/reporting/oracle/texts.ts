@@ -1,7 +1,8 @@
+import { SegmentedMessage } from 'sms-segments-calculator';
 import type { Account, AccountText } from './account.ts';
 import { nameOf } from './agents.ts';
 import { dateAt, openSeconds, second } from './clock.ts';
-import { grouped, percent, percentile, type Report, type Row } from './rows.ts';
+import { grouped, percent, percentile, type Report, type Row, total } from './rows.ts';
 
 /** Texts and turns, as the comments of `fct_sms_message`, `sms_turns` and the daily views define them. */
 
@@ -26,6 +27,9 @@ export function sentTexts(account: Account): AccountText[] {
 
 const wordOf = ({ message }: AccountText) => message.delivery?.status || null;
 const errorOf = ({ message }: AccountText) => message.delivery?.error || null;
+
+const segmentsOf = ({ message }: AccountText) =>
+  message.direction === 'out' && message.media.length === 0 ? new SegmentedMessage(message.text).segmentsCount : null;
 
 /** What the carrier's word means; an error that comes with no word, or one that is not mapped, is a failure. */
 function classOf(text: AccountText, words: Readonly<Record<string, string>>): string | null {
@@ -137,6 +141,9 @@ export function textReports(account: Account, now: number): Report[] {
           ...{
             outbound_automatic_count: by('automatic'),
             outbound_unknown_count: by('unknown'),
+            outbound_user_estimated_segment_count: total(
+              items.filter((text) => senderOf(text) === 'user').map(segmentsOf),
+            ),
             number_count: numbers(items),
           },
           conversation_count: new Set(items.map(threadOf)).size,
@@ -239,7 +246,12 @@ function rowOf(account: Account, text: AccountText): Row {
     },
     ...{ direction: message.direction, sent_at: new Date(message.sentAt) },
     local_date: dateAt(message.sentAt, account.definitions.timeZone),
-    ...{ body: null, body_length: message.text.length, has_media: message.media.length > 0 },
+    ...{
+      body: null,
+      body_length: message.text.length,
+      estimated_segment_count: segmentsOf(text),
+      has_media: message.media.length > 0,
+    },
     ...{ sent_by: sentBy ?? null, sent_by_name: sentBy === undefined ? null : nameOf(account, sentBy) },
     ...{ sender_kind: senderOf(text), delivery_status: wordOf(text), delivery_error: errorOf(text) },
     ...{
