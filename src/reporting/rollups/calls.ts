@@ -83,74 +83,75 @@ export async function rebuildVisits(tx: Transaction, quarters: readonly Date[]):
   );
 }
 
+// Each step carries the columns of the call along: the planner expects few calls, and would join them by comparing each with all.
 const visits = `
   with calls as materialized (
-    select c.call_id, q.bucket_at, c.started_at, c.ended_at, c.local_date, c.local_hour, c.is_business_hours, ${knownDirection} as direction,
-      c.account_number, c.outcome, c.wait_seconds, c.wait_basis, c.leg_count
+    select c.call_id, q.bucket_at, c.started_at, c.local_date, c.local_hour, c.is_business_hours, ${knownDirection} as direction, c.account_number,
+      c.outcome as call_outcome, c.wait_seconds as call_wait_seconds, c.wait_basis as call_wait_basis, c.ended_at as call_ended_at, c.leg_count,
+      c.has_legs, c.called_type, left(coalesce(nullif(c.called_number, ''), c.called_name), 200) as called_endpoint
     from unnest($1::timestamptz[]) as q (bucket_at)
       join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
     where not c.is_internal
-  ), legs as (
-    select c.call_id, l.ordinal, l.started_at, l.called_type as kind, left(coalesce(nullif(l.called_number, ''), l.called_name), 200) as endpoint,
-      coalesce(l.talk_seconds > 0, l.status ~* '^answer', false) as is_answered,
-      l.started_at + (l.duration_seconds - l.talk_seconds) * interval '1 second' as talk_at,
-      coalesce(l.ended_at, l.started_at + l.duration_seconds * interval '1 second') as ended_at
-    from calls c
-      cross join lateral (select * from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null offset 0) l
-    where c.leg_count > 0
   ), steps as (
-    select l.*, case
-        when l.kind in ('queue', 'huntgroup') and l.endpoint <> '' then 'overflowed'
-        when l.kind in ('user', 'external') then 'answered'
-        when l.kind = 'mailbox' then 'voicemail'
-        when l.kind is null then 'unknown'
+    select c.*, l.ordinal, l.started_at as leg_at, l.called_type as kind, l.endpoint, l.is_answered, l.talk_at,
+      case
+        when l.called_type in ('queue', 'huntgroup') and l.endpoint <> '' then 'overflowed'
+        when l.called_type in ('user', 'external') then 'answered'
+        when l.called_type = 'mailbox' then 'voicemail'
+        when l.called_type is null then 'unknown'
         else 'left'
       end as step,
-      max(l.ended_at) over (partition by l.call_id) as last_at
-    from legs l
+      max(l.ended_at) over (partition by c.call_id) as last_at
+    from calls c
+      cross join lateral (
+        select x.ordinal, x.started_at, x.called_type, left(coalesce(nullif(x.called_number, ''), x.called_name), 200) as endpoint,
+          coalesce(x.talk_seconds > 0, x.status ~* '^answer', false) as is_answered,
+          x.started_at + (x.duration_seconds - x.talk_seconds) * interval '1 second' as talk_at,
+          coalesce(x.ended_at, x.started_at + x.duration_seconds * interval '1 second') as ended_at
+        from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null offset 0
+      ) l
+    where c.leg_count > 0
   ), paths as (
-    select s.*, lead(s.step) over path as next_step, lead(s.started_at) over path as next_at, lead(s.talk_at) over path as next_talk_at,
-      lead(s.kind || ':' || s.endpoint) over path as next_queue, bool_or(s.step = 'answered') over path as had_answer
+    select s.*, lead(s.step) over path as next_step, lead(s.leg_at) over path as next_at, lead(s.talk_at) over path as next_talk_at,
+      lead(s.kind || ':' || s.endpoint) over path as next_queue,
+      s.call_outcome = 'answered' and bool_or(s.step = 'answered') over path as was_answered
     from steps s
     where s.step <> 'answered' or s.is_answered
     window path as (partition by s.call_id order by s.ordinal)
   ), ended as (
-    select p.*, case
-        when p.next_step is not null then p.next_step
-        when p.had_answer and c.outcome = 'answered' then 'missed'
-        else c.outcome
-      end as outcome,
-      case
+    select p.*, coalesce(p.next_step, case when p.was_answered then 'missed' else p.call_outcome end) as outcome,
+      extract(epoch from case
         when p.next_step = 'answered' then p.next_talk_at
         when p.next_step <> 'unknown' then p.next_at
-        when p.next_step is null and (c.outcome in ('abandoned', 'short_abandoned', 'missed') or c.outcome = 'answered' and p.had_answer)
-          then coalesce(c.ended_at, p.last_at)
-      end as until_at
-    from paths p join calls c on c.call_id = p.call_id
-    where p.step = 'overflowed'
-  ), told as (
-    select e.call_id, row_number() over (partition by e.call_id order by e.ordinal)::integer as visit_number, e.kind, e.endpoint,
-      e.started_at as entered_at, e.outcome, case when w.seconds between 0 and 2147483647 then w.seconds::integer end as wait_seconds,
-      case when w.seconds between 0 and 2147483647 then 'legs' else 'unknown' end as wait_basis,
-      case when e.outcome = 'overflowed' then e.next_queue end as next_queue
-    from ended e cross join lateral (select extract(epoch from e.until_at - e.started_at) as seconds) w
+        when p.next_step is null and (p.was_answered or p.call_outcome in ('abandoned', 'short_abandoned', 'missed'))
+          then coalesce(p.call_ended_at, p.last_at)
+      end - p.leg_at) as seconds
+    from paths p where p.step = 'overflowed'
+  ), told as materialized (
+    select e.*, row_number() over (partition by e.call_id order by e.ordinal)::integer as visit_number,
+      case when e.seconds between 0 and 2147483647 then e.seconds::integer end as wait_seconds
+    from ended e
   ), untold as (
-    select c.call_id, row_number() over entered::integer as visit_number, a.kind, a.endpoint, null::timestamptz as entered_at,
-      case when count(*) over call = 1 then c.outcome else 'unknown' end as outcome,
-      case when count(*) over call = 1 then c.wait_seconds end as wait_seconds,
-      case when count(*) over call = 1 then c.wait_basis else 'unknown' end as wait_basis, null as next_queue
+    select c.*, a.kind, a.endpoint, row_number() over (partition by c.call_id order by a.kind, a.endpoint)::integer as visit_number,
+      count(*) over (partition by c.call_id) = 1 as is_only
     from calls c
-      join (
-        select distinct x.call_id, x.kind, x.endpoint
-        from unnest($1::timestamptz[]) as q (bucket_at)
-          join reporting.fct_call_attribution x on x.started_at >= q.bucket_at and x.started_at < q.bucket_at + interval '15 minutes'
-        where x.kind in ('queue', 'huntgroup') and x.role = 'entered'
-      ) a on a.call_id = c.call_id
+      cross join lateral (
+        select x.kind, x.endpoint from warehouse.call_attributions x
+        where x.call_id = c.call_id and x.kind in ('queue', 'huntgroup') and x.role = 'entered'
+        union
+        select c.called_type, c.called_endpoint where not c.has_legs and c.called_type in ('queue', 'huntgroup') and c.called_endpoint <> ''
+      ) a
     where c.call_id not in (select call_id from told)
-    window call as (partition by c.call_id), entered as (partition by c.call_id order by a.kind, a.endpoint)
   )
-  select v.*, c.bucket_at, c.started_at, c.local_date, c.local_hour, c.is_business_hours, c.direction, c.account_number
-  from (select * from told union all select * from untold) v join calls c on c.call_id = v.call_id`;
+  select call_id, visit_number, bucket_at, started_at, local_date, local_hour, is_business_hours, direction, account_number, kind, endpoint,
+    leg_at as entered_at, outcome, wait_seconds, case when wait_seconds is null then 'unknown' else 'legs' end as wait_basis,
+    case when outcome = 'overflowed' then next_queue end as next_queue
+  from told
+  union all
+  select call_id, visit_number, bucket_at, started_at, local_date, local_hour, is_business_hours, direction, account_number, kind, endpoint,
+    null, case when is_only then call_outcome else 'unknown' end, case when is_only then call_wait_seconds end,
+    case when is_only then call_wait_basis else 'unknown' end, null
+  from untold`;
 
 /** Adds the quarters of one local day up to hours. */
 export async function rebuildHours(tx: Transaction, { date, from, to }: Day): Promise<void> {
@@ -177,12 +178,13 @@ export async function rebuildCallDay(tx: Transaction, day: Day): Promise<void> {
 async function keepEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(
     tx,
+    // Materialized: else the calls of the day are grouped again for each number.
     `with newest as (
        select v.kind, v.endpoint, max(c.call_id collate "C") as call_id
        from warehouse.calls c cross join lateral (values ('queue', c.queue), ('huntgroup', c.huntgroup)) v (kind, endpoint)
        where c.started_at >= $2 and c.started_at < $3 and c.deleted_at is null and v.endpoint is not null
        group by 1, 2
-     ), named as (
+     ), named as materialized (
        select n.kind, n.endpoint, (
          select each.called_name from (
            select l.called_type, l.called_number, l.called_name from warehouse.call_legs l where l.call_id = n.call_id and l.deleted_at is null

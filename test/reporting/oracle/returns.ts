@@ -88,7 +88,10 @@ function returnOf(account: Account, facts: readonly Fact[], call: Fact): Omit<Re
 export function returnReports(account: Account, now: number): Report[] {
   const { timeZone: zone, schedule } = account.definitions;
   const missed = returnedCalls(account);
-  const businessMinutes = ({ call, at }: Returned) => (at === null ? null : openSeconds(call.at, at, schedule) / 60);
+  // The service may name a call that had begun before.
+  // The service may name a call that had begun before.
+  const businessMinutes = ({ call, at }: Returned) =>
+    at === null ? null : Math.max(0, openSeconds(call.at, at, schedule)) / 60;
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const minutes = ({ call, at }: Returned) => (at === null ? null : (at - call.at) / minute);
   const rowOf = (each: Returned): Row => ({
