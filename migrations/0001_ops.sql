@@ -115,6 +115,7 @@ create table ops.sync_targets (
   claimed_until timestamptz not null default '-infinity',
   refused_at timestamptz,
   is_unconfirmed boolean not null default false,
+  delivery_id bigint,
   primary key (kind, key)
 ) with (fillfactor = 70);
 create index sync_targets_due on ops.sync_targets (priority, due_at, kind) where dirty_version > clean_version;
@@ -137,6 +138,7 @@ comment on column ops.sync_targets.priority is '0: live. 1: history, read after 
 comment on column ops.sync_targets.claimed_until is 'End of the lease of the worker that reads it, which renews it during the read.';
 comment on column ops.sync_targets.refused_at is 'Since when its reads have settled as forbidden or refused; NULL when the last one did not.';
 comment on column ops.sync_targets.is_unconfirmed is 'Only deliveries named it, and no read has found it: it may not exist.';
+comment on column ops.sync_targets.delivery_id is 'The delivery that last made it pending, of several in one batch the first; also for what the read of such a target made pending. NULL when something else did.';
 
 create table ops.streams (
   kind text primary key,

@@ -474,6 +474,7 @@ create table ops.sync_targets (
   claimed_until timestamptz not null default '-infinity'::timestamp with time zone, -- End of the lease of the worker that reads it, which renews it during the read.
   refused_at timestamptz, -- Since when its reads have settled as forbidden or refused; NULL when the last one did not.
   is_unconfirmed boolean not null default false, -- Only deliveries named it, and no read has found it: it may not exist.
+  delivery_id bigint, -- The delivery that last made it pending, of several in one batch the first; also for what the read of such a target made pending. NULL when something else did.
   constraint sync_targets_pkey PRIMARY KEY (kind, key),
   constraint sync_targets_state_check CHECK ((state = ANY (ARRAY['active'::text, 'gone'::text, 'forbidden'::text, 'refused'::text])))
 ) with (fillfactor=70);

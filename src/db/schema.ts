@@ -331,6 +331,7 @@ export interface Schema {
     claimed_until: Defaulted<Timestamp>;
     refused_at: Timestamp | null;
     is_unconfirmed: Defaulted<boolean>;
+    delivery_id: Numeric | null;
   };
   'ops.thread_candidates': {
     line: string;

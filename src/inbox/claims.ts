@@ -48,6 +48,8 @@ export interface Claim extends Target {
   readonly lateMs: number;
   /** Its stream was parked, and this read tests whether the stream can resume. */
   readonly isProbe: boolean;
+  /** The delivery that made it pending; undefined if something else did. */
+  readonly deliveryId?: string | undefined;
 }
 
 /** How a read ended for good: `active` if it was mirrored, else why it cannot be. */
@@ -86,6 +88,7 @@ interface ClaimRow {
   is_unconfirmed: boolean;
   late_ms: number;
   is_probe: boolean;
+  delivery_id: string | null;
 }
 
 /** Claims the targets of a relation `due(kind, key)`, whose rows are locked. */
@@ -93,7 +96,7 @@ const beginReads = sql<ClaimRow>`
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd} from due
   where t.kind = due.kind and t.key = due.key
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
-    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, t.is_unconfirmed,
+    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, t.is_unconfirmed, t.delivery_id,
     extract(epoch from t.read_at - t.due_at)::float8 * 1000 as late_ms, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
 
 /**
@@ -222,6 +225,7 @@ function claimOf(row: ClaimRow): Claim {
     isDeferred: row.priority >= unconfirmed.single,
     lateMs: row.late_ms,
     isProbe: row.is_probe,
+    ...(row.delivery_id !== null && { deliveryId: row.delivery_id }),
   };
 }
 
@@ -256,7 +260,8 @@ export async function settleTargets(
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.recheck_seconds is not null then 1 else 0 end,
-         due_at = ${sql.raw(again)}, enqueued_at = ${sql.raw(enqueuedAt(again, rank))}, priority = ${sql.raw(rank)},
+         due_at = ${sql.raw(again)}, priority = ${sql.raw(rank)},
+         enqueued_at = case when t.dirty_version > s.version or s.recheck_seconds is not null then ${sql.raw(enqueuedAt(again, rank))} else t.enqueued_at end,
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
          attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end

@@ -7,7 +7,7 @@ import {
   type DueTarget,
   type DueTargetRow,
   dueTargetsOf,
-  markDirtyStatement,
+  markingDirty,
   type Rank,
   type ReadPauses,
   rankOf,
@@ -57,16 +57,30 @@ export function messagesNamedBy(targets: readonly ReferencedTarget[]): string[] 
   return [...new Set(named)];
 }
 
+/** A committed delivery. */
+export interface Accepted {
+  /** Its id in `ops.deliveries`. */
+  readonly id: string;
+  /** How many targets it points at. */
+  readonly targets: number;
+}
+
 export interface Inbox {
   /**
-   * Commits the delivery and marks its targets dirty, in one transaction; resolves to the number of targets. A delivery without
-   * references, or with too many, is stored as not recognized. Rejects when the commit is not certain: the sender must repeat
-   * it, which is harmless.
+   * Commits the delivery and marks its targets dirty, in one transaction. A delivery without references, or with too many, is
+   * stored as not recognized. Rejects when the commit is not certain: the sender must repeat it, which is harmless.
    */
-  accept(delivery: Delivery): Promise<number>;
+  accept(delivery: Delivery): Promise<Accepted>;
   /** Deliveries waiting for their commit. */
   readonly waiting: number;
   idle(): Promise<void>;
+}
+
+/** The answer to the statement that stores a batch. */
+interface Stored {
+  /** The ids of the deliveries, in the order of the batch. */
+  readonly ids: readonly string[];
+  readonly due: readonly DueTargetRow[];
 }
 
 /** The error code of `ops.knows_erasures`. */
@@ -86,13 +100,13 @@ export function createInbox(
   notify: (due: readonly DueTarget[]) => void,
   erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'redact' | 'refresh'>,
 ): Inbox {
-  const batch = createBatch<Delivery, number>(async (given) => {
+  const batch = createBatch<Delivery, Accepted>(async (given) => {
     const located = await locateMessages(db, given);
-    const rows = await withCurrentErasures(async (newest) =>
+    const { ids, due } = await withCurrentErasures(async (newest) =>
       store(erased?.hasAny ? await erased.redact(located) : located, located, newest),
     );
-    notify(dueTargetsOf(rows));
-    return located.map(({ targets }) => targets.length);
+    notify(dueTargetsOf(due));
+    return located.map(({ targets }, at) => ({ id: ids[at] ?? '', targets: targets.length }));
   }, batching);
 
   /** Commits redacted deliveries. Whether one is recognized depends on its targets before the redaction (`located`). */
@@ -100,17 +114,18 @@ export function createInbox(
     deliveries: readonly Delivery[],
     located: readonly Delivery[],
     newestErasure: string | undefined,
-  ): Promise<DueTargetRow[]> {
+  ): Promise<Stored> {
     const statement = insertStatement(deliveries, { located, newestErasure, pauses }).compile(db);
     // Prepared by name, as `hotQuery` does. The fault tests look for this name in the traffic.
     const prepared = { name: 'accept-deliveries', text: statement.sql, values: [...statement.parameters] };
-    return (await retryDeadlock(() => pool.query<DueTargetRow>(prepared))).rows;
+    const { rows } = await retryDeadlock(() => pool.query<Stored>(prepared));
+    const [row] = rows;
+    if (row?.ids.length !== deliveries.length) throw new Error('Postgres did not return the id of each delivery');
+    return row;
   }
 
   /** The statement fails if somebody was erased since the last refresh: refresh and repeat. */
-  async function withCurrentErasures(
-    work: (newest: string | undefined) => Promise<DueTargetRow[]>,
-  ): Promise<DueTargetRow[]> {
+  async function withCurrentErasures(work: (newest: string | undefined) => Promise<Stored>): Promise<Stored> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await work(erased?.newest);
@@ -131,17 +146,24 @@ export function createInbox(
   };
 }
 
+interface BatchTarget extends ReferencedTarget {
+  readonly rank: Rank;
+  /** The place in the batch of the first delivery that points at it. */
+  readonly place: number;
+}
+
 /** The targets of a batch, each once: a read that starts after the commit covers all references to its target. */
-function referencedBy(deliveries: readonly Delivery[]): (ReferencedTarget & { readonly rank: Rank })[] {
-  const referenced = new Map<string, ReferencedTarget & { readonly rank: Rank }>();
-  for (const { targets } of deliveries) {
+function referencedBy(deliveries: readonly Delivery[]): BatchTarget[] {
+  const referenced = new Map<string, BatchTarget>();
+  for (const [place, { targets }] of deliveries.entries()) {
     const rank = rankOf(targets.length);
     for (const target of targets) {
       const id = `${target.kind} ${target.key}`;
       const held = referenced.get(id);
       const isSooner = !held || (held.afterSeconds ?? 0) > (target.afterSeconds ?? 0);
       if (isSooner || held.rank > rank) {
-        referenced.set(id, { ...(isSooner ? target : held), rank: held && held.rank < rank ? held.rank : rank });
+        const both = { place: held?.place ?? place, rank: held && held.rank < rank ? held.rank : rank };
+        referenced.set(id, { ...(isSooner ? target : held), ...both });
       }
     }
   }
@@ -185,17 +207,23 @@ function insertStatement(
     key: ({ key }) => key,
     after_seconds: ({ afterSeconds }) => afterSeconds ?? 0,
     priority: ({ rank }) => rank,
+    place: ({ place }) => place + 1,
   });
-  return sql<DueTargetRow>`
+  // Rows get their ids in the order in which they are inserted.
+  return sql<Stored>`
     with stored as (
       insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, named, is_recognized, is_erased)
       select nullif(event_type, ''), nullif(claimed_type, ''), nullif(content_type, ''), nullif(user_agent, ''), coalesce(body, ''),
         coalesce(body_hash, ''), string_to_array(coalesce(targets, ''), ';'), string_to_array(coalesce(named, ''), ';'),
         is_recognized::boolean, coalesce(body_hash, '') = ''
       from ${received} where ops.knows_erasures(${context.newestErasure ?? null})
+      returning delivery_id
+    ), accepted as (
+      select array_agg(delivery_id order by delivery_id) as ids from stored
     ), referenced as (
-      select kind, key, after_seconds::float8, priority::smallint from ${referenced}
-    ), ${sql.raw(markDirtyStatement(context.pauses))}`;
+      select kind, key, after_seconds::float8, priority::smallint, ids[place::integer] as delivery_id from accepted, ${referenced}
+    ), ${sql.raw(markingDirty(context.pauses))}
+    select ids, (select coalesce(json_agg(due), '[]') from due) as due from accepted`;
 }
 
 /** A ringing call is not in call history yet. */

@@ -4,6 +4,7 @@ import { ourLines } from '../warehouse/lines.ts';
 import { extract, maxReferences } from '../webhooks/extract.ts';
 import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
 import {
+  type DirtyTarget,
   type DueTarget,
   markDirty,
   priorities,
@@ -85,7 +86,7 @@ export async function replayDelivery({ db, pauses, notify }: InboxDeps, id: stri
   if (!found) return undefined;
   const targets = found.targets.flatMap(parseTarget);
   const priority = rankOf(targets.length);
-  const dirty = targets.map((target) => ({ ...target, priority }));
+  const dirty = targets.map((target) => ({ ...target, priority, deliveryId: id }));
   notify(await markDirty(db, dirty, pauses));
   return { deliveries: 1, targets: targets.length };
 }
@@ -93,7 +94,7 @@ export async function replayDelivery({ db, pauses, notify }: InboxDeps, id: stri
 /** Marks the targets of all deliveries since a moment dirty, to be read after live targets. */
 export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayResult> {
   return inBatches(deps, sql`received_at >= ${since}`, async (tx, deliveries) => {
-    const targets = deliveries.map((each) => each.targets.flatMap(parseTarget));
+    const targets = deliveries.map(({ id, targets }) => ({ id, targets: targets.flatMap(parseTarget) }));
     const marked = await markRanked(tx, targets, priorities.history, deps.pauses);
     return { deliveries: deliveries.length, ...marked };
   });
@@ -166,8 +167,7 @@ async function reparse(
          event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';')
        from ${columnsFound} where d.delivery_id = f.delivery_id`,
     );
-    const targets = found.map((each) => each.targets);
-    return { deliveries: found.length, ...(await markRanked(tx, targets, unconfirmed.single, deps.pauses)) };
+    return { deliveries: found.length, ...(await markRanked(tx, found, unconfirmed.single, deps.pauses)) };
   };
   return inBatches(deps, condition, work, signal);
 }
@@ -253,16 +253,18 @@ async function inBatches(
 /** Marks the targets of deliveries dirty, each once: with rank `bulk` those of deliveries with many references, else `priority`. */
 async function markRanked(
   tx: Transaction,
-  deliveries: readonly (readonly Target[])[],
+  deliveries: readonly { readonly id: string; readonly targets: readonly Target[] }[],
   priority: Rank,
   pauses: ReadPauses,
 ): Promise<{ targets: number; due: readonly DueTarget[] }> {
-  const ranked = new Map<string, Target & { readonly priority: Rank }>();
-  for (const targets of deliveries) {
+  const ranked = new Map<string, DirtyTarget & { readonly priority: Rank }>();
+  for (const { id: deliveryId, targets } of deliveries) {
     const rank = rankOf(targets.length) === unconfirmed.bulk ? unconfirmed.bulk : priority;
     for (const { kind, key } of targets) {
       const id = `${kind} ${key}`;
-      if ((ranked.get(id)?.priority ?? Number.POSITIVE_INFINITY) > rank) ranked.set(id, { kind, key, priority: rank });
+      if ((ranked.get(id)?.priority ?? Number.POSITIVE_INFINITY) > rank) {
+        ranked.set(id, { kind, key, priority: rank, deliveryId });
+      }
     }
   }
   return { targets: ranked.size, due: await markDirty(tx, [...ranked.values()], pauses) };

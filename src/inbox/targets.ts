@@ -50,6 +50,8 @@ export interface DirtyTarget extends Target {
   readonly afterSeconds?: number;
   /** Default: live. For a target that only a delivery names: `rankOf`. */
   readonly priority?: Rank;
+  /** The id of the delivery that is the cause. */
+  readonly deliveryId?: string | undefined;
 }
 
 /** The minimum time between two reads of a target, by how the last one settled: bursts coalesce, refusals cost little. */
@@ -77,14 +79,15 @@ export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
 }
 
 /**
- * SQL that marks the targets of a relation `referenced(kind, key, after_seconds, priority)` dirty and returns those to enqueue
- * (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing target keeps its back-off.
+ * SQL of CTEs that mark the targets of a relation `referenced(kind, key, after_seconds, priority, delivery_id)` dirty. The last one,
+ * `due`, has those to enqueue (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing
+ * target keeps its back-off.
  *
  * Targets with a due read that has not started are skipped, since that read will see the change: a burst of references neither
  * rewrites the row each time nor waits for its lock. Rows are locked in the order of their keys, so that concurrent batches
  * cannot deadlock.
  */
-export function markDirtyStatement(pauses: ReadPauses): string {
+export function markingDirty(pauses: ReadPauses): string {
   const isClean = 't.dirty_version = t.clean_version';
   const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
@@ -94,26 +97,29 @@ export function markDirtyStatement(pauses: ReadPauses): string {
   const rank = `case when h.priority >= ${unconfirmed.single} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
   return `
     changed as (
-      select h.kind, h.key, h.after_seconds, r.priority, r.is_unconfirmed
+      select h.kind, h.key, h.after_seconds, h.delivery_id, r.priority, r.is_unconfirmed
       from referenced h left join ops.sync_targets t using (kind, key)
       cross join lateral (select ${rank} as priority, ${isUnconfirmed} as is_unconfirmed) r
       where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon}) or r.priority < t.priority
         or (t.is_unconfirmed and not r.is_unconfirmed)
     ),
     marked as (
-      insert into ops.sync_targets as t (kind, key, due_at, enqueued_at, priority, is_unconfirmed)
-      select kind, key, ${asked}, ${enqueuedAt(asked, 'min(priority)')}, min(priority), bool_and(is_unconfirmed) from changed group by kind, key order by kind, key
+      insert into ops.sync_targets as t (kind, key, due_at, enqueued_at, priority, is_unconfirmed, delivery_id)
+      select kind, key, ${asked}, ${enqueuedAt(asked, 'min(priority)')}, min(priority), bool_and(is_unconfirmed), min(delivery_id)
+      from changed group by kind, key order by kind, key
       on conflict (kind, key) do update set
         dirty_version = t.dirty_version + 1,
         due_at = case when ${isClean} then ${wanted} when t.attempts > 0 then t.due_at else least(t.due_at, ${wanted}) end,
         enqueued_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
           then ${enqueuedAt(wanted, 'excluded.priority')} else t.enqueued_at end,
         priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end,
-        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed
+        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed, delivery_id = excluded.delivery_id
       returning kind, key, due_at, enqueued_at
-    )
-    select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-    from marked where enqueued_at >= now()`;
+    ),
+    due as (
+      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
+      from marked where enqueued_at >= now()
+    )`;
 }
 
 export interface DueTargetRow {
@@ -138,13 +144,14 @@ export async function markDirty(
     key: 'text',
     after_seconds: ['double precision', (target) => target.afterSeconds ?? 0],
     priority: ['smallint', (target) => target.priority ?? priorities.live],
+    delivery_id: ['bigint', (target) => target.deliveryId],
   });
   const rows = await hotQuery(
     db,
     sql<DueTargetRow>`with referenced as (
        select * from ${given} where case when kind = 'thread' then not ops.is_erased_thread(key) else true end
      ),
-     ${sql.raw(markDirtyStatement(pauses))}`,
+     ${sql.raw(markingDirty(pauses))} select * from due`,
   );
   return dueTargetsOf(rows);
 }

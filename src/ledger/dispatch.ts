@@ -187,8 +187,8 @@ function startStallTimer(milliseconds: number): () => boolean {
 /** The one request of a send. It leaves while `isInTime` returns true, or not at all. */
 async function request({ messages, timing }: Ledger, send: DispatchedSend, isInTime: () => boolean): Promise<Outcome> {
   try {
-    const { from, number, text } = send;
-    const call: CallOptions = { answerMs: timing.answerMs, maySend: isInTime };
+    const { sendId, from, number, text } = send;
+    const call: CallOptions = { answerMs: timing.answerMs, maySend: isInTime, requestId: sendId };
     return classifyAnswer(await messages.send({ from, to: [number], message: text }, call));
   } catch (error) {
     return classifyError(error);

@@ -10,6 +10,8 @@ export interface RequestRecord {
   /** Name of the credential; null when the request had no valid one. */
   key: string | null;
   durationMs: number;
+  /** The `x-request-id` header. */
+  requestId?: string;
   /** Kinds of the faults that applied. */
   fault?: string;
 }

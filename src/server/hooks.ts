@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Inbox, targetsOf } from '../inbox/deliveries.ts';
+import { type Accepted, type Inbox, targetsOf } from '../inbox/deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { type DeliveryFacts, extract } from '../webhooks/extract.ts';
@@ -62,9 +62,9 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     const received = await receive(request, reply, { query, share });
     if (received === undefined) return reply;
     const { facts, arrivedAt } = received;
-    let found: number;
+    let accepted: Accepted;
     try {
-      found = await deps.inbox.accept({
+      accepted = await deps.inbox.accept({
         eventType: facts.type,
         claimedType: facts.claimedType,
         contentType: short(sentAs.get(request.raw)),
@@ -81,9 +81,11 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     }
     if (isFailing) deps.log.info('Deliveries can be stored again');
     isFailing = false;
-    deps.metrics.deliveryAccepted(facts.type ?? 'unknown', found > 0 && !facts.isTruncated);
+    const { id, targets } = accepted;
+    deps.log.debug({ delivery: id, type: facts.type, targets }, 'A delivery was stored');
+    deps.metrics.deliveryAccepted(facts.type ?? 'unknown', targets > 0 && !facts.isTruncated);
     deps.metrics.commitSeconds((performance.now() - arrivedAt) / 1_000);
-    return reply.code(202).send({ received: found });
+    return reply.code(202).send({ received: targets, delivery: id });
   }
 
   /** Reads a delivery; undefined if it was refused. Keeps no reference to the raw bytes. */

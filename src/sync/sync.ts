@@ -184,22 +184,21 @@ export function createSync(deps: SyncDeps): Sync {
     try {
       isFound = await settle(claim, 'active', result);
     } catch (error) {
-      log.error(
-        { err: error, target: maskedTarget(claim) },
-        'The result of a read could not be written; it is read again',
-      );
+      log.error({ err: error, ...subjectOf(claim) }, 'The result of a read could not be written; it is read again');
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
       return { outcome: 'later', isMissed: false };
     }
+    log.debug(subjectOf(claim), 'A read was mirrored');
     await resumeAfterProbe(claim);
     return { outcome: 'mirrored', isMissed: !isFound };
   }
 
   /** An answer to a probe, even a refusal of this target, shows that the credential was accepted. */
-  async function resumeAfterProbe({ kind, isProbe }: Claim): Promise<void> {
+  async function resumeAfterProbe(claim: Claim): Promise<void> {
+    const { kind, isProbe } = claim;
     if (!isProbe) return;
     await resumeStreams(db, [kind]);
-    log.info({ kind }, 'The credential is accepted again: reading resumes');
+    log.info({ ...subjectOf(claim), kind }, 'The credential is accepted again: reading resumes');
   }
 
   async function readFailed(claim: Claim, error: unknown): Promise<EndedRead> {
@@ -215,14 +214,14 @@ export function createSync(deps: SyncDeps): Sync {
     const message = messageOf(error);
     switch (decision.kind) {
       case 'retry':
-        log.debug({ target: maskedTarget(claim), err: error }, 'A read failed; it is retried');
+        log.debug({ ...subjectOf(claim), err: error }, 'A read failed; it is retried');
         await failTarget(db, claim, { error: message, ...decision });
         if (isUnknownThread(claim, error)) notify(await markDirty(db, await groupsOfParty(db, claim.key), pauses));
         return { outcome: 'later', isMissed: decision.isMiss === true };
       case 'park':
         if (!claim.isProbe) {
           log.error(
-            { kind: claim.kind, err: error },
+            { ...subjectOf(claim), kind: claim.kind, err: error },
             'The credential may not read this: reads of this kind are parked',
           );
         }
@@ -232,7 +231,7 @@ export function createSync(deps: SyncDeps): Sync {
       case 'settle':
         // Forged deliveries must not fill the log with warnings.
         log[claim.isUnconfirmed && decision.state === 'gone' ? 'debug' : 'warn'](
-          { target: maskedTarget(claim), err: error },
+          { ...subjectOf(claim), err: error },
           `The service does not return this target: ${decision.state}`,
         );
         await settle(claim, decision.state, await refusedResult(claim, decision.state, deps), message);
@@ -258,6 +257,11 @@ export function createSync(deps: SyncDeps): Sync {
     readUnconfirmed,
     idle: () => writer.idle(),
   };
+}
+
+/** The target of a read, and the delivery that caused it, for the log. */
+function subjectOf(claim: Claim) {
+  return { target: maskedTarget(claim), delivery: claim.deliveryId };
 }
 
 /** Whether the mirror holds a call, or anything of a thread. */

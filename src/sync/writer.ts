@@ -103,7 +103,7 @@ async function resolve(db: Database, reads: readonly FinishedRead[]): Promise<Re
       entity,
       isFound,
       settlement: { ...claim, state, error, recheckSeconds, isFound },
-      followUps: followUps.map((target) => ({ priority: claim.priority, ...target })),
+      followUps: followUps.map((target) => ({ priority: claim.priority, deliveryId: claim.deliveryId, ...target })),
     };
   });
 }

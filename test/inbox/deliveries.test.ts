@@ -79,7 +79,8 @@ test('a text that is named by its id is found in each thread that holds it', asy
   );
   const { inbox } = openInbox();
   const named = [['11'], ['12', '13'], ['13'], []].map((messageIds) => delivery({ messageIds }));
-  expect(await Promise.all(named.map((each) => inbox.accept(each)))).toEqual([2, 1, 0, 0]);
+  const accepted = await Promise.all(named.map((each) => inbox.accept(each)));
+  expect(accepted.map(({ targets }) => targets)).toEqual([2, 1, 0, 0]);
   const pair = ['thread 18005550100/18455550123', 'thread 18455550123/18005550100'];
   const group = ['thread 18005550100/18455550124/18455550124,18455550125'];
   expect(await database.query('select targets, is_recognized from ops.deliveries order by delivery_id')).toEqual([
@@ -106,6 +107,26 @@ test('deliveries of a batch keep their order and their own columns', async () =>
       'select body, body_hash as fingerprint, cardinality(targets) as targets from ops.deliveries order by delivery_id',
     ),
   ).toEqual(given.map(({ body, fingerprint, targets }) => ({ body, fingerprint, targets: targets.length })));
+});
+
+test('each delivery of concurrent batches is answered its own id, and a target keeps one that named it', async () => {
+  const { inbox } = openInbox();
+  const accepted = await Promise.all(
+    Array.from({ length: 2_500 }, async (_, at) => {
+      const { id } = await inbox.accept(delivery({ body: `body ${at}`, targets: calls(at % 500) }));
+      return { id, body: `body ${at}` };
+    }),
+  );
+  const rows = await database.query<{ id: string; body: string }>(
+    'select delivery_id as id, body from ops.deliveries order by delivery_id',
+  );
+  expect(accepted.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual(rows);
+  expect(
+    await database.value(
+      `select count(*)::integer from ops.sync_targets t join ops.deliveries d using (delivery_id)
+       where t.kind || ' ' || t.key = any(d.targets)`,
+    ),
+  ).toBe(500);
 });
 
 test('a burst on one target marks it dirty once and enqueues it once', async () => {

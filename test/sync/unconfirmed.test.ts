@@ -79,7 +79,7 @@ describe.each(backends)('on %s', (backend) => {
   /** How many things that do not exist were asked for, from now until a call that one delivery names is mirrored. */
   async function readsBefore(id: string): Promise<number> {
     const before = readsOfForged();
-    expect(await deliver({ callId: id })).toEqual({ received: 1 });
+    expect(await deliver({ callId: id })).toMatchObject({ received: 1 });
     await until(() => readsOf((each) => each === id) > 0, pending);
     const asked = readsOfForged() - before;
     await until(() => isMirrored(id));
@@ -89,7 +89,7 @@ describe.each(backends)('on %s', (backend) => {
   test('a mebibyte of call ids costs a few reads a second, and a real call does not wait for them', async () => {
     await work();
     const began = performance.now();
-    expect(await deliver({ callids: forged(50_000) })).toEqual({ received: maxReferences });
+    expect(await deliver({ callids: forged(50_000) })).toMatchObject({ received: maxReferences });
     for (let again = 0; again < 20; again += 1) await deliver({ callids: forged(maxReferences) });
     const [first = '', second = ''] = newCalls(2);
     expect(await readsBefore(first)).toBeLessThanOrEqual(2 * aSecond);
@@ -101,7 +101,7 @@ describe.each(backends)('on %s', (backend) => {
 
   test('what is beyond the limit of a delivery is kept as not understood', async () => {
     const ids = forged(maxReferences + 1);
-    expect(await deliver({ callids: ids })).toEqual({ received: maxReferences });
+    expect(await deliver({ callids: ids })).toMatchObject({ received: maxReferences });
     const [kept] = await query<{ body: string; is_recognized: boolean; named: number }>(
       'select body, is_recognized, cardinality(targets) as named from ops.deliveries',
     );
@@ -129,7 +129,7 @@ describe.each(backends)('on %s', (backend) => {
   test('a batch of new calls is mirrored without a rest', async () => {
     await work();
     const ids = newCalls(maxReferences);
-    expect(await deliver(ids.map((callid) => ({ callId: callid })))).toEqual({ received: maxReferences });
+    expect(await deliver(ids.map((callid) => ({ callId: callid })))).toMatchObject({ received: maxReferences });
     // As many that are not found take more than two minutes.
     await until(async () => (await heldOf(ids)) === maxReferences, pending);
     expect(await value('select count(*)::integer from ops.sync_targets where priority >= 2')).toBe(0);

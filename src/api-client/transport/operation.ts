@@ -74,6 +74,8 @@ export interface CallOptions {
    * long the credential and the connection took.
    */
   maySend?: (() => boolean) | undefined;
+  /** Sent as `x-request-id`: names the cause of the request in the service's logs. */
+  requestId?: string | undefined;
 }
 
 /** One operation of the API: its request, and how its `data` is read. */

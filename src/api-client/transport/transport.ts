@@ -199,7 +199,7 @@ export function createTransport(deps: TransportDeps): Transport {
         const wait = waitBeforeRetry(error, attemptNumber, retry, clock.random);
         if (wait === undefined || clock.now() + wait - (began ?? 0) > retry.withinMs) throw error;
         log.debug(
-          { operation: operation.name, code: error.code, attempt: attemptNumber, wait },
+          { operation: operation.name, requestId: call.requestId, code: error.code, attempt: attemptNumber, wait },
           'Retrying the request',
         );
         await clock.sleep(wait, call.signal).catch((cause: unknown) => {
@@ -263,7 +263,7 @@ export function createTransport(deps: TransportDeps): Transport {
 
   async function exchange<T>(
     operation: Operation<T>,
-    { signal, answerMs, maySend, isOnce }: Call,
+    { signal, answerMs, maySend, isOnce, requestId }: Call,
     attempt: number,
     credential: string,
     slot: Slot,
@@ -285,7 +285,7 @@ export function createTransport(deps: TransportDeps): Transport {
       onAnswer?.({ operation: name, outcome, ...(status !== undefined && { status }), milliseconds, attempt, date });
     };
     try {
-      const sent = { ...toRequest(operation, credential), answerMs, maySend, ownConnection: isOnce };
+      const sent = { ...toRequest(operation, credential, requestId), answerMs, maySend, ownConnection: isOnce };
       const received = await exchanger.exchange(sent, signal);
       status = received.status;
       date = received.header('date');
@@ -314,7 +314,7 @@ export function createTransport(deps: TransportDeps): Transport {
     }
   }
 
-  function toRequest<T>(operation: Operation<T>, credential: string): HttpRequest {
+  function toRequest<T>(operation: Operation<T>, credential: string, requestId: string | undefined): HttpRequest {
     const headers: Record<string, string> = {
       accept: 'application/json',
       authorization: credential,
@@ -322,6 +322,7 @@ export function createTransport(deps: TransportDeps): Transport {
     };
     const body = operation.body === undefined ? undefined : JSON.stringify(operation.body);
     if (body !== undefined) headers['content-type'] = 'application/json';
+    if (requestId !== undefined) headers['x-request-id'] = requestId;
     const path = target(base, operation.path, operation.query);
     return { operation: operation.name, method: operation.method, path, headers, body };
   }

@@ -125,6 +125,7 @@ function recordRequests(
     // Unlike onResponse, 'close' also fires when the connection is cut.
     reply.raw.once('close', () => {
       const fault = faultNames(request.faults ?? []);
+      const requestId = request.headers['x-request-id'];
       history.requests.add({
         at: now().toISOString(),
         method: request.method,
@@ -132,6 +133,7 @@ function recordRequests(
         status: reply.statusCode,
         key: request.credential?.name ?? null,
         durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
+        ...(typeof requestId === 'string' && { requestId }),
         ...(fault !== undefined && { fault }),
       });
     });

@@ -15,7 +15,7 @@ interface Progress {
 /** Reads a call's recordings (section 4.6). `[]` is normal: they can appear later, so the call is rechecked. */
 export const readRecordings: TargetReader = async (claim, context, signal) => {
   const { data: recordings, isComplete } = await list(
-    context.service.calls.recordings(claim.key, { signal }),
+    context.service.calls.recordings(claim.key, { signal, requestId: claim.deliveryId }),
     claim,
     context,
   );
@@ -36,7 +36,7 @@ export const readRecordings: TargetReader = async (claim, context, signal) => {
 /** Reads a call's transcripts (section 4.6). There is one per recorded leg, after the analysis has finished. */
 export const readTranscripts: TargetReader = async (claim, context, signal) => {
   const { data: transcripts, isComplete } = await list(
-    context.service.calls.transcripts(claim.key, { signal }),
+    context.service.calls.transcripts(claim.key, { signal, requestId: claim.deliveryId }),
     claim,
     context,
   );

@@ -6,7 +6,7 @@ import { isLastMiss } from '../retry-policy.ts';
 
 /** Reads all users (section 4.5). The next read is due after the directory's interval. */
 export const readUsers: TargetReader = async (claim, context, signal) => {
-  const answer = await context.service.users.list({ signal });
+  const answer = await context.service.users.list({ signal, requestId: claim.deliveryId });
   context.onAnswer('users.list', answer);
   await refuseEmpty(claim, context, answer, 'warehouse.users');
   const { data: users, isComplete } = answer;
@@ -18,7 +18,7 @@ export const readUsers: TargetReader = async (claim, context, signal) => {
 
 /** Reads all SMS lines (section 4.1). The next read is due after the directory's interval. */
 export const readLines: TargetReader = async (claim, context, signal) => {
-  const answer = await context.service.lines.list({ signal });
+  const answer = await context.service.lines.list({ signal, requestId: claim.deliveryId });
   context.onAnswer('lines.list', answer);
   await refuseEmpty(claim, context, answer, 'warehouse.sms_lines');
   const { data: lines, isComplete } = answer;

@@ -42,7 +42,10 @@ export function createThreadReader(isProbe = isProbed): ThreadReader {
     const announced = isLive ? await announcedMessages.of(db, claim.key) : undefined;
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
-        const answer = await service.conversations.read(addressOf(thread), page, { signal });
+        const answer = await service.conversations.read(addressOf(thread), page, {
+          signal,
+          requestId: claim.deliveryId,
+        });
         onAnswer('conversations.read', answer);
         return { messages: answer.data.messages, isComplete: answer.isComplete };
       },
