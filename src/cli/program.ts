@@ -43,6 +43,7 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
   coverage: async () => (await import('./coverage.ts')).addCoverage,
   events: async () => (await import('./events.ts')).addEvents,
   resync: async () => (await import('./resync.ts')).addResync,
+  trace: async () => (await import('./trace.ts')).addTrace,
   links: async () => (await import('./resync.ts')).addLinks,
   erase: async () => (await import('./erase.ts')).addErase,
   subscriptions: async () => (await import('./subscriptions.ts')).addSubscriptions,

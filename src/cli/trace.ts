@@ -1,0 +1,149 @@
+import type { Command } from 'commander';
+import { createDatabase, type Database } from '../db/database.ts';
+import { countOf } from '../ops/format.ts';
+import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
+import { UserError } from '../shared/errors.ts';
+import { maskNumbers, maskTarget } from '../shared/masking.ts';
+import { jsonFlag, momentArgument, momentWords } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { runCommand, WrongUse } from './failures.ts';
+import { keyOf } from './resync.ts';
+import { createCommandLog, renderColumns } from './terminal.ts';
+
+export function addTrace(program: Command): void {
+  program
+    .command('trace')
+    .description('Tells what happened to a delivery, call, thread or text: received, read, mirrored, rules, sends.')
+    .argument('<what>', 'a delivery id, a call id, line/number of a thread, or the id of a text; or one of these words')
+    .argument('[id]', `after ${traceKinds.slice(0, -1).join(', ')} or ${traceKinds.at(-1)}: its id`)
+    .option(
+      '--since <moment>',
+      `begin at ${momentWords}; default: for a thread, the day before its newest read`,
+      momentArgument,
+    )
+    .option(...jsonFlag)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  trunkline trace 42                         delivery 42, which the answer to the webhook named
+  trunkline trace 1783385492.057900          a call
+  trunkline trace 18455550100/12125550123    a thread
+  trunkline trace message 42                 the text 42, if there is also a delivery 42`,
+    )
+    .action((what, id, options) => runCommand(() => run(what, id, options)));
+}
+
+interface Subject {
+  readonly kind: TraceKind;
+  readonly key: string;
+}
+
+/** Prints the story of one thing. Rejects with `UserError` when nothing is known of it. */
+export async function run(
+  what: string,
+  id: string | undefined,
+  { since, json }: { readonly since?: Date; readonly json?: boolean },
+): Promise<void> {
+  const subjects = subjectsOf(what, id);
+  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
+  const log = createCommandLog();
+  await using database = createDatabase({ url: databaseUrl ?? '', log, maxConnections: 1, name: 'trace' });
+  const { subject, found } = await findTrace(database.db, subjects, since);
+  if (json) console.log(JSON.stringify({ ...subject, key: nameOf(subject), timeZone, ...found, steps: timed(found) }));
+  else console.log(render(subject, found, timeZone));
+}
+
+const words: Readonly<Record<TraceKind, string>> = {
+  delivery: 'delivery',
+  call: 'call',
+  thread: 'thread',
+  message: 'text',
+};
+
+/** What the arguments may mean: an id alone can be that of a delivery or of a text. Throws `WrongUse`. */
+function subjectsOf(what: string, id: string | undefined): Subject[] {
+  const kind = traceKinds.find((each) => each === what);
+  if (kind === undefined && id !== undefined) {
+    throw new WrongUse(`"${maskNumbers(what)}" is none of ${traceKinds.join(', ')}: \`trace call 1783385492.057900\`.`);
+  }
+  const key = kind === undefined ? what : (id ?? '');
+  if (kind === 'call' || kind === 'thread') return [{ kind, key: keyOf(kind, key || undefined) }];
+  if (kind === undefined && key.includes('/')) return [{ kind: 'thread', key: keyOf('thread', key) }];
+  if (kind === undefined && key.includes('.')) return [{ kind: 'call', key: keyOf('call', key) }];
+  if (!/^[1-9]\d{0,17}$/.test(key)) {
+    throw new WrongUse('Name a delivery or a text by its id, a call by its id, or a thread by line/number.');
+  }
+  return kind === undefined
+    ? [
+        { kind: 'delivery', key },
+        { kind: 'message', key },
+      ]
+    : [{ kind, key }];
+}
+
+async function findTrace(db: Database, subjects: readonly Subject[], since: Date | undefined) {
+  const traces: { subject: Subject; found: Trace }[] = [];
+  for (const subject of subjects) {
+    const found = await trace(db, subject.kind, subject.key, since);
+    if (found) traces.push({ subject, found });
+  }
+  const [only, other] = traces;
+  const [{ key } = { key: '' }] = subjects;
+  if (only && other) {
+    throw new WrongUse(`${key} is a delivery and a text: \`trace delivery ${key}\` or \`trace message ${key}\`.`);
+  }
+  if (only) return only;
+  const names = subjects.map((each) => `${words[each.kind]} ${nameOf(each)}`).join(' and no ');
+  throw new UserError(`Nothing is known of a ${names}: \`events list\` shows the deliveries that are kept.`);
+}
+
+/** The key with phone numbers masked. */
+function nameOf({ kind, key }: Subject): string {
+  return kind === 'thread' ? maskTarget(`thread ${key}`).slice('thread '.length) : key;
+}
+
+/** The steps with the milliseconds since the one before. */
+function timed({ steps }: Trace) {
+  return steps.map((each, at) => ({ ...each, afterMs: Number(each.at) - Number(steps[at - 1]?.at ?? each.at) }));
+}
+
+function render(subject: Subject, found: Trace, timeZone: string): string {
+  const rows = timed(found).map(({ at, afterMs, step, subject: of, what }, place) => {
+    return [toTheMillisecond(at, timeZone), place === 0 ? '' : duration(afterMs), step, of, what];
+  });
+  return [
+    `The ${words[subject.kind]} ${nameOf(subject)}, in times of ${timeZone}:`,
+    '',
+    ...(rows.length > 0 ? [renderColumns(['time', 'after', 'step', 'of', 'what'], rows)] : []),
+    ...found.pending.map(({ target, dueAt, attempts, error }) => {
+      const failed = attempts > 0 ? `; ${countOf(attempts, 'read')} failed${error === null ? '' : `: ${error}`}` : '';
+      return `Pending: ${target} is read at ${toTheMillisecond(dueAt, timeZone)}${failed}.`;
+    }),
+    ...(found.isCut ? ['Only the newest are shown: `--since` chooses another time.'] : []),
+  ].join('\n');
+}
+
+function toTheMillisecond(moment: Date, timeZone: string): string {
+  // Swedish writes times as ISO 8601 does, with a comma.
+  return moment
+    .toLocaleString('sv-SE', {
+      timeZone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      fractionalSecondDigits: 3,
+    })
+    .replace(',', '.');
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `+${ms} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 100) return `+${seconds.toFixed(1)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `+${minutes} min` : `+${Math.round(minutes / 60)} h`;
+}

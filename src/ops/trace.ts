@@ -1,0 +1,383 @@
+import type { RawBuilder } from 'kysely';
+import { type Database, query, relation, sql } from '../db/database.ts';
+import type { Target } from '../inbox/targets.ts';
+import { maskKey, maskNumbers, maskTarget } from '../shared/masking.ts';
+import { type Thread, threadKey, threadOf } from '../shared/thread.ts';
+import { momentOf } from '../warehouse/calls.ts';
+
+/** What can be traced. A thread's key is `line/number[/participants]`. */
+export const traceKinds = ['delivery', 'call', 'thread', 'message'] as const;
+export type TraceKind = (typeof traceKinds)[number];
+
+/** The stations on the way of an event, in their order. */
+export const traceSteps = ['received', 'enqueued', 'read', 'mirrored', 'rules', 'sends'] as const;
+
+export interface TraceStep {
+  readonly at: Date;
+  readonly step: (typeof traceSteps)[number];
+  /** What it happened to, such as `delivery 42`; numbers masked. */
+  readonly subject: string;
+  readonly what: string;
+}
+
+/** A target that has to be read, again or for the first time. */
+export interface PendingRead {
+  /** Masked, as `kind key`. */
+  readonly target: string;
+  readonly dueAt: Date;
+  /** Reads that failed in a row. */
+  readonly attempts: number;
+  readonly error: string | null;
+}
+
+export interface Trace {
+  readonly steps: readonly TraceStep[];
+  readonly pending: readonly PendingRead[];
+  /** Something was left out: there were more deliveries, targets or texts. */
+  readonly isCut: boolean;
+}
+
+/** What a trace is about: these deliveries, targets and texts, within these times. */
+interface Scope {
+  readonly deliveries: RawBuilder<unknown>;
+  readonly targets: readonly Target[];
+  /** A condition on `m` (warehouse.sms_messages) and `c` (warehouse.sms_conversations). */
+  readonly texts: RawBuilder<unknown>;
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** Of deliveries, texts and targets each. */
+const maxOfEach = 50;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/**
+ * The story of a delivery, call, thread or text, in the order of time, as the tables tell it: they keep the newest read of a
+ * target only. `since` moves the begin; a thread's trace begins a day before its newest read or text. Undefined if nothing is
+ * known of it.
+ */
+export async function trace(db: Database, kind: TraceKind, key: string, since?: Date): Promise<Trace | undefined> {
+  const scope = await { delivery: ofDelivery, call: ofCall, thread: ofThread, message: ofMessage }[kind](
+    db,
+    key,
+    since,
+  );
+  if (!scope) return undefined;
+  const deliveries = await readDeliveries(db, scope);
+  const texts = await readTexts(db, scope);
+  const calls = await readCalls(db, scope);
+  const reads = await readTargets(db, scope);
+  const runs = await readRuns(db, scope, [...texts, ...calls]);
+  const messages = texts.flatMap(({ line, messageId }) => (messageId === undefined ? [] : [{ line, messageId }]));
+  const sends = await readSends(db, runs, messages);
+  const events = [...deliveries, ...texts, ...calls, ...reads.steps, ...runs, ...sends];
+  if (events.length === 0 && reads.pending.length === 0) return undefined;
+  const [received] = deliveries;
+  const steps = events
+    // A batch of deliveries is marked at the begin of its transaction, and each is stored a moment later.
+    .map(({ at, step, subject, what }) => ({
+      at: step === 'enqueued' && received && at < received.at ? received.at : at,
+      step,
+      subject,
+      what,
+    }))
+    .sort((a, b) => Number(a.at) - Number(b.at) || traceSteps.indexOf(a.step) - traceSteps.indexOf(b.step));
+  const isCut = [deliveries, texts, scope.targets].some(({ length }) => length >= maxOfEach);
+  return { steps, pending: reads.pending, isCut };
+}
+
+const never = sql`false`;
+const forever = new Date(8.64e15);
+
+async function ofDelivery(db: Database, id: string): Promise<Scope | undefined> {
+  const [found] = await query(
+    db,
+    sql<{ at: Date; targets: string[]; named: string[] }>`
+      select received_at as at, targets, named from ops.deliveries where delivery_id = ${id}`,
+  );
+  if (!found) return undefined;
+  const targets = found.targets.slice(0, maxOfEach).map(targetOf);
+  const threads = targets.filter(({ kind }) => kind === 'thread').map(({ key }) => threadOf(key));
+  const named = found.named.slice(0, maxOfEach).map((each) => each.split(' ')[1] ?? '');
+  return {
+    deliveries: sql`delivery_id = ${id}`,
+    targets,
+    texts: sql`${isAmong(threads)} and case when ${named.length > 0}::boolean then m.message_id = any(${named}::bigint[])
+      else m.changed_at >= ${found.at} end`,
+    since: found.at,
+    until: forever,
+  };
+}
+
+/** Recordings and transcripts are rechecked for a day after the call. */
+const callMs = 2 * dayMs;
+
+async function ofCall(_db: Database, key: string, since?: Date): Promise<Scope> {
+  const targets = (['call', 'recordings', 'transcripts'] as const).map((kind) => ({ kind, key }));
+  const from = since ?? new Date(momentOf(key).getTime() - hourMs);
+  const window = { since: from, until: new Date(momentOf(key).getTime() + callMs) };
+  return { deliveries: pointingAt(targets, window), targets, texts: never, ...window };
+}
+
+async function ofThread(db: Database, key: string, since?: Date): Promise<Scope | undefined> {
+  const thread = threadOf(key);
+  const [newest] = await query(
+    db,
+    sql<{ at: Date | null }>`select greatest(
+       (select greatest(last_message_at, changed_at) from warehouse.sms_conversations c where ${isAmong([thread])}),
+       (select greatest(read_at, enqueued_at) from ops.sync_targets where kind = 'thread' and key = ${key})) as at`,
+  );
+  if (!newest?.at) return undefined;
+  const targets = [{ kind: 'thread', key } as const];
+  const window = { since: since ?? new Date(newest.at.getTime() - dayMs), until: forever };
+  const texts = sql`${isAmong([thread])} and greatest(m.first_seen_at, m.changed_at) >= ${window.since}`;
+  return { deliveries: pointingAt(targets, window), targets, texts, ...window };
+}
+
+async function ofMessage(db: Database, id: string, since?: Date): Promise<Scope | undefined> {
+  const rows = await query(
+    db,
+    sql<Thread & { sentAt: Date; seenAt: Date }>`
+      select c.line, c.number, c.participants, least(sent_at, m.first_seen_at) as "sentAt", m.first_seen_at as "seenAt"
+      from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id) where message_id = ${id}`,
+  );
+  const times = rows.map(({ sentAt }) => sentAt.getTime());
+  const seen = rows.map(({ seenAt }) => seenAt.getTime());
+  const from = since ?? new Date(rows.length > 0 ? Math.min(...times) - hourMs : Date.now() - dayMs);
+  const window = { since: from, until: new Date(rows.length > 0 ? Math.max(...seen) + dayMs : Date.now()) };
+  const isNamed = sql`exists (select from unnest(named) n where split_part(n, ' ', 2) = ${id})`;
+  const targets = rows.map((thread) => ({ kind: 'thread', key: threadKey(thread) }) as const);
+  // A delivery that names no text may have brought this one, if it came before it was mirrored.
+  const isBefore = sql`named = '{}' and received_at <= ${new Date(Math.max(0, ...seen))}`;
+  return {
+    deliveries: sql`${within(window)} and (${isNamed} or ${isBefore} and ${pointingAt(targets, window)})`,
+    targets,
+    texts: sql`m.message_id = ${id}`,
+    ...window,
+  };
+}
+
+type Window = Pick<Scope, 'since' | 'until'>;
+
+function within({ since, until }: Window) {
+  const end = until === forever ? sql`` : sql`and received_at <= ${until}`;
+  return sql`received_at >= ${since} ${end}`;
+}
+
+/** The index on `received_at` bounds the search: there is none on targets, which would slow down the receiver. */
+function pointingAt(targets: readonly Target[], window: Window) {
+  return sql`${within(window)} and targets && ${targets.map(({ kind, key }) => `${kind} ${key}`)}::text[]`;
+}
+
+function isAmong(threads: readonly Thread[]) {
+  const given = relation('t', threads, {
+    line: 'text',
+    number: 'text',
+    participants_key: ['text', ({ participants }) => participants.join(',')],
+  });
+  return sql`(c.line, c.number, c.participants_key) in (select t.line, t.number, t.participants_key from ${given})`;
+}
+
+function targetOf(name: string): Target {
+  const [kind = '', key = ''] = name.split(/ (.*)/s, 2);
+  return { kind: kind as Target['kind'], key };
+}
+
+/** The newest ones, oldest first. */
+async function readDeliveries(db: Database, { deliveries }: Scope): Promise<TraceStep[]> {
+  const rows = await query(
+    db,
+    sql<{ id: string; at: Date; type: string | null; targets: string[]; isErased: boolean }>`
+      select delivery_id as id, received_at as at, event_type as type, targets, is_erased as "isErased"
+      from ops.deliveries where ${deliveries} order by delivery_id desc limit ${maxOfEach}`,
+  );
+  return rows.reverse().map(({ id, at, type, targets, isErased }) => {
+    const [first, ...more] = targets.map(maskTarget);
+    const pointsAt = first === undefined ? 'points at nothing' : `points at ${first}`;
+    const others = more.length > 0 ? ` and ${more.length} more` : '';
+    const what = `${type ?? 'no type'}, ${isErased ? 'erased, ' : ''}${pointsAt}${others}`;
+    return { at, step: 'received', subject: `delivery ${id}`, what };
+  });
+}
+
+/** A step of a row that rules may wait for. */
+interface RowStep extends TraceStep {
+  /** The keys of its triggers. */
+  readonly triggers: readonly string[];
+}
+
+interface TextStep extends RowStep {
+  readonly line: string;
+  readonly messageId?: string;
+}
+
+async function readTexts(db: Database, { texts, since }: Scope): Promise<TextStep[]> {
+  const rows = await query(
+    db,
+    sql<{ at: Date; line: string; messageId: string; trigger: string; what: string }>`
+      with texts as (
+        select m.* from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
+        where ${texts} order by m.first_seen_at desc limit ${maxOfEach}
+      )
+      select e.at, t.line, t.message_id as "messageId", t.conversation_id || '/' || t.message_id as trigger, e.what
+      from texts t cross join lateral (
+        select first_seen_at, case direction when 'in' then 'inbound, new' when 'out' then 'outbound, new' else 'new' end
+        union all select changed_at, 'changed' where changed_at > first_seen_at
+        union all select deleted_at, 'marked deleted: ' || coalesce(deleted_reason, 'not listed') where deleted_at is not null
+        union all select observed_at, 'receipt: ' || coalesce(d.delivery_status, 'no status')
+          from warehouse.sms_message_delivery_events d
+          where d.conversation_id = t.conversation_id and d.message_id = t.message_id
+      ) e (at, what)
+      where e.at >= ${since}`,
+  );
+  return rows.map(({ messageId, trigger, what, ...row }) => ({
+    ...row,
+    messageId,
+    step: 'mirrored',
+    subject: `message ${messageId}`,
+    what: maskNumbers(what),
+    triggers: [trigger],
+  }));
+}
+
+async function readCalls(db: Database, { targets, since }: Scope): Promise<RowStep[]> {
+  const rows = await query(
+    db,
+    sql<{ at: Date; subject: string; what: string; trigger: string }>`
+      with asked as (select distinct key as call_id from ${relation('t', targets, { kind: 'text', key: 'text' })} where kind <> 'thread'),
+      rows as (
+        select 'call ' || call_id as subject, call_id as trigger, coalesce(status, 'no status') as words, first_seen_at, changed_at,
+          deleted_at, deleted_reason from warehouse.calls join asked using (call_id)
+        union all select 'recording ' || unique_id, '', '', first_seen_at, changed_at, deleted_at, deleted_reason
+          from warehouse.recordings join asked using (call_id)
+        union all select 'transcript ' || transcript_id, transcript_id::text, '', first_seen_at, changed_at, deleted_at, deleted_reason
+          from warehouse.transcripts join asked using (call_id)
+      )
+      select e.at, subject, trigger, e.what from rows cross join lateral (
+        select first_seen_at, concat_ws(', ', nullif(words, ''), 'new')
+        union all select changed_at, concat_ws(', ', nullif(words, ''), 'changed') where changed_at > first_seen_at
+        union all select deleted_at, 'marked deleted: ' || coalesce(deleted_reason, 'not listed') where deleted_at is not null
+      ) e (at, what)
+      where e.at >= ${since}`,
+  );
+  return rows.map(({ trigger, ...row }) => ({ ...row, step: 'mirrored', triggers: [trigger] }));
+}
+
+/** The newest read of each target, and what is still to read. */
+async function readTargets(
+  db: Database,
+  { targets, since, until }: Scope,
+): Promise<{ steps: TraceStep[]; pending: PendingRead[] }> {
+  const rows = await query(
+    db,
+    sql<
+      Target & {
+        enqueuedAt: Date | null;
+        readAt: Date | null;
+        state: string;
+        attempts: number;
+        error: string | null;
+        isPending: boolean;
+        isReading: boolean;
+        dueAt: Date;
+        deliveryId: string | null;
+      }
+    >`select kind, key, nullif(enqueued_at, '-infinity') as "enqueuedAt", read_at as "readAt", state, attempts, last_error as error,
+       dirty_version > clean_version as "isPending", claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as "deliveryId"
+     from ops.sync_targets join ${relation('t', targets, { kind: 'text', key: 'text' })} using (kind, key)`,
+  );
+  const isWithin = (at: Date | null): at is Date => at !== null && at >= since && at <= until;
+  const steps = rows.flatMap(({ enqueuedAt, readAt, state, attempts, error, isReading, deliveryId, ...target }) => {
+    const subject = maskTarget(`${target.kind} ${target.key}`);
+    const cause = deliveryId === null ? '' : ` for delivery ${deliveryId}`;
+    const failure = error === null ? '' : ` (${maskNumbers(error)})`;
+    const ended = isReading
+      ? 'in progress'
+      : attempts > 0
+        ? `failed${failure}`
+        : state === 'active'
+          ? error === null
+            ? 'done'
+            : `not done${failure}`
+          : `${state}${failure}`;
+    return [
+      ...(isWithin(enqueuedAt) ? [{ at: enqueuedAt, step: 'enqueued', subject, what: `a job${cause}` } as const] : []),
+      ...(isWithin(readAt)
+        ? [{ at: readAt, step: 'read', subject, what: `through the API${cause}: ${ended}` } as const]
+        : []),
+    ];
+  });
+  const pending = rows
+    .filter(({ isPending }) => isPending)
+    .map(({ kind, key, dueAt, attempts, error }) => ({
+      target: `${kind} ${maskKey(kind, key)}`,
+      dueAt,
+      attempts,
+      error: error === null ? null : maskNumbers(error),
+    }));
+  return { steps, pending };
+}
+
+interface RunStep extends TraceStep {
+  readonly sendId?: string;
+}
+
+/** The evaluations of rules on rows of the trace, and what came of their actions. */
+async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]): Promise<RunStep[]> {
+  const keys = [...new Set(rows.flatMap(({ triggers }) => triggers))];
+  if (keys.length === 0) return [];
+  const runs = await query(
+    db,
+    sql<{ id: string; at: Date; rule: string; mode: string; reason: string; trigger: string }>`
+      select run_id as id, evaluated_at as at, rule, mode, reason, trigger_kind as trigger
+      from ops.rule_runs where trigger_key = any(${keys}) and evaluated_at >= ${since} order by run_id`,
+  );
+  const actions = await query(
+    db,
+    sql<{ id: string; at: Date; kind: string; state: string; reason: string | null; sendId: string | null }>`
+      select run_id as id, coalesce(settled_at, begun_at, due_at) as at, kind, state, reason, send_id as "sendId"
+      from ops.rule_actions where run_id = any(${runs.map(({ id }) => id)}::bigint[]) order by run_id, ordinal`,
+  );
+  const names = new Map(runs.map(({ id, rule }) => [id, `rule ${rule}`]));
+  return [
+    ...runs.map(({ at, rule, mode, reason, trigger }) => ({
+      at,
+      step: 'rules' as const,
+      subject: `rule ${rule}`,
+      what: maskNumbers(`${trigger}, ${mode}: ${reason}`),
+    })),
+    ...actions.map(({ id, at, kind, state, reason, sendId }) => ({
+      at,
+      step: 'rules' as const,
+      subject: names.get(id) ?? '',
+      what: `${kind}: ${state}${reason === null ? '' : ` (${maskNumbers(reason)})`}`,
+      ...(sendId !== null && { sendId }),
+    })),
+  ];
+}
+
+/** Each change of state of the sends that the rules planned, and of those that sent these texts. */
+async function readSends(
+  db: Database,
+  runs: readonly RunStep[],
+  messages: readonly { readonly line: string; readonly messageId: string }[],
+): Promise<TraceStep[]> {
+  const planned = runs.flatMap(({ sendId }) => (sendId === undefined ? [] : [sendId]));
+  const sent = relation('m', messages, { line: 'text', message_id: ['bigint', ({ messageId }) => messageId] });
+  const rows = await query(
+    db,
+    sql<{ id: string; at: Date; state: string; reason: string | null; actor: string; rule: string }>`
+      select e.send_id as id, e.observed_at as at, e.to_state as state, e.reason, e.actor, s.rule
+      from ops.send_events e join ops.sends s using (send_id)
+      where s.send_id = any(${planned}::uuid[])
+        or s.send_id in (select send_id from ops.sends join ${sent} using (line, message_id))
+      order by e.event_id`,
+  );
+  return rows.map(({ id, at, state, reason, actor, rule }) => ({
+    at,
+    step: 'sends',
+    subject: `send ${id}`,
+    what: `${state}, by the ${actor === 'rule' ? `rule ${rule}` : actor}${reason === null ? '' : `: ${maskNumbers(reason)}`}`,
+  }));
+}
