@@ -59,6 +59,8 @@ comment on column reporting.params.schedule_id is 'The schedule that business ti
 comment on column reporting.params.fiscal_year_start_month is 'The month that a fiscal year begins with, 1 to 12. Takes effect at once.';
 comment on column reporting.params.is_text_shown is 'Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.';
 insert into reporting.params default values;
+-- Autovacuum never analyses so small a table, and the planner would expect hundreds of rows in the views that join it.
+analyze reporting.params;
 
 create table reporting.delivery_status_map (
   word text primary key check (word = lower(trim(word))),

@@ -1,28 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll, inject, onTestFinished, TestRunner } from 'vitest';
 
-type Task = { type: string; result?: { state: string } | undefined; tasks?: readonly Task[] };
+type Task = { name: string; result?: { state: string } | undefined; tasks?: readonly Task[] };
 
 /** Prepares an empty database, by migrations for example. Its name names the template, so it must not be anonymous. */
 export type Preparation = (databaseUrl: string) => Promise<void>;
 
 /**
- * A fresh database for the test file that calls this at its top level; resolves to its URL. It is
- * dropped after the file, and kept for reading when a test failed. `prepare` runs once per test run: its outcome is
- * the template of every other database that asks for the same preparation.
+ * A fresh database for the test file that calls this at its top level, or for the test that calls it; resolves to its URL. It is
+ * dropped afterwards, and kept for reading when a test failed. `prepare` runs once per test run: its outcome is the template of
+ * every other database that asks for the same preparation.
  */
 export async function databaseForTest(prepare?: Preparation): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const url = await createDatabase(name, prepare && { template: await templateOf(prepare) });
+  const end = async (task: Task) => {
+    if (!hasFailed(task)) return dropDatabase(name);
+    console.error(`${task.name} failed: its database ${name} is kept`);
+  };
+  if (TestRunner.getCurrentTest()) onTestFinished(({ task }) => end(task));
   // vitest wants the context taken apart, even when nothing of it is used.
   // biome-ignore lint/correctness/noEmptyPattern: see above
-  afterAll(async ({}, suite) => {
-    if (!hasFailed(suite)) return dropDatabase(name);
-    const file = 'filepath' in suite ? suite.filepath : suite.file.filepath;
-    console.error(`${basename(file)} failed: its database ${name} is kept`);
-  });
+  else afterAll(({}, suite) => end(suite));
   return url;
 }
 
