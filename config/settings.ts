@@ -99,9 +99,22 @@ const integer = (from: number, to: number) =>
         .max(to, { error: `must be at most ${to}` }),
     );
 
+const webhookSecretRemedy = 'make one with `echo whsec_$(openssl rand -base64 32)`';
+
 const encryptionKey = z
   .string()
   .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' });
+
+/** A URL that is posted to as it is. `fetch` takes no user and password in it. */
+const endpoint = url(['http:', 'https:']).refine((text) => !/^[^/]*\/\/[^/?#]*@/.test(text), {
+  error: 'must not hold a user or password',
+});
+const emails = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .refine((each) => each.every((address) => /^[^\s@<>]+@[^\s@<>]+$/.test(address)), {
+    error: 'must be e-mail addresses, separated by commas',
+  });
 
 /** Every environment variable: its type, its default, and its meaning. The README's table is generated from here. */
 const variables = z.object({
@@ -194,6 +207,51 @@ const variables = z.object({
       doc: 'Language of `reporting.search`: a text search configuration of Postgres such as `english`, which finds “refunds” for “refund”. Workers change it in the background; where it is removed, the language stays.',
       otherwise: '`simple`: words as they were written, in any language',
     }),
+  NOTIFY_WEBHOOK_URL: endpoint.optional().register(documentation, {
+    doc: 'Receives alerts as webhooks that are signed after [Standard Webhooks](https://www.standardwebhooks.com).',
+    isSecret: true,
+  }),
+  NOTIFY_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/, {
+      error: `must be whsec_ and the base64 of at least 24 bytes; ${webhookSecretRemedy}`,
+    })
+    .optional()
+    .register(documentation, {
+      doc: `Signs these webhooks: ${webhookSecretRemedy}.`,
+      isSecret: true,
+    }),
+  NOTIFY_SLACK_URL: endpoint.optional().register(documentation, {
+    doc: 'Receives alerts as `{"text": "…"}`: an incoming webhook of Slack, Mattermost or the like.',
+    isSecret: true,
+  }),
+  NOTIFY_SMTP_URL: url(['smtp:', 'smtps:']).optional().register(documentation, {
+    doc: 'The mail server for alerts, such as `smtps://user:password@host` or `smtp://host:587`, which then has to offer STARTTLS.',
+    isSecret: true,
+  }),
+  NOTIFY_EMAIL_TO: emails
+    .optional()
+    .register(documentation, { doc: 'Who gets alerts by e-mail; several addresses are separated by commas.' }),
+  NOTIFY_EMAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n@]+@[^\r\n@]+$/, { error: 'must be an e-mail address' })
+    .optional()
+    .register(documentation, {
+      doc: 'The sender of these e-mails.',
+      otherwise: 'the first address of `NOTIFY_EMAIL_TO`',
+    }),
+  NOTIFY_MIN_LEVEL: z
+    .enum(['warning', 'problem'], { error: 'must be one of warning, problem' })
+    .default('warning')
+    .register(documentation, { doc: 'The health checks that alert: warnings and problems, or only problems.' }),
+  NOTIFY_QUIET_HOURS: z
+    .string()
+    .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, { error: 'must be two times such as 22:00-07:00' })
+    .transform((text) => ({ from: text.slice(0, 5), to: text.slice(6) }))
+    .optional()
+    .register(documentation, {
+      doc: 'When warnings wait, such as `22:00-07:00`, in `TIME_ZONE`. Problems are always told at once.',
+    }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
       error: 'must be one of trace, debug, info, warn, error, fatal',
@@ -235,6 +293,17 @@ export interface Settings {
   readonly searchLanguage: string | undefined;
   readonly logLevel: string;
   readonly eventRetentionDays: number;
+  readonly notify: NotifySettings;
+}
+
+/** Where alerts go, and which. */
+export interface NotifySettings {
+  readonly webhook: { readonly url: string; readonly secret: string } | undefined;
+  readonly slackUrl: string | undefined;
+  readonly email: { readonly smtpUrl: string; readonly to: readonly string[]; readonly from: string } | undefined;
+  readonly minLevel: 'warning' | 'problem';
+  /** Local times, `22:00`. */
+  readonly quietHours: { readonly from: string; readonly to: string } | undefined;
 }
 
 /** The environment is invalid. The message lists every problem with its remedy, and no secret. */
@@ -271,10 +340,21 @@ export function readSettings(
       `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${remedy ? ` ${remedy}` : ''}`,
     );
   }
+  for (const [one, other] of notifyPairs) {
+    if ((given[one] === undefined) === (given[other] === undefined)) continue;
+    const [missing, set] = given[one] === undefined ? [one, other] : [other, one];
+    problems.push(`${missing} is missing, although ${set} is set: ${documentationOf(missing).doc}`);
+  }
   if (options.servesPages) problems.push(...tokenProblems(given, options.makesToken));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   return grouped(parsed.data);
 }
+
+/** Of a target of alerts, what is of no use alone. */
+const notifyPairs = [
+  ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET'],
+  ['NOTIFY_SMTP_URL', 'NOTIFY_EMAIL_TO'],
+] as const;
 
 /** The problems of ADMIN_TOKEN when other machines can reach the pages. */
 function tokenProblems(given: Readonly<Record<string, string | undefined>>, makesToken = false): string[] {
@@ -329,6 +409,20 @@ function grouped(read: z.output<typeof variables>): Settings {
     searchLanguage: read.SEARCH_LANGUAGE,
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
+    notify: notifySettings(read),
+  };
+}
+
+function notifySettings(read: z.output<typeof variables>): NotifySettings {
+  const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret, NOTIFY_SMTP_URL: smtpUrl } = read;
+  const to = read.NOTIFY_EMAIL_TO;
+  const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
+  return {
+    webhook: url !== undefined && secret !== undefined ? { url, secret } : undefined,
+    slackUrl: read.NOTIFY_SLACK_URL,
+    email: smtpUrl !== undefined && to !== undefined && from !== undefined ? { smtpUrl, to, from } : undefined,
+    minLevel: read.NOTIFY_MIN_LEVEL,
+    quietHours: read.NOTIFY_QUIET_HOURS,
   };
 }
 

@@ -51,7 +51,8 @@ create table ops.processes (
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_answered_at timestamptz,
   api_waiting_from timestamptz,
-  api_waiting_operation text
+  api_waiting_operation text,
+  watches_until timestamptz
 );
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
@@ -65,6 +66,56 @@ comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
+comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
+
+-- Alerts
+
+create table ops.alerts (
+  alert_id uuid primary key default gen_random_uuid(),
+  check_name text not null,
+  level text not null check (level in ('warning', 'problem')),
+  sentence text not null,
+  remedy text not null,
+  since timestamptz not null,
+  found_at timestamptz not null default now(),
+  begun_at timestamptz,
+  missed_at timestamptz,
+  ended_at timestamptz
+);
+create unique index alerts_open on ops.alerts (check_name) where ended_at is null;
+comment on table ops.alerts is 'Health checks that found something, from the first evaluation on. An alert that did not last is deleted; one that ended is kept for 30 days.';
+comment on column ops.alerts.alert_id is 'Random.';
+comment on column ops.alerts.check_name is 'The health check.';
+comment on column ops.alerts.level is 'warning or problem: the highest so far.';
+comment on column ops.alerts.sentence is 'What is wrong, as it is told: without numbers, names and words of others.';
+comment on column ops.alerts.remedy is 'What to do.';
+comment on column ops.alerts.since is 'Since when it is known to be so.';
+comment on column ops.alerts.found_at is 'First evaluation that found it.';
+comment on column ops.alerts.begun_at is 'When it had lasted long enough to be told; NULL until then.';
+comment on column ops.alerts.missed_at is 'First of the latest evaluations that did not find it; NULL while it is found.';
+comment on column ops.alerts.ended_at is 'When it had been over long enough; NULL while it is open.';
+
+create table ops.alert_messages (
+  alert_id uuid not null references ops.alerts on delete cascade,
+  target text not null,
+  kind text not null check (kind in ('began', 'ended')),
+  created_at timestamptz not null default now(),
+  due_at timestamptz not null default now(),
+  attempts integer not null default 0,
+  sent_at timestamptz,
+  last_error text,
+  primary key (alert_id, target, kind)
+);
+create index alert_messages_unsent on ops.alert_messages (due_at) where sent_at is null;
+comment on table ops.alert_messages is 'The begin and the end of an alert, to be told to each target of the settings.';
+comment on column ops.alert_messages.alert_id is 'The alert.';
+comment on column ops.alert_messages.target is 'webhook, slack or email.';
+comment on column ops.alert_messages.kind is 'began or ended.';
+comment on column ops.alert_messages.created_at is 'When it was written; a message that could not be delivered for a day is given up.';
+comment on column ops.alert_messages.due_at is 'The next attempt: claiming a message moves it ahead, so a process that dies delays it only.';
+comment on column ops.alert_messages.attempts is 'Attempts so far.';
+comment on column ops.alert_messages.sent_at is 'When the target accepted it.';
+comment on column ops.alert_messages.last_error is 'Why the last attempt failed, without addresses.';
 
 -- Deliveries and sync targets
 

@@ -8,6 +8,7 @@ import { reseal } from '../src/credentials/resealing.ts';
 import { retryStreams } from '../src/inbox/streams.ts';
 import { defaultSweepPace, type SweepPace, sweepTargets } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
+import { type AlertPace, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
@@ -39,6 +40,7 @@ export interface WorkerOptions {
   readonly completenessPace?: CompletenessPace;
   readonly sends?: SendWorkOptions;
   readonly rulesPace?: RulesPace;
+  readonly alertPace?: AlertPace;
 }
 
 /** Users and lines change rarely, and a reference to an unknown line does not wait for them. */
@@ -69,6 +71,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   await using started = new AsyncDisposableStack();
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
   const reporting = track(reportProcess(context, 'worker'));
+  const alerts = track(startAlerts(context, options.alertPace));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const readThread = createThreadRefresh({ db, service, onAnswer, pauses, notify: notifier.notify, sealLink });
@@ -175,6 +178,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       const ends = (async () => {
         await Promise.all([
           resealing,
+          alerts.stop(),
           sweep.stop(),
           searching.stop(),
           unconfirmed.stop(),

@@ -50,6 +50,7 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
   rules: async () => (await import('./rules.ts')).addRules,
   sends: async () => (await import('./sends.ts')).addSends,
   reporting: async () => (await import('./reporting.ts')).addReporting,
+  notify: async () => (await import('./notify.ts')).addNotify,
   auth: async () => (await import('./auth.ts')).addAuth,
 };
 

@@ -96,6 +96,11 @@ export function renderTable(snapshot: Snapshot): string {
         ? 'none running'
         : processes.map(({ role, rulesMode }) => `${role}${rulesMode === null ? '' : ` (${rulesMode})`}`).join(', '),
     ),
+    line('alerts', snapshot.alerts, ({ open }) =>
+      open.length === 0
+        ? 'none open'
+        : open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`).join(', '),
+    ),
     line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros }) =>
       [
         ...(control.isPaused ? [`paused (${control.reason})`] : []),

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { areMigrated } from '../migrations.ts';
+import { startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
@@ -44,6 +45,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startWebhookRegistration(context, publicUrl, secret);
   const reporting = reportProcess(context, 'web');
+  const alerts = startAlerts(context);
   const stopping = new AbortController();
   const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';
   const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
@@ -52,7 +54,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
     abandon: (what) => context.service?.abandon(what),
     async close() {
       stopping.abort();
-      await Promise.all([receiver.close(), registration?.stop()]);
+      await Promise.all([receiver.close(), registration?.stop(), alerts.stop()]);
       await reporting.stop();
       await context[Symbol.asyncDispose]();
     },

@@ -11,6 +11,28 @@ type Defaulted<T> = T extends ColumnType<infer S, infer I, infer U> ? ColumnType
 type Computed<T> = T extends ColumnType<infer S, unknown, unknown> ? ColumnType<S, never, never> : ColumnType<T, never, never>;
 
 export interface Schema {
+  'ops.alert_messages': {
+    alert_id: string;
+    target: string;
+    kind: string;
+    created_at: Defaulted<Timestamp>;
+    due_at: Defaulted<Timestamp>;
+    attempts: Defaulted<number>;
+    sent_at: Timestamp | null;
+    last_error: string | null;
+  };
+  'ops.alerts': {
+    alert_id: Defaulted<string>;
+    check_name: string;
+    level: string;
+    sentence: string;
+    remedy: string;
+    since: Timestamp;
+    found_at: Defaulted<Timestamp>;
+    begun_at: Timestamp | null;
+    missed_at: Timestamp | null;
+    ended_at: Timestamp | null;
+  };
   'ops.attribution_parking': {
     kind: string;
     parked_until: Timestamp;
@@ -130,6 +152,7 @@ export interface Schema {
     api_answered_at: Timestamp | null;
     api_waiting_from: Timestamp | null;
     api_waiting_operation: string | null;
+    watches_until: Timestamp | null;
   };
   'ops.rollup_markers': {
     marker_id: Computed<Numeric>;

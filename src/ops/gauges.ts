@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { states } from '../ledger/send.ts';
-import { healthChecks } from './health-checks.ts';
+import { checkNames, healthChecks } from './health-checks.ts';
 import { known, type Snapshot } from './snapshot.ts';
 
 /** Gauges of the state that all processes share, read from the snapshot at each scrape: all receivers report the same. */
@@ -9,6 +9,8 @@ export interface Gauges {
   /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` or `trunkline_queue_up` is 0. */
   refresh(): Promise<void>;
 }
+
+const levels = ['notice', 'warning', 'problem'] as const;
 
 export function createGauges(registry: Registry, takeSnapshot: () => Promise<Snapshot>): Gauges {
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -20,6 +22,11 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   );
   const queueUp = gauge('queue_up', '1 while the queue store answers.');
   const checks = gauge('health_checks', 'Problems, warnings and notices of the status page.', ['level']);
+  const check = gauge(
+    'health_check',
+    'The level of each health check: 0 when it finds nothing, 1 for a notice, 2 for a warning, 3 for a problem.',
+    ['check'],
+  );
   const targets = gauge(
     'targets',
     'Pending targets: due now, due later, history, unconfirmed (known only from deliveries); failing counts those whose last read failed.',
@@ -66,10 +73,13 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   const actions = gauge('rule_actions', 'Actions of rules in the last day.', ['kind', 'state']);
 
   function show(snapshot: Snapshot): void {
-    checks.reset();
     const found = healthChecks(snapshot);
-    for (const level of ['problem', 'warning', 'notice'] as const) {
-      checks.set({ level }, found.filter((each) => each.level === level).length);
+    for (const level of levels) checks.set({ level }, found.filter((each) => each.level === level).length);
+    for (const name of checkNames) {
+      check.set(
+        { check: name },
+        Math.max(0, ...found.map((each) => (each.check === name ? 1 + levels.indexOf(each.level) : 0))),
+      );
     }
     showReads(snapshot);
     showQueues(snapshot);
@@ -144,6 +154,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
         databaseUp.set(1);
       } catch {
         databaseUp.set(0);
+        check.set({ check: 'database_unavailable' }, 1 + levels.indexOf('problem'));
       }
     },
   };

@@ -3,8 +3,53 @@ import type { ActionFailure, SendsStatus, SendTrouble } from './snapshot/automat
 import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 
+/** The ids of all checks: alerts and metrics are told apart by them, so they stay the same across releases. */
+export const checkNames = [
+  'action_failed',
+  'action_unclear',
+  'alerts_undelivered',
+  'answers_partial',
+  'coverage_late',
+  'coverage_unproven',
+  'credential_refused',
+  'database_read_only',
+  'database_unavailable',
+  'deliveries_refused',
+  'deliveries_unrecognized',
+  'disk_low',
+  'history_uncompared',
+  'migrations_missing',
+  'mirror_behind',
+  'queue_unreachable',
+  'queue_settings',
+  'reads_failing',
+  'reads_forbidden',
+  'reads_waiting',
+  'reports_stale',
+  'rules_failed',
+  'rules_file',
+  'rules_mode',
+  'scope_missing',
+  'sends_expired',
+  'sends_near_cap',
+  'sends_over_budget',
+  'sends_paused',
+  'sends_refused',
+  'sends_review',
+  'sends_unknown',
+  'sends_waiting',
+  'service_failing',
+  'service_silent',
+  'status_unknown',
+  'subscription_broken',
+  'texts_missing',
+] as const;
+
+export type CheckName = (typeof checkNames)[number];
+
 /** A problem, warning or notice for the operator, with its remedy. */
 export interface HealthCheck {
+  readonly check: CheckName;
   /**
    * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it affects
    * neither the verdict nor an exit code.
@@ -12,6 +57,10 @@ export interface HealthCheck {
   readonly level: 'problem' | 'warning' | 'notice';
   readonly sentence: string;
   readonly remedy: string;
+  /** Since when it is known to be so. */
+  readonly since?: Date;
+  /** What an alert says instead, where the texts above quote others or name a line: alerts leave the house. */
+  readonly alert?: { readonly sentence?: string; readonly remedy?: string };
 }
 
 /** The overall state in one sentence: the most severe check, or that all is well. */
@@ -65,6 +114,8 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...checkSubscriptions(snapshot),
     ...checkUnknownParts(snapshot),
     ...checkInbox(snapshot),
+    ...checkDisk(snapshot),
+    ...checkAlerts(snapshot),
   ];
   return checks.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
@@ -99,6 +150,7 @@ function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
   const checks: HealthCheck[] = [];
   if (isRefusing || !takesWrites) {
     checks.push({
+      check: takesWrites ? 'deliveries_refused' : 'database_read_only',
       level: 'problem',
       sentence: takesWrites
         ? 'The last delivery could not be stored and was answered 503.'
@@ -108,7 +160,7 @@ function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
   }
   if (!isMigrated) {
     const sentence = 'The database lacks migrations of this release.';
-    checks.push({ level: 'problem', sentence, remedy: 'Run `trunkline migrate`.' });
+    checks.push({ check: 'migrations_missing', level: 'problem', sentence, remedy: 'Run `trunkline migrate`.' });
   }
   return checks;
 }
@@ -120,32 +172,40 @@ function isLogin({ credential }: Snapshot): boolean {
 function checkLogin({ credential }: Snapshot): HealthCheck[] {
   const status = known(credential, undefined);
   if (status?.use !== 'login' || status.state !== 'lost') return [];
+  const remedy = 'Run `trunkline auth login`. Nothing is lost: reading then resumes.';
   return [
     {
+      check: 'credential_refused',
       level: 'problem',
       sentence: 'The login is no longer valid, so nothing is read.',
-      remedy: `Run \`trunkline auth login\`. Nothing is lost: reading then resumes. The reason: ${status.lastError ?? 'not recorded'}.`,
+      remedy: `${remedy} The reason: ${status.lastError ?? 'not recorded'}.`,
+      alert: { remedy },
     },
   ];
 }
 
-function checkParked({ kind, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
+function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
   const what = streamNames[kind];
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
     const isLoginNeeded = reason.includes('trunkline auth login');
     const remedy = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key';
     return {
+      check: 'credential_refused',
       level: 'problem',
+      since,
       sentence: `${what} are not read: ${isLoginNeeded ? 'a login is needed' : 'the service refuses the credential'}.`,
       remedy: `${remedy} (${reason}). Nothing is lost: reading then resumes.`,
+      alert: { remedy: `${remedy}. Nothing is lost: reading then resumes.` },
     };
   }
   const grant = isLoggedIn
     ? `Run \`trunkline auth login\` and grant ${missingScope}`
     : `Grant ${missingScope} to the credential`;
   return {
+    check: 'scope_missing',
     level: 'problem',
+    since,
     sentence: `${what} are not read: the credential lacks the scope ${missingScope}.`,
     remedy: `${grant}. Nothing is lost: reading then resumes.`,
   };
@@ -169,6 +229,7 @@ function checkAnswers({ processes }: Snapshot): HealthCheck[] {
   if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
     return [
       {
+        check: 'service_silent',
         level: 'warning',
         sentence: `The service has not answered ${waitingOperation} for ${since}; it answers other requests.`,
         remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
@@ -179,6 +240,7 @@ function checkAnswers({ processes }: Snapshot): HealthCheck[] {
     answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
   return [
     {
+      check: 'service_silent',
       level: 'problem',
       sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${since}.`,
       remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
@@ -191,6 +253,7 @@ function checkCircuit({ circuit }: Snapshot): HealthCheck[] {
   const next = circuit.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
   return [
     {
+      check: 'service_failing',
       level: 'problem',
       sentence: 'The service fails repeatedly, so no request is sent for a while.',
       remedy: `Pending reads are kept and retried.${next} If this lasts, ask the service’s operator.`,
@@ -207,7 +270,9 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
   const workers = known(snapshot.processes, undefined)?.filter(({ role }) => role === 'worker').length;
   return [
     {
+      check: 'mirror_behind',
       level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
+      since: new Date(snapshot.takenAt.getTime() - oldest * 1_000),
       sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
       remedy: workers
         ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (\`trunkline worker\`).`
@@ -216,6 +281,8 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
   ];
 }
 
+const showsError = '`trunkline status` shows the last error.';
+
 /** Only a worker knows that its circuit breaker is open. Other processes see that its reads are delayed. */
 function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
   const waiting = backlog.filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
@@ -223,9 +290,11 @@ function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
   const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
   return [
     {
+      check: 'reads_waiting',
       level: 'warning',
       sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
       remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
+      alert: { remedy: `Nothing has to be done at once. ${showsError}` },
     },
   ];
 }
@@ -237,6 +306,7 @@ function checkQueues({ queues }: Snapshot): HealthCheck[] {
     const name = backend === 'redis' ? 'Redis' : 'the queue’s schema in Postgres';
     return [
       {
+        check: 'queue_unreachable',
         level: 'problem',
         sentence: 'The queue cannot be reached, so nothing new is read.',
         remedy: `${reason === undefined ? '' : `${reason} `}Check that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}. Deliveries are kept meanwhile.`,
@@ -249,24 +319,28 @@ function checkQueues({ queues }: Snapshot): HealthCheck[] {
 /** A message of the queue store: a sentence, and after a colon its remedy. */
 function ofStore(text: string, level: HealthCheck['level']): HealthCheck {
   const [sentence = text, remedy = ''] = text.split(/: (?=\w+ )/, 2);
-  return { level, sentence: `${sentence}.`, remedy: `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}` };
+  const upper = `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}`;
+  return { check: 'queue_settings', level, sentence: `${sentence}.`, remedy: upper };
 }
 
 function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
   if (subscriptions.state === 'unknown') return [];
-  const { ours } = subscriptions.value;
+  const { ours, broken } = subscriptions.value;
   const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
   const remedy = 'Run `trunkline subscriptions ensure`; it enables them, or prints what to create by hand.';
+  const warning = { check: 'subscription_broken', level: 'warning' } as const;
   if (ours.some(({ isEnabled }) => isEnabled)) {
-    if (disabled.length === 0) return [];
-    return [{ level: 'warning', sentence: `The subscription of ${disabled.join(', ')} is disabled.`, remedy }];
+    const types = [...new Set([...disabled, ...broken])];
+    if (types.length === 0) return [];
+    const what = broken.length === 0 ? 'is disabled' : 'is disabled or missing';
+    return [{ ...warning, sentence: `The subscription of ${types.join(', ')} ${what}.`, remedy }];
   }
   // Without PUBLIC_URL, subscriptions created by hand cannot be recognized as ours, but they deliver.
   const arrives = known(inbox, undefined)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
-  if (arrives) return [];
+  if (arrives && broken.length === 0) return [];
   return [
     {
-      level: 'warning',
+      ...warning,
       sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
       remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
     },
@@ -277,9 +351,11 @@ function checkFailing(backlog: readonly Backlog[]): HealthCheck[] {
   return backlog
     .filter(({ stubborn }) => stubborn > 0)
     .map(({ kind, stubborn, sampleErrors }) => ({
+      check: 'reads_failing',
       level: 'warning',
       sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
       remedy: `${stubborn === 1 ? 'It is' : 'They are'} retried. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
+      alert: { remedy: `${stubborn === 1 ? 'It is' : 'They are'} retried. ${showsError}` },
     }));
 }
 
@@ -289,6 +365,7 @@ function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
   return known(backlog, [])
     .filter(({ kind, forbidden }) => forbidden > 0 && kind !== 'recordings' && kind !== 'transcripts')
     .map(({ kind, forbidden }) => ({
+      check: 'reads_forbidden',
       level: 'warning',
       sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
       remedy: `${who.remedy}. The reads are retried within a day, or now with \`trunkline resync\`.`,
@@ -315,6 +392,7 @@ function checkInbox({ inbox }: Snapshot): HealthCheck[] {
   if (count === 0) return [];
   return [
     {
+      check: 'deliveries_unrecognized',
       level: 'notice',
       sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
       remedy:
@@ -323,30 +401,47 @@ function checkInbox({ inbox }: Snapshot): HealthCheck[] {
   ];
 }
 
+/** An hour is compared two minutes after its end, and until then the newest proven one ended an hour before. */
+const lateProofSeconds = 2 * 3_600;
+
 function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
   const { completeness } = snapshot;
   if (completeness.state === 'unknown') return [];
-  const { unprovenCount, difference, lines } = completeness.value;
+  const { unprovenCount, difference, provenUntil, lines } = completeness.value;
   const checks: HealthCheck[] = [];
   if (unprovenCount > 0) {
     checks.push({
+      check: 'coverage_unproven',
       level: 'warning',
       sentence: `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
       remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again automatically. The newest reason: ${difference ?? 'not recorded'}`,
+      alert: { remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again automatically. ${showsError}` },
+    });
+  }
+  const provenAgo = provenUntil === null ? 0 : (snapshot.takenAt.getTime() - provenUntil.getTime()) / 1_000;
+  if (provenAgo > lateProofSeconds) {
+    checks.push({
+      check: 'coverage_late',
+      level: 'warning',
+      sentence: `Call history is proven complete only up to ${span(provenAgo)} ago; each hour should be, soon after its end.`,
+      remedy: 'Check that a worker runs and that the service answers it: `trunkline doctor` names the reason.',
     });
   }
   const unexplained = lines.filter(({ state }) => state === 'unexplained');
   if (unexplained.length > 0) {
     checks.push({
+      check: 'texts_missing',
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
       remedy:
         'If you know who may have written, put their numbers into a file and run `trunkline backfill threads --numbers FILE`.',
+      alert: { sentence: `Unread texts of ${countOf(unexplained.length, 'line')} cannot be found: a possible gap.` },
     });
   }
   const uncompared = uncomparedWords(snapshot);
   if (uncompared !== undefined) {
     checks.push({
+      check: 'history_uncompared',
       level: 'notice',
       sentence: uncompared,
       remedy:
@@ -363,6 +458,7 @@ function checkPartialAnswers({ drift, takenAt }: Snapshot): HealthCheck[] {
   if (latest === undefined) return [];
   return [
     {
+      check: 'answers_partial',
       level: 'warning',
       sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
       remedy: `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
@@ -378,6 +474,7 @@ function checkModes({ processes }: Snapshot): HealthCheck[] {
   const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
   return [
     {
+      check: 'rules_mode',
       level: 'problem',
       sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some actions of rules are performed.`,
       remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
@@ -394,7 +491,13 @@ function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
     const sentence = version
       ? 'The rules file has an error; the rules loaded before stay in force.'
       : 'No rules are in force.';
-    checks.push({ level: version ? 'warning' : 'problem', sentence, remedy: problem.split('\n')[0] ?? problem });
+    checks.push({
+      check: 'rules_file',
+      level: version ? 'warning' : 'problem',
+      sentence,
+      remedy: problem.split('\n')[0] ?? problem,
+      alert: { remedy: 'Run `trunkline rules check`, which names the line.' },
+    });
   }
   const use = known(credential, undefined)?.use ?? 'none';
   for (const failure of failures) checks.push(checkAction(failure, use));
@@ -402,6 +505,7 @@ function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
   if (failed.length > 0) {
     const count = failed.reduce((sum, each) => sum + each.failed, 0);
     checks.push({
+      check: 'rules_failed',
       level: 'warning',
       sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
       remedy:
@@ -415,14 +519,18 @@ function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: B
   const times = count === 1 ? '' : ` ${quantity(count)} times`;
   if (state === 'unclear') {
     return {
+      check: 'action_unclear',
       level: 'warning',
       sentence: `The rule ${rule} may or may not have performed ${kind}${times}: ${reason}.`,
+      alert: { sentence: `The rule ${rule} may or may not have performed ${kind}${times}.` },
       remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
     };
   }
   return {
+    check: 'action_failed',
     level: 'warning',
     sentence: `The rule ${rule} failed to ${kind}${times} in the last day: ${reason}.`,
+    alert: { sentence: `The rule ${rule} failed to ${kind}${times} in the last day.` },
     // The scope of all actions except replies, which are sends (section 4.2).
     remedy: remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
   };
@@ -458,21 +566,30 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
   }
 }
 
+/** The share of the daily budget of money from which on the operator is warned. */
+const nearCap = 0.8;
+
 function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
   if (sends.state === 'unknown') return [];
-  const { control, counts, troubles } = sends.value;
+  const { control, counts, today, dailyMicros, troubles } = sends.value;
   const use = known(credential, undefined)?.use ?? 'none';
   const checks: HealthCheck[] = [];
   if (control.isPaused) {
+    const paused = `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}.`;
+    const resume = '`trunkline sends resume` resumes them; texts that have expired by then are not sent.';
     checks.push({
+      check: 'sends_paused',
       level: control.by === 'ledger' ? 'problem' : 'warning',
+      since: control.since,
       sentence: 'All automatic texts are paused.',
-      remedy: `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}. The reason: ${control.reason}. \`trunkline sends resume\` resumes them; texts that have expired by then are not sent.`,
+      remedy: `${paused} The reason: ${control.reason}. ${resume}`,
+      alert: { remedy: `${paused} \`trunkline status\` shows the reason, ${resume}` },
     });
   }
   const open = counts.NEEDS_HUMAN ?? 0;
   if (open > 0) {
     checks.push({
+      check: 'sends_review',
       level: 'problem',
       sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
       remedy:
@@ -482,10 +599,22 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
   const unknown = counts.UNKNOWN ?? 0;
   if (unknown > 0) {
     checks.push({
+      check: 'sends_unknown',
       level: 'warning',
       sentence: `The outcome of ${countOf(unknown, 'automatic text')} is unknown: the answer to the request was lost.`,
       remedy:
         'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. `trunkline sends list --state UNKNOWN` lists them.',
+    });
+  }
+  const used = (today.spent + today.reserved) / dailyMicros;
+  const isUsedUp = troubles.some(({ kind, reason }) => kind === 'budget' && reason.includes('budget_money'));
+  if (dailyMicros > 0 && used >= nearCap && !isUsedUp) {
+    checks.push({
+      check: 'sends_near_cap',
+      level: 'warning',
+      sentence: `${Math.floor(used * 100)}% of the daily budget of automatic texts are used (${dollars(today.spent + today.reserved)} of ${dollars(dailyMicros)}).`,
+      remedy:
+        'Beyond it, no text is sent until midnight UTC. To send more, raise it under `budgets` in the rules file; to stop, run `trunkline sends pause`.',
     });
   }
   return [...checks, ...troubles.map((trouble) => checkTrouble(trouble, sends.value, use, takenAt))];
@@ -497,15 +626,20 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
   const was = count === 1 ? 'was' : 'were';
   const when = `the last ${ago(lastAt, takenAt)}`;
   switch (kind) {
-    case 'refused':
+    case 'refused': {
+      const after = `${reason}, ${when}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`;
       return {
+        check: 'sends_refused',
         level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
-        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${reason}, ${when}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
+        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${after}`,
         remedy: remedyOf(reason, use, 'sms:send', '`trunkline sends show ID` shows the history of each of them'),
+        alert: { sentence: `${texts} of the last day ${was} not sent: ${after}` },
       };
+    }
     case 'budget': {
       const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
       return {
+        check: 'sends_over_budget',
         level: 'warning',
         sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} is used up.`,
         remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
@@ -513,12 +647,15 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
     }
     case 'held_up':
       return {
+        check: 'sends_waiting',
         level: 'warning',
         sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
         remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
+        alert: { sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute to be sent.` },
       };
     case 'too_old':
       return {
+        check: 'sends_expired',
         level: 'notice',
         sentence: `${texts} of the last day expired before ${count === 1 ? 'it' : 'they'} could be sent, ${when}.`,
         remedy: 'A reply to an old trigger is not sent. `trunkline sends list --state EXPIRED` lists them.',
@@ -539,6 +676,7 @@ function checkReporting({ reporting }: Snapshot): HealthCheck[] {
   if (wantedTimeZone !== null && wantedTimeZone !== timeZone) {
     return [
       {
+        check: 'reports_stale',
         level: 'warning',
         sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
         remedy: `Run \`trunkline reporting rebuild\`; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
@@ -548,6 +686,7 @@ function checkReporting({ reporting }: Snapshot): HealthCheck[] {
   if (isCurrent) return [];
   return [
     {
+      check: 'reports_stale',
       level: 'warning',
       sentence:
         'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
@@ -557,20 +696,66 @@ function checkReporting({ reporting }: Snapshot): HealthCheck[] {
 }
 
 function checkUnknownParts(snapshot: Snapshot): HealthCheck[] {
-  const unknown = Object.entries(snapshot).flatMap(([name, part]: [string, Part<unknown> | unknown]) =>
-    isUnknown(part) ? [{ name, reason: part.reason }] : [],
-  );
+  const unknown = unknownParts(snapshot);
   const [first] = unknown;
   if (first === undefined) return [];
   return [
     {
+      check: 'status_unknown',
       level: 'warning',
       sentence: `Parts of this status could not be read: ${unknown.map(({ name }) => name).join(', ')}.`,
       remedy: `The error was: ${first.reason}`,
+      alert: { remedy: showsError },
     },
   ];
 }
 
+/** Whether every part could be read, so that what the checks do not find is not there. */
+export function isWhole(snapshot: Snapshot): boolean {
+  return unknownParts(snapshot).length === 0;
+}
+
+function unknownParts(snapshot: Snapshot): { name: string; reason: string }[] {
+  return Object.entries(snapshot).flatMap(([name, part]: [string, Part<unknown> | unknown]) =>
+    isUnknown(part) ? [{ name, reason: part.reason }] : [],
+  );
+}
+
 function isUnknown(part: unknown): part is { state: 'unknown'; reason: string } {
   return typeof part === 'object' && part !== null && 'state' in part && part.state === 'unknown' && 'reason' in part;
+}
+
+/** Below this share or these bytes of free space. */
+const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
+const fullDisk = { share: 0.02, bytes: 256 * 1024 ** 2 };
+
+/** Only the disk of the embedded Postgres can be seen. */
+function checkDisk({ disk }: Snapshot): HealthCheck[] {
+  const found = known(disk, undefined);
+  if (found === undefined) return [];
+  const { freeBytes, totalBytes } = found;
+  const isBelow = ({ share, bytes }: typeof lowDisk) => freeBytes < bytes || freeBytes < share * totalBytes;
+  if (!isBelow(lowDisk)) return [];
+  return [
+    {
+      check: 'disk_low',
+      level: isBelow(fullDisk) ? 'problem' : 'warning',
+      sentence: `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
+      remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
+    },
+  ];
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+function checkAlerts({ alerts }: Snapshot): HealthCheck[] {
+  return known(alerts, { open: [], undelivered: [] }).undelivered.map(({ target, count, error }) => ({
+    check: 'alerts_undelivered',
+    level: 'warning',
+    sentence: `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
+    remedy:
+      'Check the NOTIFY_ variables of this target with `trunkline notify test`. The messages are retried for a day.',
+  }));
 }

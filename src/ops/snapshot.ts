@@ -7,11 +7,15 @@ import { readRelease } from '../shared/release.ts';
 import { type RunningProcess, readProcesses } from './processes.ts';
 import { type RulesStatus, readRules, readSends, type SendsStatus } from './snapshot/automation.ts';
 import {
+  type AlertsStatus,
   type CredentialStatus,
+  type DiskStatus,
   type DriftStatus,
   type QueuesStatus,
   type ReportingStatus,
+  readAlerts,
   readCredential,
+  readDisk,
   readDrift,
   readQueues,
   readReporting,
@@ -70,6 +74,8 @@ export interface Snapshot {
   readonly rules: Part<RulesStatus | undefined>;
   readonly reporting: Part<ReportingStatus>;
   readonly processes: Part<readonly RunningProcess[]>;
+  readonly alerts: Part<AlertsStatus>;
+  readonly disk: Part<DiskStatus | undefined>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
   /** Of this process: it could not store the last delivery. */
@@ -119,6 +125,8 @@ export async function takeSnapshot({ database, queues, service, settings, metric
         reporting: await ask(readReporting),
         sends: await ask(readSends),
         processes: await ask(readProcesses),
+        alerts: await ask(readAlerts),
+        disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
         isRefusing: metrics?.isRefusing() ?? false,

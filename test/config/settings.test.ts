@@ -266,6 +266,40 @@ describe('a token that might be guessed', () => {
   });
 });
 
+describe('a target of alerts', () => {
+  const whsec = `whsec_${'k'.repeat(32)}`;
+
+  test.each([
+    [{ NOTIFY_WEBHOOK_URL: 'https://alerts.example/hunter2' }, /^NOTIFY_WEBHOOK_SECRET is missing, although/],
+    [{ NOTIFY_WEBHOOK_SECRET: whsec }, /^NOTIFY_WEBHOOK_URL is missing, although/],
+    [{ NOTIFY_SMTP_URL: 'smtps://owner:hunter2@mail.example' }, /^NOTIFY_EMAIL_TO is missing, although/],
+    [{ NOTIFY_WEBHOOK_URL: 'https://x.example', NOTIFY_WEBHOOK_SECRET: 'hunter2' }, /whsec_ and the base64/],
+    [{ NOTIFY_SLACK_URL: 'https://owner:hunter2@slack.example' }, /^NOTIFY_SLACK_URL must not hold a user/],
+    [{ NOTIFY_SMTP_URL: 'https://hunter2', NOTIFY_EMAIL_TO: 'a@b.example' }, /begins with smtp:\/\/ or smtps:/],
+    [{ NOTIFY_SMTP_URL: 'smtp://mail.example', NOTIFY_EMAIL_TO: 'a@b.example, c' }, /^NOTIFY_EMAIL_TO must be/],
+    [{ NOTIFY_QUIET_HOURS: '22-7' }, /^NOTIFY_QUIET_HOURS must be two times/],
+  ])('is not made of %j', (given, problem) => {
+    const problems = problemsOf(given);
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+    expect(problems.join()).not.toContain('hunter2');
+  });
+
+  test('is made of few variables', () => {
+    const given = {
+      ...{ NOTIFY_WEBHOOK_URL: 'https://alerts.example/in', NOTIFY_WEBHOOK_SECRET: whsec },
+      ...{ NOTIFY_SMTP_URL: 'smtp://mail.example:587', NOTIFY_EMAIL_TO: 'a@b.example, c@d.example' },
+      NOTIFY_QUIET_HOURS: '22:00-07:00',
+    };
+    expect(readSettings(given).notify).toEqual({
+      webhook: { url: 'https://alerts.example/in', secret: whsec },
+      slackUrl: undefined,
+      email: { smtpUrl: 'smtp://mail.example:587', to: ['a@b.example', 'c@d.example'], from: 'a@b.example' },
+      minLevel: 'warning',
+      quietHours: { from: '22:00', to: '07:00' },
+    });
+  });
+});
+
 test('the table has one whole row for every variable', () => {
   const [head, rule, ...rows] = settingsTable().split('\n');
   expect([head, rule]).toEqual(['| variable | without it | meaning |', '|---|---|---|']);

@@ -10,7 +10,7 @@ const before = (seconds: number) => new Date(takenAt.getTime() - seconds * 1_000
 const known = <T>(value: T) => ({ state: 'known', value }) as const;
 
 const complete: Completeness = {
-  ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, difference: null },
+  ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, provenUntil: null, difference: null },
   uncompared: { days: 0, of: 14 },
   ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
 };
@@ -44,6 +44,8 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     release: '1.0.0',
     commit: '0123456789ab',
     uptimeSeconds: 90_000,
+    alerts: known({ open: [], undelivered: [] }),
+    disk: known(undefined),
     credential: known({ use: 'api_key' }),
     schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
@@ -62,7 +64,12 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     }),
     holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
     drift: known({ kinds: 0, latest: [], partial: [] }),
-    subscriptions: known({ ours: [{ type: 'AccountSMS', isEnabled: true }], othersCount: 0, readAt: before(60) }),
+    subscriptions: known({
+      ours: [{ type: 'AccountSMS', isEnabled: true }],
+      broken: [],
+      othersCount: 0,
+      readAt: before(60),
+    }),
     queues: known({
       ...{ backend: 'postgres', isReachable: true, warnings: [], notices: [] },
       waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
@@ -168,7 +175,7 @@ test('escapes whatever the service, the database or a sender wrote', () => {
       latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
       partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }],
     }),
-    subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], othersCount: 0, readAt: null }),
+    subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], broken: [], othersCount: 0, readAt: null }),
     artefacts: { state: 'unknown', reason: hostile },
   });
   expect(page).not.toContain('<img');
@@ -189,6 +196,31 @@ test.each<[string, Partial<Snapshot>]>([
   [
     '2 hours of call history are not proven complete.',
     { completeness: known({ ...complete, unprovenCount: 2, difference: 'the service counts 3 calls and lists 2' }) },
+  ],
+  [
+    'Call history is proven complete only up to 3 h ago; each hour should be, soon after its end.',
+    { completeness: known({ ...complete, provenUntil: before(3 * 3_600) }) },
+  ],
+  [
+    '84% of the daily budget of automatic texts are used ($4.20 of $5.00).',
+    { sends: known({ ...quietLedger, today: { spent: 4_000_000, reserved: 200_000, sends: 400 } }) },
+  ],
+  [
+    'The disk of the database has 0.1 GiB of 20.0 GiB left. When it is full, deliveries are answered 503 and nothing is mirrored.',
+    { disk: known({ freeBytes: 0.1 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
+  ],
+  [
+    'The subscription of AccountEndedCalls is disabled or missing.',
+    {
+      subscriptions: known({
+        ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: ['AccountEndedCalls'] },
+        ...{ othersCount: 0, readAt: takenAt },
+      }),
+    },
+  ],
+  [
+    '2 alerts could not be sent by slack: it answered 404.',
+    { alerts: known({ open: [], undelivered: [{ target: 'slack', count: 2, error: 'it answered 404' }] }) },
   ],
   [
     'Unread texts of …0100 cannot be found: a possible gap.',
@@ -245,7 +277,7 @@ test.each<[string, Partial<Snapshot>]>([
   [
     'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
     {
-      subscriptions: known({ ours: [], othersCount: 2, readAt: takenAt }),
+      subscriptions: known({ ours: [], broken: [], othersCount: 2, readAt: takenAt }),
       inbox: known({
         ...{ types: [], isAtLeast: false, perMinute: [], latest: [] },
         unrecognized: { count: 0, lastDay: 0, isAtLeast: false },

@@ -1,4 +1,7 @@
+import { readFile, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
+import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isMigrated } from '../../db/migrate.ts';
@@ -25,6 +28,8 @@ export interface DriftRow {
 /** The webhook subscriptions that deliver to this receiver, as last mirrored. */
 export interface SubscriptionsStatus {
   readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
+  /** The event types whose subscription the receiver needs, and neither found nor could repair. */
+  readonly broken: readonly string[];
   readonly othersCount: number;
   readonly readAt: Date | null;
 }
@@ -66,8 +71,13 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
      from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
   );
   const ours = rows.filter(({ isOurs }) => isOurs);
+  const broken = await query<{ type: string }>(
+    db,
+    sql`select event_type as type from ops.subscription_watch where state <> 'in_place' order by 1`,
+  );
   return {
     ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
+    broken: broken.map(({ type }) => type),
     othersCount: rows.length - ours.length,
     readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
   };
@@ -156,4 +166,46 @@ export async function readQueues(queues: Pick<Queues, 'health' | 'waiting'>): Pr
     }),
   );
   return { ...health, waiting: Object.fromEntries(waiting) as Record<QueueName, number | null> };
+}
+
+/** The disk that the database is on. */
+export interface DiskStatus {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** Undefined unless the database is the embedded Postgres in DATA_DIR: no other one tells about its disk. */
+export async function readDisk({
+  dataDir,
+  databaseUrl,
+}: Pick<Settings, 'dataDir' | 'databaseUrl'>): Promise<DiskStatus | undefined> {
+  const folder = join(dataDir, 'postgres');
+  const port = await readFile(join(folder, 'port'), 'utf8').catch(() => '');
+  if (databaseUrl === undefined || !isLoopbackUrl(databaseUrl)) return undefined;
+  if (port.trim() === '' || new URL(databaseUrl).port !== port.trim()) return undefined;
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+/** The alerts that are open, and those that a target did not accept. */
+export interface AlertsStatus {
+  readonly open: readonly { readonly check: string; readonly level: string; readonly since: Date }[];
+  readonly undelivered: readonly { readonly target: string; readonly count: number; readonly error: string }[];
+}
+
+/** Attempts after which a message counts as undelivered. */
+const maxQuietAttempts = 3;
+
+export async function readAlerts(db: Database): Promise<AlertsStatus> {
+  const open = await query<AlertsStatus['open'][number]>(
+    db,
+    sql`select check_name as check, level, since from ops.alerts where begun_at is not null and ended_at is null order by since`,
+  );
+  const undelivered = await query<AlertsStatus['undelivered'][number]>(
+    db,
+    sql`select target, count(*)::int as count, max(last_error) as error from ops.alert_messages
+     where sent_at is null and attempts >= ${maxQuietAttempts} and last_error is not null
+       and created_at > now() - interval '1 day' group by target order by target`,
+  );
+  return { open, undelivered };
 }

@@ -321,6 +321,8 @@ export interface Completeness {
   readonly uncompared: { readonly days: number; readonly of: number };
   /** Hours of any age that were compared and are not proven. */
   readonly unprovenCount: number;
+  /** The end of the newest proven hour; null before the first. */
+  readonly provenUntil: Date | null;
   /** The newest reason. */
   readonly difference: string | null;
   /** Calls of the watched hours of the last day: how many the service lists, and how many no webhook announced. */
@@ -344,6 +346,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
   );
   const [sums] = await query<{
     unproven: number;
+    until: Date | null;
     difference: string | null;
     reported: number;
     unannounced: number;
@@ -353,6 +356,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
   }>(
     db,
     sql`select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
+       max(to_at) filter (where state = 'proven' and to_at <= now()) as until,
        (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
        coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
        coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
@@ -371,6 +375,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
     hours,
     uncompared: { days: sums?.uncompared ?? judgedDays, of: judgedDays },
     unprovenCount: sums?.unproven ?? 0,
+    provenUntil: sums?.until ?? null,
     difference: sums?.difference ?? null,
     lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },
     openGapCount: sums?.gaps ?? 0,

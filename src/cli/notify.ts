@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { createDatabase, query, sql } from '../db/database.ts';
+import { createTargets } from '../ops/alerts/targets.ts';
+import { exactly } from '../ops/format.ts';
+import { UserError } from '../shared/errors.ts';
+import { jsonFlag, wholeNumber } from './arguments.ts';
+import { commandSettings } from './environment.ts';
+import { exitCodes, runCommand } from './failures.ts';
+import { createCommandLog, renderColumns } from './terminal.ts';
+
+/** Alerts, and the targets that they are sent to. */
+export function addNotify(program: Command): void {
+  const group = program.command('notify').description('Alerts: what was told, and whether it arrives.');
+  group
+    .command('test')
+    .description('Sends a test alert to each target of the settings, and says what became of it.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runTest(options)));
+  group
+    .command('list')
+    .description('Lists the newest alerts, the open ones first.')
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000), 20)
+    .option(...jsonFlag)
+    .action((options) => runCommand(() => runList(options)));
+}
+
+/** Sends a test alert. Exit code 0 when every target accepted it. */
+export async function runTest({ json }: { json?: boolean }): Promise<void> {
+  const targets = createTargets(await commandSettings());
+  if (targets.length === 0) {
+    const remedy = 'Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL or NOTIFY_SMTP_URL, as `trunkline settings` describes.';
+    throw new UserError('No target of alerts is configured.', { remedy });
+  }
+  const message = {
+    kind: 'test' as const,
+    alertId: randomUUID(),
+    check: 'test',
+    level: 'notice' as const,
+    sentence: 'this is a test, and alerts arrive here.',
+    remedy: 'Nothing.',
+    since: new Date(),
+    endedAt: null,
+  };
+  const results = await Promise.all(
+    targets.map(({ name, send }) =>
+      send(message).then(
+        () => ({ target: name, isSent: true }),
+        (error: Error) => ({ target: name, isSent: false, reason: error.message }),
+      ),
+    ),
+  );
+  if (json) console.log(JSON.stringify(results));
+  for (const { target, isSent, ...failure } of json ? [] : results) {
+    console.log(isSent ? `${target}: accepted` : `${target}: not sent: ${'reason' in failure ? failure.reason : ''}`);
+  }
+  if (results.some(({ isSent }) => !isSent)) process.exitCode = exitCodes.failed;
+}
+
+interface ListedAlert {
+  readonly check: string;
+  readonly level: string;
+  readonly since: Date;
+  readonly endedAt: Date | null;
+  readonly sentence: string;
+  /** The targets that were told of its begin. */
+  readonly toldTo: readonly string[];
+}
+
+/** Lists alerts that began. */
+export async function runList({ limit, json }: { limit: number; json?: boolean }): Promise<void> {
+  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'] });
+  await using database = createDatabase({
+    url: databaseUrl ?? '',
+    log: createCommandLog(),
+    maxConnections: 1,
+    name: 'notify',
+  });
+  const alerts = await query(
+    database.db,
+    sql<ListedAlert>`select check_name as check, level, since, ended_at as "endedAt", sentence,
+       array(select target from ops.alert_messages m
+         where m.alert_id = a.alert_id and kind = 'began' and sent_at is not null order by target) as "toldTo"
+     from ops.alerts a where begun_at is not null order by ended_at is not null, begun_at desc limit ${limit}`,
+  );
+  if (json) return console.log(JSON.stringify(alerts));
+  if (alerts.length === 0) return console.log('No alert began in the last 30 days.');
+  const rows = alerts.map(({ since, endedAt, level, check, toldTo, sentence }) => [
+    exactly(since, timeZone),
+    endedAt === null ? 'open' : exactly(endedAt, timeZone),
+    level,
+    check,
+    toldTo.join(', '),
+    sentence,
+  ]);
+  console.log(renderColumns(['since', 'until', 'level', 'check', 'told', 'what'], rows));
+}

@@ -1,0 +1,188 @@
+import { type Database, inTransaction, query, relation, sql } from '../../db/database.ts';
+import type { AlertMessage, TargetName } from './targets.ts';
+
+/*
+ * An alert: found ── still found, and for holdMs ──▶ begun ── not found for holdMs ──▶ ended
+ *             └──── not found: deleted                  ◀── found again
+ */
+
+/** A health check that found something, as it is told outside. */
+export interface Finding {
+  readonly check: string;
+  readonly level: 'warning' | 'problem';
+  readonly sentence: string;
+  readonly remedy: string;
+  /** Since when it is known to be so; undefined: since it was first found. */
+  readonly since: Date | undefined;
+}
+
+/**
+ * Makes this process the one that watches the health checks, unless another one is. It has to run, and to call this again
+ * within the lease.
+ */
+export function claimWatch(db: Database, processId: string, leaseMs: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.alerts'))`);
+    const claimed = await query(
+      tx,
+      sql`update ops.processes set watches_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+       where process_id = ${processId} and not exists (
+         select from ops.processes where process_id <> ${processId} and watches_until > clock_timestamp())
+       returning process_id`,
+    );
+    return claimed.length > 0;
+  });
+}
+
+export interface Recorded {
+  readonly began: readonly string[];
+  readonly ended: readonly string[];
+}
+
+/**
+ * Records what the health checks find now, and writes the messages for each target: one when an alert begins, one when it has
+ * ended. `isWhole`: everything could be checked, so that what was not found is over.
+ */
+export function recordFindings(
+  db: Database,
+  findings: readonly Finding[],
+  { targets, holdMs, isWhole }: { targets: readonly TargetName[]; holdMs: number; isWhole: boolean },
+): Promise<Recorded> {
+  const hold = sql`${holdMs} * interval '1 ms'`;
+  const checks = findings.map(({ check }) => check);
+  return inTransaction(db, async (tx) => {
+    const isNews = sql`(a.begun_at is null or (a.level = 'warning' and excluded.level = 'problem'))`;
+    await query(
+      tx,
+      sql`insert into ops.alerts as a (check_name, level, sentence, remedy, since)
+       select check_name, level, sentence, remedy, coalesce(since, now())
+       from ${relation('f', findings, {
+         check_name: ['text', ({ check }) => check],
+         level: 'text',
+         sentence: 'text',
+         remedy: 'text',
+         since: 'timestamptz',
+       })}
+       on conflict (check_name) where ended_at is null do update set missed_at = null,
+         since = case when a.begun_at is null then least(a.since, excluded.since) else a.since end,
+         level = case when ${isNews} then excluded.level else a.level end,
+         sentence = case when ${isNews} then excluded.sentence else a.sentence end,
+         remedy = case when ${isNews} then excluded.remedy else a.remedy end`,
+    );
+    await query(tx, sql`delete from ops.alerts where begun_at is null and check_name <> all(${checks}::text[])`);
+    const began = await query(
+      tx,
+      sql<{ check: string }>`with begun as (
+         update ops.alerts set begun_at = now()
+         where begun_at is null and found_at < now() and since <= now() - ${hold} returning alert_id, check_name
+       ), told as (
+         insert into ops.alert_messages (alert_id, target, kind)
+         select alert_id, target, 'began' from begun, unnest(${targets}::text[]) target
+       )
+       select check_name as check from begun`,
+    );
+    if (isWhole) {
+      await query(
+        tx,
+        sql`update ops.alerts set missed_at = now()
+         where ended_at is null and missed_at is null and check_name <> all(${checks}::text[])`,
+      );
+    }
+    const ended = await query(
+      tx,
+      sql<{ id: string; check: string }>`update ops.alerts set ended_at = missed_at
+       where ended_at is null and missed_at < now() and missed_at <= now() - ${hold} returning alert_id as id, check_name as check`,
+    );
+    const ids = ended.map(({ id }) => id);
+    // What waited for the end of the quiet hours need not be told any more.
+    await query(
+      tx,
+      sql`delete from ops.alert_messages where alert_id = any(${ids}::uuid[]) and kind = 'began' and attempts = 0`,
+    );
+    await query(
+      tx,
+      sql`insert into ops.alert_messages (alert_id, target, kind)
+       select alert_id, target, 'ended' from ops.alert_messages where alert_id = any(${ids}::uuid[])
+       on conflict do nothing`,
+    );
+    await query(tx, sql`delete from ops.alerts where ended_at < now() - interval '30 days'`);
+    return { began: began.map(({ check }) => check), ended: ended.map(({ check }) => check) };
+  });
+}
+
+/** An alert that was told while nothing could be written. */
+export interface ToldAlert extends Omit<Finding, 'since'> {
+  readonly alertId: string;
+  readonly since: Date;
+  /** The targets that accepted its begin; the others are still to be told. */
+  readonly toldTo: ReadonlySet<TargetName>;
+}
+
+/** Records an alert that began and was told while nothing could be written, so that its end is told like any other. */
+export async function recordTold(db: Database, alert: ToldAlert, targets: readonly TargetName[]): Promise<void> {
+  const { alertId, check, level, sentence, remedy, since, toldTo } = alert;
+  await inTransaction(db, async (tx) => {
+    const added = await query(
+      tx,
+      sql`insert into ops.alerts (alert_id, check_name, level, sentence, remedy, since, begun_at, missed_at)
+       values (${alertId}, ${check}, ${level}, ${sentence}, ${remedy}, ${since}, now(), now())
+       on conflict do nothing returning alert_id`,
+    );
+    if (added.length === 0) return;
+    const messages = targets.map((target) => ({ target, attempts: 1, isSent: toldTo.has(target) }));
+    await query(
+      tx,
+      sql`insert into ops.alert_messages (alert_id, target, kind, attempts, sent_at)
+       select ${alertId}::uuid, target, 'began', 1, case when is_sent then now() end
+       from ${relation('m', messages, { target: 'text', is_sent: ['boolean', ({ isSent }) => isSent] })}`,
+    );
+  });
+}
+
+/** A claimed message, and which attempt it is. */
+export interface DueMessage extends AlertMessage {
+  readonly kind: 'began' | 'ended';
+  readonly attempt: number;
+}
+
+/**
+ * Claims the oldest message that is due for a target; undefined without one. It is due again after a while, ever later and
+ * at most ten minutes, unless `recordDelivery` settles it. While it is quiet, warnings wait. The end of an alert is told after
+ * its begin. A message that is a day old is given up.
+ */
+export async function claimMessage(
+  db: Database,
+  target: TargetName,
+  { isQuiet }: { isQuiet: boolean },
+): Promise<DueMessage | undefined> {
+  const [message] = await query(
+    db,
+    sql<DueMessage>`update ops.alert_messages m
+     set attempts = attempts + 1, due_at = now() + least(600, 15 * power(2, least(m.attempts, 10))) * interval '1 second'
+     from ops.alerts a
+     where a.alert_id = m.alert_id and (m.alert_id, m.target, m.kind) = (
+       select d.alert_id, d.target, d.kind from ops.alert_messages d join ops.alerts of using (alert_id)
+       where d.target = ${target} and d.sent_at is null and d.due_at <= now() and d.created_at > now() - interval '1 day'
+         and (of.level = 'problem' or not ${isQuiet}::boolean)
+         and (d.kind = 'began' or not exists (select from ops.alert_messages b
+           where b.alert_id = d.alert_id and b.target = d.target and b.kind = 'began' and b.sent_at is null))
+       order by d.created_at limit 1 for update of d skip locked)
+     returning m.kind, m.attempts as attempt, a.alert_id as "alertId", a.check_name as check, a.level, a.sentence, a.remedy,
+       a.since, a.ended_at as "endedAt"`,
+  );
+  return message;
+}
+
+/** Records that a target accepted a claimed message, or why not. */
+export async function recordDelivery(
+  db: Database,
+  target: TargetName,
+  { alertId, kind }: Pick<DueMessage, 'alertId' | 'kind'>,
+  failure: string | undefined,
+): Promise<void> {
+  await query(
+    db,
+    sql`update ops.alert_messages set sent_at = case when ${failure ?? null}::text is null then now() end, last_error = ${failure ?? null}
+     where alert_id = ${alertId} and target = ${target} and kind = ${kind}`,
+  );
+}

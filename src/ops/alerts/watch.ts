@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { NotifySettings } from '../../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
+import { startLoop } from '../../shared/loop.ts';
+import { type HealthCheck, healthChecks, isWhole } from '../health-checks.ts';
+import { takeSnapshot } from '../snapshot.ts';
+import { claimMessage, claimWatch, type Finding, recordDelivery, recordFindings, recordTold } from './store.ts';
+import { createTargets, type Target, type TargetName } from './targets.ts';
+
+/** Milliseconds. */
+export interface AlertPace {
+  /** Between two evaluations of the health checks. */
+  readonly everyMs: number;
+  /** For how long a check has to find something before it is told, and nothing before its end is told. */
+  readonly holdMs: number;
+  /** Between two looks for due messages. */
+  readonly sendEveryMs: number;
+}
+
+const defaultPace: AlertPace = { everyMs: 10_000, holdMs: 30_000, sendEveryMs: 3_000 };
+/** Evaluations that the lease of the watching process outlasts. */
+const leaseRounds = 2.5;
+
+/** Milliseconds for messages in flight at a stop. */
+const stopMs = 2_000;
+
+type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings' | 'metrics' | 'processId' | 'log'>;
+
+/**
+ * Tells the targets of the settings when a health check begins to find something, and when that ends. Any number of processes
+ * may run this: one at a time evaluates the checks, and each message is claimed by one. Does nothing without targets. The
+ * process has to report itself (`reportProcess`).
+ */
+export function startAlerts(context: AlertContext, pace = defaultPace): { stop(): Promise<void> } {
+  const { database, settings, log } = context;
+  const { db } = database;
+  const targets = createTargets(settings);
+  if (targets.length === 0) return { stop: () => Promise.resolve() };
+
+  const sending = new AbortController();
+  const senders = targets.map((target) =>
+    startLoop({
+      name: `Sending alerts by ${target.name}`,
+      everyMs: pace.sendEveryMs,
+      log,
+      async job(signal) {
+        while (!signal.aborted) {
+          const message = await claimMessage(db, target.name, { isQuiet: isQuiet(new Date(), settings) });
+          if (message === undefined) return;
+          const failure = await target.send(message, sending.signal).then(() => undefined, reasonOf);
+          await recordDelivery(db, target.name, message, failure);
+          const about = { target: target.name, check: message.check, kind: message.kind };
+          if (failure === undefined) log.info(about, 'An alert was sent');
+          else if (message.attempt === 1)
+            log.warn({ ...about, reason: failure }, 'An alert could not be sent; it is tried again');
+          if (failure !== undefined) return;
+        }
+      },
+    }),
+  );
+
+  async function evaluate(): Promise<void> {
+    const snapshot = await takeSnapshot(context);
+    const findings = findingsOf(healthChecks(snapshot), settings.notify.minLevel);
+    const { began, ended } = await recordFindings(db, findings, {
+      targets: targets.map(({ name }) => name),
+      holdMs: pace.holdMs,
+      isWhole: isWhole(snapshot),
+    });
+    if (began.length > 0) log.warn({ checks: began }, 'Alerts began');
+    if (ended.length > 0) log.info({ checks: ended }, 'Alerts ended');
+    if (began.length + ended.length > 0) for (const sender of senders) void sender.kick();
+  }
+
+  const outages = createOutages(context, targets, pace);
+  const watch = startLoop({
+    name: 'Watching the health checks',
+    everyMs: pace.everyMs,
+    log,
+    job: () => outages.during(() => claimWatch(db, context.processId, pace.everyMs * leaseRounds), evaluate),
+  });
+  return {
+    async stop() {
+      // A message that is cut off may have arrived, and would arrive again.
+      const timer = setTimeout(() => sending.abort(), stopMs);
+      await Promise.all([watch.stop(), ...senders.map((sender) => sender.stop())]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Warnings wait during quiet hours. */
+function isQuiet(now: Date, { notify, timeZone }: { notify: NotifySettings; timeZone: string }): boolean {
+  const { quietHours } = notify;
+  return quietHours !== undefined && firstAllowedMoment(now, [timeZone], quietHours) !== now;
+}
+
+/** How many sentences of one check a message holds. */
+const maxSentences = 3;
+
+/** One finding of each check that is severe enough, in words that may leave the house. */
+export function findingsOf(checks: readonly HealthCheck[], minLevel: NotifySettings['minLevel']): Finding[] {
+  const severe = checks.filter(({ level }) => level === 'problem' || level === minLevel);
+  return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {
+    const [worst] = found;
+    if (worst === undefined || worst.level === 'notice') return [];
+    const sentences = [...new Set(found.map(({ sentence, alert }) => alert?.sentence ?? sentence))];
+    const more = sentences.length - maxSentences;
+    const since = found.flatMap((each) => each.since ?? []).sort((a, b) => Number(a) - Number(b))[0];
+    return {
+      check,
+      level: worst.level,
+      sentence: [...sentences.slice(0, maxSentences), ...(more > 0 ? [`And ${more} more.`] : [])].join(' '),
+      remedy: worst.alert?.remedy ?? worst.remedy,
+      since,
+    };
+  });
+}
+
+/** SQLSTATEs of a Postgres that answers and cannot write: read-only, or its disk is full. */
+const cannotWrite = new Set(['25006', '53100']);
+/** SQLSTATE classes of a mistake in a statement, such as a missing migration: the log names it, and it is no outage. */
+const ownMistake = /^(?:42|22|23)...$/;
+
+const words = {
+  database_unavailable: {
+    sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
+    remedy: 'Check that Postgres runs and that DATABASE_URL is right: `trunkline doctor` names the reason.',
+  },
+  database_read_only: {
+    sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
+    remedy: 'Check that DATABASE_URL names the primary and that its disk is not full.',
+  },
+} as const;
+
+/**
+ * Tells of a Postgres in which no alert can be recorded. The process that watched last does so from memory, and records the
+ * alert when Postgres takes it.
+ */
+function createOutages({ database: { db }, log }: AlertContext, targets: readonly Target[], { holdMs }: AlertPace) {
+  const names = targets.map(({ name }) => name);
+  let isWatching = false;
+  let outage:
+    | { check: keyof typeof words; alertId: string; since: Date; rounds: number; toldTo: Set<TargetName> }
+    | undefined;
+  let overAt: number | undefined;
+
+  const alertOf = ({ check, ...rest }: NonNullable<typeof outage>) => ({
+    ...rest,
+    ...words[check],
+    check,
+    level: 'problem' as const,
+  });
+
+  async function tell(): Promise<void> {
+    if (outage === undefined || outage.rounds < 2 || Date.now() - outage.since.getTime() < holdMs) return;
+    const { toldTo } = outage;
+    const message = { kind: 'began' as const, endedAt: null, ...alertOf(outage) };
+    await Promise.all(
+      targets
+        .filter(({ name }) => !toldTo.has(name))
+        .map(async ({ name, send }) => {
+          const failure = await send(message).then(() => undefined, reasonOf);
+          if (failure === undefined) toldTo.add(name);
+          else
+            log.warn(
+              { target: name, check: message.check, reason: failure },
+              'An alert could not be sent; it is tried again',
+            );
+        }),
+    );
+  }
+
+  return {
+    /** Runs a round of the watch: claims it, and evaluates the checks if this process has it. */
+    async during(claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
+      try {
+        isWatching = await claim();
+        if (isWatching) await evaluate();
+      } catch (error) {
+        const code = String((error as { code?: unknown }).code ?? '');
+        if (!isWatching || ownMistake.test(code)) throw error;
+        const check = cannotWrite.has(code) ? 'database_read_only' : 'database_unavailable';
+        outage ??= { check, alertId: randomUUID(), since: new Date(), rounds: 0, toldTo: new Set() };
+        if (outage.toldTo.size === 0) outage.check = check;
+        outage.rounds += 1;
+        overAt = undefined;
+        await tell();
+        throw error;
+      }
+      if (outage === undefined) return;
+      if (outage.toldTo.size > 0) await recordTold(db, alertOf(outage), names);
+      // An outage that returns within this time is the same one, and not told again.
+      overAt ??= Date.now();
+      if (outage.toldTo.size === 0 || Date.now() - overAt >= holdMs) outage = undefined;
+    },
+  };
+}

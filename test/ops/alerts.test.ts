@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createContext } from '../../src/context.ts';
+import { type Finding, recordFindings } from '../../src/ops/alerts/store.ts';
+import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/watch.ts';
+import { reportProcess } from '../../src/ops/processes.ts';
+import { trunkline } from '../credentials/commands.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+import { type HttpReceiver, type MailReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
+import { settingsFor } from './receiver.ts';
+
+const database = await migratedDatabase();
+const { db, query, value } = database;
+const secretKey = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+let webhook: HttpReceiver;
+let slack: HttpReceiver;
+let mail: MailReceiver;
+
+beforeAll(async () => {
+  [webhook, slack, mail] = await Promise.all([startHttpReceiver(), startHttpReceiver(), startMailReceiver()]);
+});
+afterAll(async () => {
+  await Promise.all([webhook, slack, mail].map((each) => each[Symbol.asyncDispose]()));
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await query('truncate ops.alerts, ops.alert_messages, ops.processes, ops.sync_targets');
+  await resume();
+  for (const each of [webhook, slack, mail]) each.received.length = 0;
+  webhook.status = slack.status = 200;
+  // A mirror of which nothing is known to be wrong: a subscription delivers.
+  await query(
+    `insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, content_hash, source, fetch_seq, fetched_at)
+     values (1, 'AccountSMS', true, true, 'h', 'test', 1, now()) on conflict do nothing`,
+  );
+});
+
+const pause = (by: 'operator' | 'ledger', reason = 'Karen called from 18455550123') =>
+  query(
+    `update ops.send_control set is_paused = true, pause_reason = $1, paused_by = $2, changed_at = now()`,
+    reason,
+    by,
+  );
+const resume = () => query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
+
+const quick: AlertPace = { everyMs: 50, holdMs: 100, sendEveryMs: 20 };
+const targets = () => ({
+  NOTIFY_WEBHOOK_URL: webhook.url,
+  NOTIFY_WEBHOOK_SECRET: `whsec_${secretKey}`,
+  NOTIFY_SLACK_URL: slack.url,
+  NOTIFY_SMTP_URL: mail.url,
+  NOTIFY_EMAIL_TO: 'one@example.com, two@example.com',
+});
+
+/** A process that watches and tells, and its log. */
+async function watching(environment: Readonly<Record<string, string>> = {}) {
+  const { log, text } = captureLog();
+  const settings = settingsFor(database.url, {
+    PUBLIC_URL: 'https://hooks.example.com',
+    API_BASE_URL: 'http://127.0.0.1:1',
+    API_KEY: 'of-nobody',
+    ...targets(),
+    ...environment,
+  });
+  const context = await createContext(settings, { log, name: 'test', maxConnections: 4 });
+  const reporting = reportProcess(context, 'web');
+  const alerts = startAlerts(context, quick);
+  let isStopped = false;
+  async function stop() {
+    if (isStopped) return;
+    isStopped = true;
+    await alerts.stop();
+    await reporting.stop();
+    await context[Symbol.asyncDispose]();
+  }
+  onTestFinished(stop);
+  return { stop, logged: text, context };
+}
+
+const typesOf = ({ received }: HttpReceiver) => received.map(({ body }) => JSON.parse(body).type as string);
+const bothTold = ['alert.began', 'alert.ended'];
+
+describe('a webhook', () => {
+  // The algorithm as it is published at standardwebhooks.com, by another implementation of HMAC.
+  async function isSigned({ headers, body }: HttpReceiver['received'][number], secret: string): Promise<boolean> {
+    const bytes = Uint8Array.from(atob(secret), (letter) => letter.charCodeAt(0));
+    const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+    const signed = new TextEncoder().encode(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`);
+    const [version, signature = ''] = String(headers['webhook-signature']).split(',');
+    const mac = Uint8Array.from(atob(signature), (letter) => letter.charCodeAt(0));
+    return version === 'v1' && crypto.subtle.verify('HMAC', key, mac, signed);
+  }
+
+  test('is signed, names check and deployment, and says what to do without the words of others', async () => {
+    await watching();
+    await pause('ledger');
+    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+    const [began] = webhook.received;
+    if (!began) throw new Error('nothing came');
+    expect(await isSigned(began, secretKey)).toBe(true);
+    expect(await isSigned({ ...began, body: `${began.body} ` }, secretKey)).toBe(false);
+    expect(Math.abs(Number(began.headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(300);
+    const { data } = JSON.parse(began.body);
+    expect(data).toMatchObject({
+      deployment: 'hooks.example.com',
+      check: 'sends_paused',
+      level: 'problem',
+      sentence: 'All automatic texts are paused.',
+      remedy: expect.stringContaining('`trunkline sends resume`'),
+      endedAt: null,
+    });
+    await resume();
+    await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+    const ended = JSON.parse(webhook.received[1]?.body ?? '');
+    expect(ended.data.id).toBe(data.id);
+    expect(Date.parse(ended.data.endedAt)).toBeGreaterThanOrEqual(Date.parse(data.since));
+    const everything = [...webhook.received, ...slack.received].map(({ body }) => body).join();
+    expect(everything).not.toMatch(/Karen|0123|a-secret-path/);
+  });
+
+  test('that is refused comes again with the same id, and delays no other target', async () => {
+    webhook.status = 500;
+    const { logged } = await watching();
+    await pause('operator');
+    await expect.poll(() => slack.received.length).toBe(1);
+    await expect.poll(() => webhook.received.length).toBe(1);
+    await resume();
+    await expect.poll(() => slack.received.length).toBe(2);
+    webhook.status = 200;
+    await query(`update ops.alert_messages set due_at = now()`);
+    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began', ...bothTold]);
+    expect(webhook.received[1]?.headers['webhook-id']).toBe(webhook.received[0]?.headers['webhook-id']);
+    expect(logged()).toContain('it answered 500');
+    expect(logged()).not.toMatch(/a-secret-path|hunter2|MfKQ/);
+  });
+
+  test('that is never answered delays no other target', async () => {
+    webhook.status = 0;
+    await watching();
+    await pause('operator');
+    await expect.poll(() => [slack.received.length, mail.received.length]).toEqual([1, 1]);
+    await resume();
+    await expect.poll(() => [slack.received.length, mail.received.length]).toEqual([2, 2]);
+    expect(webhook.received).toHaveLength(1);
+  });
+});
+
+test('each alert is told once when it begins and once when it ends, by however many processes', async () => {
+  await Promise.all([watching(), watching(), watching()]);
+  await pause('operator');
+  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([1, 1, 1]);
+  await resume();
+  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([2, 2, 2]);
+  await pause('operator');
+  await expect.poll(() => typesOf(webhook)).toEqual([...bothTold, 'alert.began']);
+  expect(new Set(webhook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+});
+
+test('an alert that is open is not told again by a process that starts later, which tells its end', async () => {
+  const first = await watching();
+  await pause('operator');
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  await first.stop();
+  await watching();
+  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  await resume();
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+});
+
+test('Slack and e-mail get sentences', async () => {
+  await watching();
+  await query(
+    `insert into ops.sync_targets (kind, key, dirty_version, due_at) values ('call', '1783385492.057900', 1, now() - interval '90 seconds')`,
+  );
+  await expect.poll(() => [slack.received.length, mail.received.length]).toEqual([1, 1]);
+  const { text } = JSON.parse(slack.received[0]?.body ?? '');
+  expect(text).toMatch(
+    /^\*Problem at hooks\.example\.com: The mirror is 1 min behind: 1 read is overdue, and no worker runs\.\*\n/,
+  );
+  expect(text).toMatch(/\nWhat to do: Start a worker \(`trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/);
+  expect(mail.received[0]?.to).toEqual(['one@example.com', 'two@example.com']);
+  expect(mail.received[0]?.text).toMatch(/^From: one@example\.com\r\n/m);
+  expect(mail.received[0]?.text.replace(/=?\r\n ?/g, ' ')).toContain(
+    'Subject: Problem at hooks.example.com: The mirror is',
+  );
+  await query('truncate ops.sync_targets');
+  await expect.poll(() => slack.received.length).toBe(2);
+  expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Resolved at hooks\.example\.com: The mirror/);
+});
+
+describe('quiet hours', () => {
+  const hour = 3_600_000;
+  const clock = (at: number) => new Date(at).toISOString().slice(11, 16);
+  const quiet = { NOTIFY_QUIET_HOURS: `${clock(Date.now() - hour)}-${clock(Date.now() + hour)}` };
+
+  test('keep warnings back until they are over, and not at all those that ended by then', async () => {
+    const night = await watching(quiet);
+    await pause('operator');
+    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(3);
+    await resume();
+    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(0);
+    await pause('operator');
+    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(3);
+    await night.stop();
+    expect(webhook.received).toEqual([]);
+    await watching();
+    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  });
+
+  test('let problems pass', async () => {
+    await watching(quiet);
+    await pause('ledger');
+    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  });
+});
+
+describe('what is told', () => {
+  const finding: Finding = { check: 'mirror_behind', level: 'warning', sentence: 's', remedy: 'r', since: undefined };
+  const record = (found: readonly Finding[], isWhole = true, holdMs = 0) =>
+    recordFindings(db, found, { targets: ['slack'], holdMs, isWhole });
+
+  test('was found in two evaluations in a row, and its end is two without it', async () => {
+    const rounds = [[finding], [], [finding], [finding], [], [finding], [], []];
+    const told = [];
+    for (const found of rounds) told.push(await record(found));
+    expect(told.map(({ began, ended }) => `${began.length}${ended.length}`).join(' ')).toBe('00 00 00 10 00 00 00 01');
+  });
+
+  test('has lasted', async () => {
+    await record([finding], true, 3_600_000);
+    expect((await record([finding], true, 3_600_000)).began).toEqual([]);
+    const since = new Date(Date.now() - 2 * 3_600_000);
+    expect((await record([{ ...finding, since }], true, 3_600_000)).began).toEqual(['mirror_behind']);
+  });
+
+  test('does not end while not everything can be checked', async () => {
+    for (const found of [[finding], [finding]]) await record(found);
+    for (const isWhole of [false, false, true]) expect((await record([], isWhole)).ended).toEqual([]);
+    expect((await record([])).ended).toEqual(['mirror_behind']);
+  });
+
+  test('is one finding of each check, of the level that is wished', () => {
+    const refused = { check: 'credential_refused', level: 'problem', remedy: 'r' } as const;
+    const checks = [
+      ...['a', 'b', 'b', 'c', 'd'].map((sentence) => ({ ...refused, sentence: `${sentence}.` })),
+      { check: 'texts_missing', level: 'warning', sentence: '…0100', remedy: 'r', alert: { sentence: 'a line' } },
+      { check: 'history_uncompared', level: 'notice', sentence: 'n', remedy: 'r' },
+    ] as const;
+    expect(findingsOf(checks, 'warning')).toMatchObject([
+      { check: 'credential_refused', level: 'problem', sentence: 'a. b. c. And 1 more.' },
+      { check: 'texts_missing', level: 'warning', sentence: 'a line' },
+    ]);
+    expect(findingsOf(checks, 'problem').map(({ check }) => check)).toEqual(['credential_refused']);
+  });
+});
+
+test('a database that takes no writes is told by the process that watched, once', async () => {
+  const worlds = await Promise.all([watching(), watching()]);
+  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  const name = await value('select current_database()');
+  const cutOff = () =>
+    query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+  onTestFinished(async () => {
+    await query(`set default_transaction_read_only = off`).catch(() => undefined);
+  });
+  await query(`alter database ${name} set default_transaction_read_only = on`);
+  await cutOff();
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({
+    check: 'database_read_only',
+    level: 'problem',
+  });
+  await query(`begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`);
+  await cutOff();
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+  expect(new Set(webhook.received.map(({ body }) => JSON.parse(body).data.id)).size).toBe(1);
+  for (const { stop } of worlds) await stop();
+});
+
+describe('trunkline notify', () => {
+  test('test sends to each target and says what became of it', async () => {
+    slack.status = 404;
+    const command = trunkline(targets(), 'notify', 'test');
+    expect(await command.ended).toBe(1);
+    expect(command.out()).toBe('webhook: accepted\nslack: not sent: it answered 404\nemail: accepted\n');
+    expect(typesOf(webhook)).toEqual(['alert.test']);
+    expect(mail.received).toHaveLength(1);
+    slack.status = 200;
+    const again = trunkline(targets(), 'notify', 'test', '--json');
+    expect(await again.ended).toBe(0);
+    expect(JSON.parse(again.out())).toEqual(['webhook', 'slack', 'email'].map((target) => ({ target, isSent: true })));
+  });
+
+  test('test says why a mail server refuses, without its password', async () => {
+    const wrong = { ...targets(), NOTIFY_SMTP_URL: mail.url.replace('hunter2', 'hunter3') };
+    const command = trunkline(wrong, 'notify', 'test');
+    expect(await command.ended).toBe(1);
+    expect(command.out()).toContain('email: not sent: the mail server refused the user or the password (535)');
+    expect(command.out() + command.err()).not.toContain('hunter');
+  });
+
+  test('test without a target names the variables', async () => {
+    const command = trunkline({}, 'notify', 'test');
+    expect(await command.ended).toBe(1);
+    expect(command.err()).toContain('NOTIFY_WEBHOOK_URL');
+  });
+
+  test('list and status show what is open', async () => {
+    await watching();
+    await pause('operator');
+    await expect.poll(() => slack.received.length).toBe(1);
+    const list = trunkline({ DATABASE_URL: database.url }, 'notify', 'list', '--json');
+    expect(await list.ended).toBe(0);
+    expect(JSON.parse(list.out())).toMatchObject([{ check: 'sends_paused', level: 'warning', endedAt: null }]);
+    const status = trunkline({ DATABASE_URL: database.url }, 'status');
+    await status.ended;
+    expect(status.out()).toMatch(/^alerts +sends_paused since /m);
+  });
+});
