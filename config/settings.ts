@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { z } from 'zod';
 import { UserError } from '../src/shared/errors.ts';
 
-/** The documentation of a variable, for the README's table. */
+/** The documentation of a variable, for the table of settings in the docs. */
 interface Documented {
   readonly doc: string;
   /** The value is never printed, not even in an error. */
@@ -116,7 +116,7 @@ const emails = z
     error: 'must be e-mail addresses, separated by commas',
   });
 
-/** Every environment variable: its type, its default, and its meaning. The README's table is generated from here. */
+/** Every environment variable: its type, its default, and its meaning. The table in docs/operations.md is generated from here. */
 const variables = z.object({
   API_BASE_URL: base
     .optional()
@@ -470,7 +470,7 @@ export interface SettingRow {
   readonly isSecret: boolean;
 }
 
-/** Every variable, in the order of the README. */
+/** Every variable, in the order of the docs. */
 export function settingsRows(): SettingRow[] {
   return (Object.keys(variables.shape) as Variable[]).map((name) => {
     const { doc, otherwise, isSecret = false } = documentationOf(name);
@@ -485,7 +485,7 @@ export function settingsRows(): SettingRow[] {
   });
 }
 
-/** The settings as a table for the README. */
+/** The settings as a table for the docs. */
 export function settingsTable(): string {
   const rows = settingsRows().map(({ name, without, meaning }) => `| \`${name}\` | ${without} | ${meaning} |`);
   return ['| variable | without it | meaning |', '|---|---|---|', ...rows].join('\n');

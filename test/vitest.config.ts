@@ -29,7 +29,7 @@ const sqlFolders = [
 
 /** What takes long there by waiting or by processes of its own, and asks Postgres nothing that the others do not. */
 const longFiles = [
-  'test/sync/unconfirmed.test.ts',
+  'test/sync/unconfirmed-targets.test.ts',
   'test/completeness/coverage/backfill.test.ts',
   'test/ledger/model.test.ts',
   'test/reporting/oracle.test.ts',

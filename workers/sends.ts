@@ -4,7 +4,7 @@ import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
 import type { AccountLimits } from '../src/ledger/limits.ts';
 import { startLoop } from '../src/shared/loop.ts';
-import type { RefreshThread } from '../src/sync/thread-refresh.ts';
+import type { RefreshThread } from '../src/sync/read-thread-now.ts';
 import type { OnAnswer } from '../src/warehouse/drift.ts';
 
 export interface SendWork {

@@ -13,7 +13,7 @@ import {
   rereadListedNumbers,
   type SkippedNumbers,
   skippedNumbers,
-} from '../completeness/gaps/candidates.ts';
+} from '../completeness/gaps/candidate-threads.ts';
 import { createContext, readySettings } from '../context.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';

@@ -4,7 +4,7 @@ import type { Service } from '../api-client/client.ts';
 import { countDue, countFailed, countUnproven, scheduleHours } from '../completeness/coverage/coverage.ts';
 import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
-import { wereTextsCompared } from '../completeness/gaps/unread-snapshots.ts';
+import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
 import { createContext, readySettings } from '../context.ts';
 import { countOf, missingTextStates } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';

@@ -1,5 +1,5 @@
 import type { QueueName } from '../../config/queues.ts';
-import type { TargetJob } from '../queues/store.ts';
+import type { TargetJob } from '../queues/backend.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { type DueTarget, type Priority, priorities, type Target, type TargetKind, targetKinds } from './targets.ts';

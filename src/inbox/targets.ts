@@ -21,7 +21,7 @@ export const priorities = { live: 0, history: 1 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 /**
- * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed.ts`). A target that only deliveries
+ * Ranks of deferred targets, which are read after all others, and slowly (`sync/unconfirmed-targets.ts`). A target that only deliveries
  * name and no read has found may not exist. It is first read like a live one, and deferred if that read does not find it. A
  * target of a delivery with many references is deferred at once (`bulk`).
  */

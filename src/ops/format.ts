@@ -1,4 +1,4 @@
-import type { MissingTexts } from '../completeness/gaps/unread-snapshots.ts';
+import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 
 /** The display names of the kinds of target. */

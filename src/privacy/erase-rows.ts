@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
-import { inbound } from '../inbox/erased-numbers.ts';
+import { inbound } from '../inbox/redact-erased.ts';
 import { threadOf } from '../shared/thread.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/calls.ts';
 import { withholdUnread } from '../warehouse/erasure/erased.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queueNames } from '../../config/queues.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { erasedRefreshMs } from '../inbox/erased-numbers.ts';
+import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';

@@ -10,8 +10,8 @@ import { Client, type ClientBase, type Pool, type PoolClient, type PoolConfig } 
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import { openPool, prepareSession } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
+import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
-import type { BullQueue, BullWorker, QueueStore } from './store.ts';
 
 const schema = 'bullmq';
 

@@ -10,9 +10,6 @@ import { readDeploymentId } from '../db/connections.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { createOutageLog, type OutageLog } from './outage-log.ts';
-import { createPostgresStore, type QueuePools } from './postgres.ts';
-import { createRedisStore } from './redis.ts';
 import {
   type BullQueue,
   type BullWorker,
@@ -22,7 +19,10 @@ import {
   type StoreHealth,
   type TargetJob,
   type WorkerTuning,
-} from './store.ts';
+} from './backend.ts';
+import { createOutageLog, type OutageLog } from './outage-log.ts';
+import { createPostgresStore, type QueuePools } from './postgres.ts';
+import { createRedisStore } from './redis.ts';
 
 export interface QueuesHealth extends StoreHealth {
   readonly backend: 'redis' | 'postgres';

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { type CallbackOutcome, callbackPath, completeLogin } from '../credentials/login.ts';
 import { tokenSealer } from '../credentials/sealer.ts';
 import type { Database } from '../db/database.ts';
-import { retryForbidden, retryStreams } from '../inbox/streams.ts';
+import { retryForbidden, retryStreams } from '../inbox/parking.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
 import type { Log } from '../shared/log.ts';
 

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { inboxConnections } from '../db/limits.ts';
 import { createInbox } from '../inbox/deliveries.ts';
-import { createErasedNumbers } from '../inbox/erased-numbers.ts';
+import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';

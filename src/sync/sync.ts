@@ -14,7 +14,7 @@ import {
   type TargetState,
 } from '../inbox/claims.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
-import { parkStream, resumeStreams } from '../inbox/streams.ts';
+import { parkStream, resumeStreams } from '../inbox/parking.ts';
 import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
@@ -28,7 +28,7 @@ import { readLines, readUsers } from './readers/directory.ts';
 import { createThreadReader, groupsOfParty } from './readers/thread.ts';
 import { soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
 import { decideRetry } from './retry-policy.ts';
-import { createAllowance } from './unconfirmed.ts';
+import { createAllowance } from './unconfirmed-targets.ts';
 import { createWriter, type PartialResult, type WriterDeps } from './writer.ts';
 
 /** The decision after a miss of a held, unconfirmed target, for the first four misses. */

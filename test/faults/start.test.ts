@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
+import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { createPart, type Part } from './deployment/part.ts';
 import { freePort } from './deployment/ports.ts';
 
@@ -47,7 +48,7 @@ test('starts again after SIGKILL on the data that the Postgres left behind holds
 
 /** A text before the subscriptions would be found, but only by the next look at the lines' unread texts. */
 function subscribed(part: Part): Promise<boolean> {
-  return vi.waitUntil(() => part.output.match(/Webhook subscription created/g)?.length === 3, limit);
+  return vi.waitUntil(() => part.output.match(/Webhook subscription created/g)?.length === wantedTypes.length, limit);
 }
 
 function addressesOf({ output }: Part): Addresses {

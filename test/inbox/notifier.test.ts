@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createNotifier } from '../../src/inbox/notifier.ts';
 import type { Target } from '../../src/inbox/targets.ts';
-import type { TargetJob } from '../../src/queues/store.ts';
+import type { TargetJob } from '../../src/queues/backend.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { captureLog } from '../world/log.ts';
 import { until } from '../world.ts';

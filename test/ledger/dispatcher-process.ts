@@ -2,7 +2,7 @@ import { apiKey, createService } from '../../src/api-client/client.ts';
 import { createDatabase } from '../../src/db/database.ts';
 import { createDispatcher } from '../../src/ledger/dispatcher.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { createThreadRefresh } from '../../src/sync/thread-refresh.ts';
+import { createThreadRefresh } from '../../src/sync/read-thread-now.ts';
 
 // A dispatcher in a process of its own, which says where it has arrived, and at the step it was given goes no further.
 const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = '', stallMs = '5000'] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { type PlanResult, planSend } from '../../src/ledger/plans.ts';
 import { findSend, type SendPlan } from '../../src/ledger/send.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
-import { createThreadRefresh } from '../../src/sync/thread-refresh.ts';
+import { createThreadRefresh } from '../../src/sync/read-thread-now.ts';
 import type { TestDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 

@@ -4,7 +4,7 @@ import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
 import { compareUnread } from '../../src/completeness/gaps/unread.ts';
 import { query } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
-import { createErasedNumbers } from '../../src/inbox/erased-numbers.ts';
+import { createErasedNumbers } from '../../src/inbox/redact-erased.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../src/privacy/erase.ts';
 import { trunkline } from '../credentials/commands.ts';

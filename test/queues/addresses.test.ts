@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
+import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
-import type { TargetJob } from '../../src/queues/store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startPooler } from './pooler.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
-import type { TargetJob } from '../../src/queues/store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { openWire } from '../faults/nemesis/proxy.ts';
 import { databaseForTest } from '../stores/databases.ts';

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues } from '../../src/queues/queues.ts';
-import type { TargetJob } from '../../src/queues/store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';

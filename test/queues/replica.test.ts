@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import type { TargetJob } from '../../src/queues/backend.ts';
 import { createQueues } from '../../src/queues/queues.ts';
-import type { TargetJob } from '../../src/queues/store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RequestRecord } from '../../src/sandbox/history.ts';
+import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { createPart, type Part, root } from '../faults/deployment/part.ts';
 
 /*
@@ -47,7 +48,7 @@ beforeAll(async () => {
   sandboxUrl = addresses.sandboxUrl;
   database = new Pool({ connectionString: addresses.databaseUrl, max: 1 });
   database.on('error', () => undefined);
-  await vi.waitUntil(() => start.output.match(/Webhook subscription created/g)?.length === 3, limit);
+  await vi.waitUntil(() => start.output.match(/Webhook subscription created/g)?.length === wantedTypes.length, limit);
 });
 
 afterAll(async () => {

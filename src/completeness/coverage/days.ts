@@ -1,5 +1,5 @@
 import { type Database, query } from '../../db/database.ts';
-import { type MissingTexts, missingTexts } from '../gaps/unread-snapshots.ts';
+import { type MissingTexts, missingTexts } from '../gaps/unread-comparisons.ts';
 
 /** A gap in the webhooks whose calls or texts are still being searched. */
 export interface GapOfDay {

@@ -11,7 +11,7 @@ import {
   rereadNewestThreads,
   threadColumns,
   threadTargets,
-} from './candidates.ts';
+} from './candidate-threads.ts';
 import { compareUnread, type GapDetectionDeps } from './unread.ts';
 
 /** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */

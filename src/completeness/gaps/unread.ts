@@ -11,7 +11,14 @@ import type { TimeRange } from '../../shared/time-range.ts';
 import type { OnAnswer } from '../../warehouse/drift.ts';
 import { withheldUnread } from '../../warehouse/erasure/erased.ts';
 import { ourLines } from '../../warehouse/lines.ts';
-import { addCallers, probe, reopenProbed, rereadNewestThreads, threadColumns, threadTargets } from './candidates.ts';
+import {
+  addCallers,
+  probe,
+  reopenProbed,
+  rereadNewestThreads,
+  threadColumns,
+  threadTargets,
+} from './candidate-threads.ts';
 import {
   givenUpAt,
   historyOf,
@@ -20,7 +27,7 @@ import {
   lastComparisons,
   missingOf,
   storeSnapshots,
-} from './unread-snapshots.ts';
+} from './unread-comparisons.ts';
 
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).

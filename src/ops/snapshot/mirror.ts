@@ -1,4 +1,4 @@
-import { type MissingTexts, missingTexts } from '../../completeness/gaps/unread-snapshots.ts';
+import { type MissingTexts, missingTexts } from '../../completeness/gaps/unread-comparisons.ts';
 import { type Database, query, relation, sql } from '../../db/database.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';

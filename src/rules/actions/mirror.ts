@@ -1,7 +1,7 @@
 import type { BlockedSender, ConversationState } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import type { Assignee } from '../rule.ts';
-import type { ClaimedAction } from './queue.ts';
+import type { ClaimedAction } from './action-states.ts';
 
 /* What actions read from the warehouse and write to it. */
 

@@ -2,7 +2,6 @@ import { type Answer, type ConversationState, type Service, ServiceError } from 
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
-import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
 import {
   beginAction,
   type ClaimedAction,
@@ -11,7 +10,8 @@ import {
   readSeconds,
   settleAction,
   settleReplies,
-} from './queue.ts';
+} from './action-states.ts';
+import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
 
 export interface ActionContext {
   readonly db: Database;

@@ -20,7 +20,7 @@ import {
   nodesOf,
   renameMethod,
   type TextProblem,
-} from './analysis.ts';
+} from './static-check.ts';
 
 /** A condition that was type-checked and evaluated on sample facts. */
 export interface Condition {

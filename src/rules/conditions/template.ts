@@ -3,7 +3,7 @@ import { didYouMean, nearest } from '../../shared/suggestions.ts';
 import { declarationOf, declaredFacts, type FactGroup, type Facts, groupsOf, sampleFacts } from '../facts/declared.ts';
 import { templateFacts } from '../facts/values.ts';
 import type { TriggerKind } from '../triggers.ts';
-import type { TextProblem } from './analysis.ts';
+import type { TextProblem } from './static-check.ts';
 
 /** A text with facts in it. */
 export interface Template {

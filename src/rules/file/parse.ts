@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../shared/business-hours.ts';
-import type { TextProblem } from '../conditions/analysis.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
+import type { TextProblem } from '../conditions/static-check.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { defaultMaxAgeSeconds } from '../triggers.ts';

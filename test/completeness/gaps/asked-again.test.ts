@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { addNumbers, probe } from '../../../src/completeness/gaps/candidates.ts';
+import { addNumbers, probe } from '../../../src/completeness/gaps/candidate-threads.ts';
 import { createGapDetection } from '../../../src/completeness/gaps/gap-detection.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { line, passMinutes, startCountingService } from './counting-service.ts';

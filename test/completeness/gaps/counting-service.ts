@@ -1,6 +1,6 @@
 import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { compareUnread, type GapDetectionDeps, type UnreadScope } from '../../../src/completeness/gaps/unread.ts';
-import type { LineUnread } from '../../../src/completeness/gaps/unread-snapshots.ts';
+import type { LineUnread } from '../../../src/completeness/gaps/unread-comparisons.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import type { TestDatabase } from '../../world/database.ts';
 import { startOddService } from '../../world/service.ts';

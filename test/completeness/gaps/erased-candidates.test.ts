@@ -1,5 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { addCallers, addContacts, addNumbers, type Evidence } from '../../../src/completeness/gaps/candidates.ts';
+import {
+  addCallers,
+  addContacts,
+  addNumbers,
+  type Evidence,
+} from '../../../src/completeness/gaps/candidate-threads.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
 import { line, otherLine, startCountingService } from './counting-service.ts';

@@ -7,7 +7,7 @@ import {
   addNumbers,
   probe,
   probingProgress,
-} from '../../../src/completeness/gaps/candidates.ts';
+} from '../../../src/completeness/gaps/candidate-threads.ts';
 import { createGapDetection } from '../../../src/completeness/gaps/gap-detection.ts';
 import { compareUnread, type GapDetectionDeps } from '../../../src/completeness/gaps/unread.ts';
 import { retryDeadlock } from '../../../src/db/database.ts';

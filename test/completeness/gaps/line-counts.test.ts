@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { missingTexts } from '../../../src/completeness/gaps/unread-snapshots.ts';
+import { missingTexts } from '../../../src/completeness/gaps/unread-comparisons.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { line, passMinutes, startCountingService } from './counting-service.ts';
 

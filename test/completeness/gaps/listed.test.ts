@@ -1,5 +1,9 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { countPendingReads, probingProgress, rereadListedNumbers } from '../../../src/completeness/gaps/candidates.ts';
+import {
+  countPendingReads,
+  probingProgress,
+  rereadListedNumbers,
+} from '../../../src/completeness/gaps/candidate-threads.ts';
 import { defaultReadPauses } from '../../../src/inbox/targets.ts';
 import { migratedDatabase } from '../../world/database.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/spec.ts';
+import { wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { ourSubscriptions } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import { deployForSuite } from '../deployment/suite.ts';
@@ -50,7 +51,7 @@ test('notices what became of its subscriptions within a minute, repairs them, an
   async function isInPlace(): Promise<boolean> {
     const enabled = (await ourSubscriptions(service, addresses)).filter((each) => each.enabled);
     const types = enabled.map(({ type }) => String(type)).sort();
-    return types.join(' ') === 'AccountAITranscription AccountEndedCalls AccountSMS';
+    return types.join(' ') === [...wantedTypes].sort().join(' ');
   }
   async function isHeld(table: string, column: string, id: number | string): Promise<boolean> {
     const { rowCount } = await database.query(`select from warehouse.${table} where ${column} = $1`, [id]);

@@ -1,7 +1,7 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { apiKey, createService, type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
+import { type ClaimedAction, claimActions } from '../../../src/rules/actions/action-states.ts';
 import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
-import { type ClaimedAction, claimActions } from '../../../src/rules/actions/queue.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { migratedDatabase } from '../../world/database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
-import { parkStream, resumeStreams, retryForbidden } from '../../src/inbox/streams.ts';
+import { parkStream, resumeStreams, retryForbidden } from '../../src/inbox/parking.ts';
 import { markDirty, priorities } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 
