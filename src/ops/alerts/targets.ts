@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { createTransport } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { isLoopback, type Settings } from '../../../config/settings.ts';
 import { exactly, span } from '../format.ts';
 
@@ -110,14 +110,19 @@ function emailTarget(
   { smtpUrl, to, from }: { smtpUrl: string; to: readonly string[]; from: string },
   origin: Origin,
 ): Target {
-  const transport = createTransport({
-    url: smtpUrl,
-    // Without encryption the password could be read on the way.
-    requireTLS: !isLoopback(new URL(smtpUrl).hostname),
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-  });
+  async function deliver(mail: SendMailOptions): Promise<void> {
+    // Loaded on demand: most processes send no e-mail.
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport({
+      url: smtpUrl,
+      // Without encryption the password could be read on the way.
+      requireTLS: !isLoopback(new URL(smtpUrl).hostname),
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+    });
+    await transport.sendMail(mail).catch(explainMail);
+  }
   return {
     name: 'email',
     async send(message, signal) {
@@ -134,7 +139,7 @@ function emailTarget(
       const stopped = new Promise<never>((_, reject) => {
         signal?.addEventListener('abort', () => reject(new Error('the process stops')), { once: true });
       });
-      await Promise.race([transport.sendMail(mail).catch(explainMail), stopped]);
+      await Promise.race([deliver(mail), stopped]);
     },
   };
 }

@@ -1,0 +1,37 @@
+import { afterAll, expect, test } from 'vitest';
+import { trunkline } from '../credentials/commands.ts';
+import { startHttpReceiver } from '../ops/alert-receivers.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated } from '../world/database.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const slack = await startHttpReceiver();
+afterAll(() => slack[Symbol.asyncDispose]());
+
+// Two processes, at the pace of a deployment: found, held for 30 seconds, told; mended, over for 30 seconds, told.
+test('a break is told once by the processes that run, its remedy works, and its end is told', async () => {
+  const environment = {
+    ...{ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: 'a-secret-of-alerts-0123456', PORT: '0' },
+    ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', RULES_FILE: 'config/rules.yaml' },
+    ...{ NOTIFY_SLACK_URL: slack.url, NOTIFY_MIN_LEVEL: 'warning' },
+  };
+  const processes = [trunkline(environment, 'web'), trunkline(environment, 'worker', '--queues', 'sends')];
+  await expect.poll(() => processes.map(({ err }) => / is listening| processes its/.test(err()))).toEqual([true, true]);
+  const textsOf = (check: string) =>
+    slack.received.map(({ body }) => JSON.parse(body).text as string).filter((text) => text.includes(check));
+
+  expect(await trunkline(environment, 'sends', 'pause', 'for', 'Karen').ended).toBe(0);
+  await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(1);
+  const [began = ''] = textsOf('sends_paused');
+  expect(began).toMatch(/^\*Warning at 127\.0\.0\.1:1: All automatic texts are paused\.\*\n/);
+  const remedy = /`trunkline (sends resume)`/.exec(began)?.[1] ?? '';
+  expect(await trunkline(environment, ...remedy.split(' ')).ended).toBe(0);
+  await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(2);
+  expect(textsOf('sends_paused')[1]).toMatch(
+    /^\*Resolved at 127\.0\.0\.1:1: All automatic texts are paused\.\*\nIt lasted /,
+  );
+  expect(slack.received.map(({ body }) => body).join()).not.toContain('Karen');
+
+  for (const { process } of processes) process.kill('SIGTERM');
+  expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0]);
+});
