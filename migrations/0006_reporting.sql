@@ -804,7 +804,7 @@ create table ops.send_markers (
   planned_at timestamptz,
   charged_at timestamptz
 );
-comment on table ops.send_markers is 'Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are made anew.';
+comment on table ops.send_markers is 'Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are computed again.';
 comment on column ops.send_markers.marker_id is 'Order of marking.';
 comment on column ops.send_markers.planned_at is 'An instant of a day on which sends were planned.';
 comment on column ops.send_markers.charged_at is 'An instant of a day on which sends went out, or were to.';
@@ -816,7 +816,7 @@ create table ops.outcome_state (
 );
 comment on table ops.outcome_state is 'How the totals of rules and sends were last kept; one row.';
 comment on column ops.outcome_state.is_only is 'There is one row.';
-comment on column ops.outcome_state.time_zone is 'Whose days the sends are counted by: another one in reporting.params, and they are counted anew.';
+comment on column ops.outcome_state.time_zone is 'Whose days the sends are counted by: another one in reporting.params, and they are counted again.';
 comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
 insert into ops.outcome_state default values;
 

@@ -183,7 +183,7 @@ create table ops.opt_outs (
 -- How the totals of rules and sends were last kept; one row.
 create table ops.outcome_state (
   is_only boolean not null default true, -- There is one row.
-  time_zone text, -- Whose days the sends are counted by: another one in reporting.params, and they are counted anew.
+  time_zone text, -- Whose days the sends are counted by: another one in reporting.params, and they are counted again.
   drained_at timestamptz, -- When nothing was left to add.
   constraint outcome_state_pkey PRIMARY KEY (is_only),
   constraint outcome_state_is_only_check CHECK (is_only)
@@ -402,7 +402,7 @@ create table ops.send_events (
 );
 CREATE INDEX send_events_send ON ops.send_events USING btree (send_id, event_id);
 
--- Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are made anew.
+-- Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are computed again.
 create table ops.send_markers (
   marker_id bigint not null generated always as identity, -- Order of marking.
   planned_at timestamptz, -- An instant of a day on which sends were planned.

@@ -1,5 +1,5 @@
 -- How do the queues do against each other?
--- Inbound calls by visit: what happened in that queue, with the wait from its own entry. A call that overflowed is one visit of
+-- Huntgroups: kind = 'huntgroup'. Inbound calls by visit: what happened in that queue, with the wait from its own entry. A call that overflowed is one visit of
 -- each. Shares leave out callers who gave up at once; in_time_pct also visits answered after an unknown wait.
 select v.queue_key, q.queue_name, count(*) as visits, count(*) filter (where v.outcome = 'answered') as answered,
   count(*) filter (where v.outcome = 'abandoned') as abandoned, count(*) filter (where v.outcome = 'overflowed') as overflowed,

@@ -1,5 +1,5 @@
 -- How many texts of customers does each agent answer, and how fast?
--- Of turns: a customer texted, and a user was the first to reply. Business time leaves out closing hours.
+-- Of turns: a customer texted, and this user was the first to reply, perhaps after an automatic reply. Business time leaves out closing hours.
 select t.user_key, u.user_name, count(*) as answered, count(distinct t.conversation_id) as conversations,
   round(percentile_cont(0.5) within group (order by t.user_reply_seconds)::numeric / 60, 1) as half_within_minutes,
   round(percentile_cont(0.9) within group (order by t.user_reply_seconds)::numeric / 60, 1) as nine_of_ten_within_minutes,

@@ -11,7 +11,13 @@ select
   count(*) filter (where state = 'proven')
     = least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) as is_complete,
   min(checked_at) as least_recently_checked_at,
-  min(last_error) filter (where state <> 'proven') as difference
+  coalesce(
+    min(last_error) filter (where state <> 'proven'),
+    case
+      when count(*) < least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) then 'not every hour was compared yet'
+      when count(*) filter (where state <> 'proven') > 0 then 'an hour is to be compared again'
+    end
+  ) as difference
 from ops.coverage
 where to_at <= now()
 group by stream, (from_at at time zone 'UTC')::date;
@@ -27,4 +33,4 @@ comment on column reporting.completeness.unannounced_count is 'Of the reported, 
 comment on column reporting.completeness.unannounced_share is 'The same as a share of what was reported for the hours in which webhooks were expected.';
 comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven. False is an honest gap.';
 comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
-comment on column reporting.completeness.difference is 'Why an hour is not proven, where one is not.';
+comment on column reporting.completeness.difference is 'Why not every hour is proven; NULL where all are.';

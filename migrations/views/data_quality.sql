@@ -23,7 +23,7 @@ select 'days in another zone than TIME_ZONE', coalesce(s.wanted_time_zone <> p.t
   end
 from ops.rollup_state s cross join reporting.params p
 union all
-select 'language of the search is changing', (previous is not null)::integer, null, '1: transcripts are analysed anew after a change of SEARCH_LANGUAGE; until then they are found by words of either language.'
+select 'language of the search is changing', (previous is not null)::integer, null, '1: transcripts are analysed again after a change of SEARCH_LANGUAGE; until then they are found by words of either language.'
 from ops.search_state
 union all
 select 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `trunkline sends list`. Nothing is sent again by itself.'

@@ -20,7 +20,7 @@ union all
 select 'unknown', null, 'unknown', null, null;
 
 comment on view reporting.dim_contact is 'One row is the number of another party of calls or texts; one row, unknown, stands for withheld numbers and internal calls. People who were erased are not here.';
-comment on column reporting.dim_contact.contact_key is 'The key: the number itself, normalised, so that no lookup stands between it and a fact; unknown where none is shown.';
+comment on column reporting.dim_contact.contact_key is 'The key: the number itself, normalised, so that no lookup stands between it and a fact; unknown where none is shown, and for short numbers such as 611.';
 comment on column reporting.dim_contact.number is 'The number; NULL where none is shown.';
 comment on column reporting.dim_contact.contact_name is 'Name that was shown with its newest inbound call; NULL = none.';
 comment on column reporting.dim_contact.area_code is 'Area code of a number of the North American plan; NULL for others.';

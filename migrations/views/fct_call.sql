@@ -120,7 +120,7 @@ comment on column reporting.fct_call.account_number is 'The account''s own numbe
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';
 comment on column reporting.fct_call.caller_type is 'external, user, queue or huntgroup.';
 comment on column reporting.fct_call.caller_name is 'Caller''s name.';
-comment on column reporting.fct_call.caller_number is 'Caller''s number or extension.';
+comment on column reporting.fct_call.caller_number is 'Caller''s number or extension, as the service writes it; contact_key is the same for every spelling.';
 comment on column reporting.fct_call.called_type is 'external, user, queue or huntgroup.';
 comment on column reporting.fct_call.called_name is 'Called party''s name.';
 comment on column reporting.fct_call.called_number is 'Called party''s number or extension.';

@@ -29,7 +29,7 @@ comment on column reporting.fct_sms_turn.turn_started_at is 'The customer''s fir
 comment on column reporting.fct_sms_turn.local_date is 'Local day on which the turn began.';
 comment on column reporting.fct_sms_turn.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.fct_sms_turn.line_key is 'The account''s line; see dim_line.';
-comment on column reporting.fct_sms_turn.user_key is 'User who replied first; NULL = no user did. See dim_user.';
+comment on column reporting.fct_sms_turn.user_key is 'The first user to reply, perhaps after an automatic reply; NULL = no user did. first_reply_kind says who replied first of all. See dim_user.';
 comment on column reporting.fct_sms_turn.inbound_count is 'Texts of the customer in the turn.';
 comment on column reporting.fct_sms_turn.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
 comment on column reporting.fct_sms_turn.is_last is 'Whether no later turn is held.';

@@ -42,7 +42,7 @@ comment on column reporting.missed_calls.returned_at is 'When it was returned; N
 comment on column reporting.missed_calls.returned_call_id is 'By which call; NULL for a text.';
 comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
 comment on column reporting.missed_calls.business_minutes_to_return is 'The same, counting business time only: 0 where both lie in one closing time, or the service names a call that had begun before.';
-comment on column reporting.missed_calls.returned_within is '1 hour; 4 hours; 1 business day: by the end of the next business day, whose days are those of the schedule of params; later. Each call has one of them, the shortest; NULL = not returned, or at an unknown time.';
+comment on column reporting.missed_calls.returned_within is '1 hour; 4 hours, both by the calendar; 1 business day: by the end of the next business day, whose days are those of the schedule of params; later. Each call has one of them, the shortest; NULL = not returned, or at an unknown time.';
 comment on column reporting.missed_calls.reached_at is 'First call afterwards, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL = none: a call that was returned was then only tried, or answered by text.';
 comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window, or not yet. Stays true when only rules or unknown senders texted.';
 comment on column reporting.missed_calls.texted_at is 'When the text of automatic_text or text_by_unknown went out; NULL otherwise.';

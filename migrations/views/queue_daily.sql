@@ -56,7 +56,7 @@ comment on column reporting.queue_daily.visit_count is 'Visits. A call that come
 comment on column reporting.queue_daily.answered_count is 'Somebody answered from this queue.';
 comment on column reporting.queue_daily.abandoned_count is 'The caller gave up in this queue, after more than the short-abandon threshold of params since the first queue.';
 comment on column reporting.queue_daily.short_abandoned_count is 'The caller gave up in this queue, within that threshold.';
-comment on column reporting.queue_daily.overflowed_count is 'Went on into another queue or huntgroup; next_queue_key of fct_queue_visit says which.';
+comment on column reporting.queue_daily.overflowed_count is 'Went on into another queue or huntgroup, or again into the same; next_queue_key of fct_queue_visit says which.';
 comment on column reporting.queue_daily.voicemail_count is 'Went into a mailbox.';
 comment on column reporting.queue_daily.left_count is 'Went on into a menu or elsewhere.';
 comment on column reporting.queue_daily.missed_count is 'Ended here unanswered, and the caller is not reported to have given up.';

@@ -224,11 +224,11 @@ export function callReports(account: Account): Report[] {
   const hourRow = (date: string, hour: number, direction: string, open: string, items: readonly Fact[]): Row => {
     const { call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, ...others } =
       counted(items);
-    const { missed_count, answered_in_time_count, talk_seconds, answer_wait_count } = others;
+    const { missed_count, unknown_count, answered_in_time_count, talk_seconds, answer_wait_count } = others;
     return {
       ...{ local_date: date, isodow: isodowOf(date), local_hour: hour, direction, is_business_hours: open === 'open' },
       ...{ call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count },
-      ...{ answered_in_time_count, talk_seconds, answerable_count: call_count - short_abandoned_count },
+      ...{ unknown_count, answered_in_time_count, talk_seconds, answerable_count: call_count - short_abandoned_count },
       answer_wait_unknown_count: direction === 'inbound' ? answered_count - answer_wait_count : 0,
     };
   };
