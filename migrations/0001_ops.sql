@@ -52,6 +52,7 @@ create table ops.processes (
   api_answered_at timestamptz,
   api_waiting_from timestamptz,
   api_waiting_operation text,
+  is_api_failing boolean not null default false,
   watches_until timestamptz
 );
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
@@ -66,6 +67,7 @@ comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
+comment on column ops.processes.is_api_failing is 'Its circuit breaker is open: the service fails repeatedly, so it sends no request for a while.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
 -- Alerts

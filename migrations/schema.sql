@@ -202,6 +202,7 @@ create table ops.processes (
   api_answered_at timestamptz, -- When the service last answered a request of this process, with whatever status.
   api_waiting_from timestamptz, -- Start of the oldest request that the service has not answered; NULL when there is none.
   api_waiting_operation text, -- The operation of that request.
+  is_api_failing boolean not null default false, -- Its circuit breaker is open: the service fails repeatedly, so it sends no request for a while.
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.
   constraint processes_pkey PRIMARY KEY (process_id),
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))

@@ -102,7 +102,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...checkCircuit(snapshot),
     ...checkBacklogAge(snapshot),
     ...checkCompleteness(snapshot),
-    ...checkPutOff(known(snapshot.backlog, [])),
+    ...checkPutOff(snapshot),
     ...checkFailing(known(snapshot.backlog, [])),
     ...checkForbidden(snapshot),
     ...checkPartialAnswers(snapshot),
@@ -248,9 +248,11 @@ function checkAnswers({ processes }: Snapshot): HealthCheck[] {
   ];
 }
 
-function checkCircuit({ circuit }: Snapshot): HealthCheck[] {
-  if (!circuit || circuit.state === 'closed') return [];
-  const next = circuit.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
+function checkCircuit({ circuit, processes }: Snapshot): HealthCheck[] {
+  const isOpen = circuit !== undefined && circuit.state !== 'closed';
+  if (!isOpen && !known(processes, []).some(({ isApiFailing }) => isApiFailing)) return [];
+  const next =
+    circuit?.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
   return [
     {
       check: 'service_failing',
@@ -283,18 +285,20 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
 
 const showsError = '`trunkline status` shows the last error.';
 
-/** Only a worker knows that its circuit breaker is open. Other processes see that its reads are delayed. */
-function checkPutOff(backlog: readonly Backlog[]): HealthCheck[] {
-  const waiting = backlog.filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
+function checkPutOff({ backlog, takenAt }: Snapshot): HealthCheck[] {
+  const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
   if (waiting.length === 0) return [];
   const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
+  const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
   return [
     {
       check: 'reads_waiting',
       level: 'warning',
+      // The waits double, so a read has failed for about as long as it waits now.
+      since: new Date(takenAt.getTime() - longest * 1_000),
       sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
       remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
-      alert: { remedy: `Nothing has to be done at once. ${showsError}` },
+      alert: { remedy: 'They are retried. If this lasts, the service may be down: `trunkline doctor` asks it.' },
     },
   ];
 }

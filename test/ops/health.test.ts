@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await database.query(
-    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries, ops.sync_targets cascade`,
+    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries, ops.sync_targets, ops.coverage cascade`,
   );
   await database.query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
   // A mirror of which nothing is known to be wrong: a subscription delivers.
@@ -235,6 +235,16 @@ describe('processes', () => {
     live?.process.kill('SIGTERM');
     await live?.ended;
     expect((await status()).told.concerns).not.toContainEqual(expect.objectContaining({ sentence: differ }));
+  });
+
+  test('whose circuit breaker is open are told by every other process', async () => {
+    await database.query(
+      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, is_api_failing) values ('w', 'worker', now(), now(), 'live', true)`,
+    );
+    const { code, faults } = await status();
+    expect(code).toBe(1);
+    expect(faults).toMatchObject([{ check: 'service_failing', sentence: expect.stringContaining('fails repeatedly') }]);
+    await expect.poll(metrics, soon).toContain('trunkline_health_check{check="service_failing"} 3');
   });
 
   test('whose service accepts and does not answer are told within seconds, from another process', async () => {
