@@ -175,10 +175,14 @@ const variables = z.object({
   HOST: z
     .string()
     .default('127.0.0.1')
-    .register(documentation, { doc: 'Address that the receiver binds; `0.0.0.0` on a PaaS.' }),
+    .register(documentation, { doc: 'Address that the receiver and the port of a worker bind; `0.0.0.0` on a PaaS.' }),
   PORT: integer(0, 65_535)
     .prefault('3000')
     .register(documentation, { doc: 'Port of the receiver; 0 takes a free one.' }),
+  WORKER_PORT: integer(0, 65_535).optional().register(documentation, {
+    doc: 'Port of a `worker` for `/healthz`, `/readyz` and `/metrics`, at `HOST`; 0 takes a free one. Each worker of a machine needs its own.',
+    otherwise: 'workers have none',
+  }),
   DATA_DIR: z.string().default('.data').register(documentation, {
     doc: 'Folder of the embedded Postgres, of the sandbox and of secrets that `start` makes.',
   }),
@@ -283,6 +287,8 @@ export interface Settings {
     readonly previousSecret: string | undefined;
     readonly adminToken: string | undefined;
   };
+  /** Undefined: workers listen nowhere. */
+  readonly workerPort: number | undefined;
   readonly dataDir: string;
   readonly rulesFile: string;
   readonly rulesMode: 'off' | 'dry-run' | 'live';
@@ -401,6 +407,7 @@ function grouped(read: z.output<typeof variables>): Settings {
       previousSecret: read.WEBHOOK_SECRET_PREVIOUS,
       adminToken: read.ADMIN_TOKEN,
     },
+    workerPort: read.WORKER_PORT,
     dataDir: read.DATA_DIR,
     rulesFile: read.RULES_FILE,
     rulesMode: read.RULES_MODE,

@@ -84,8 +84,10 @@ export async function createContext(
       baseUrl: open.baseUrl,
       credential: open.credential,
       log,
-      onAnswer: ({ operation, outcome, milliseconds }) => metrics.apiAnswered(operation, outcome, milliseconds / 1_000),
+      onAnswer: metrics.apiAnswered,
     });
+  metrics.watchPool('main', database.pool);
+  if (service) metrics.watchService(service);
   return {
     processId: randomUUID(),
     connections: shares?.total,

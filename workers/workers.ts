@@ -112,6 +112,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       if (outcome === 'mirrored') rules.kick();
     },
   });
+  metrics.watchLeases(sync.leases);
   const closing = new AbortController();
   const names = options.queues ?? queueNames;
   const working = names.map((name) => {

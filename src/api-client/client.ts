@@ -127,6 +127,8 @@ export function createService(options: ServiceOptions) {
     webhooks: createWebhooks(transport),
     /** Whether calls are let through at present. */
     circuit: { state: breaker.state },
+    /** Whether each operation that was used waits because the service throttles it. */
+    throttled: limiter.throttled,
     /** Whether requests wait for an answer, and for how long. */
     waiting: waiting.state,
     abandon: transport.abandon,

@@ -18,10 +18,11 @@ const remedies: Readonly<Record<string, (message: string, syscall: unknown) => s
   '57P01': (message) => `Postgres is shutting down (${message}): try again in a moment.`,
   '57P03': (message) => `Postgres is starting or stopping (${message}): try again in a moment.`,
   '57014': (message) => `Postgres took too long (${message}): try again, or use a shorter range.`,
-  EADDRINUSE: (message) => `${message}: another program listens there. Set PORT to a free port, or to 0 for any.`,
+  EADDRINUSE: (message) =>
+    `${message}: another program listens there. Set PORT (of a worker WORKER_PORT) to a free port, or to 0 for any.`,
   EACCES: (message, syscall) =>
     syscall === 'listen'
-      ? `${message}: choose a PORT from 1024.`
+      ? `${message}: choose a PORT (of a worker WORKER_PORT) from 1024.`
       : `${message}: set DATA_DIR to a folder that this user may write, or start as its owner.`,
   EROFS: (message) => `${message}: set DATA_DIR to a folder that can be written.`,
   EADDRNOTAVAIL: (message) => `${message}: set HOST to an address of this machine.`,

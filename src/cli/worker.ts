@@ -3,6 +3,7 @@ import { type QueueName, queueNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { reportConnections } from '../ops/processes.ts';
+import { openWorkerPort } from '../server/metrics.ts';
 import { createLog } from '../shared/log.ts';
 import { whenReadyFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
@@ -40,7 +41,12 @@ const minConnections = 4;
 
 /** Processes the queues until SIGTERM or Ctrl-C. */
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
-  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] }));
+  const settings = readySettings(
+    await commandSettings({
+      needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
+      servesPages: Boolean(process.env.WORKER_PORT),
+    }),
+  );
   await checkRulesFile(settings);
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
@@ -51,18 +57,20 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
     name: 'worker',
     maxConnections: connectionsOf(settings, { receives: false, works: true }),
   });
+  const { workerPort } = settings;
+  const port = workerPort === undefined ? undefined : await openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const { connections } = context;
   const queues = options.queues ?? queueNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
     async close() {
-      await workers.close(drainMs);
+      await Promise.all([workers.close(drainMs), port?.close()]);
       await context[Symbol.asyncDispose]();
     },
   });
   // Printed last: a reader of this line may send a signal at once.
-  log.info({ queues, connections }, 'The worker processes its queues');
+  log.info({ queues, connections, url: port?.url }, 'The worker processes its queues');
   void reportConnections(context);
-  if (options.json) console.log(JSON.stringify({ queues, connections }));
+  if (options.json) console.log(JSON.stringify({ queues, connections, url: port?.url }));
 }

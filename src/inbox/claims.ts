@@ -319,6 +319,8 @@ const renewEveryMs = 1_500;
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
+  /** How many claims are held. */
+  readonly count: number;
 }
 
 export function createLeases(db: Database): Leases {
@@ -338,5 +340,8 @@ export function createLeases(db: Database): Leases {
       if (timer === undefined) timer = setTimeout(renew, renewEveryMs);
     },
     release: (claim) => void held.delete(claim),
+    get count() {
+      return held.size;
+    },
   };
 }

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { states } from '../ledger/send.ts';
-import { checkNames, healthChecks } from './health-checks.ts';
+import { checkNames, healthChecks, unanswered } from './health-checks.ts';
 import { known, type Snapshot } from './snapshot.ts';
 
-/** Gauges of the state that all processes share, read from the snapshot at each scrape: all receivers report the same. */
+/** Gauges of the state that all processes share, read from the snapshot at each scrape: all processes report the same. */
 export interface Gauges {
   /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` or `trunkline_queue_up` is 0. */
   refresh(): Promise<void>;
@@ -21,7 +21,11 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     '1 while Postgres answers; otherwise the other gauges keep their last values.',
   );
   const queueUp = gauge('queue_up', '1 while the queue store answers.');
-  const checks = gauge('health_checks', 'Problems, warnings and notices of the status page.', ['level']);
+  const checks = gauge(
+    'health_checks',
+    'Problems, warnings and notices of the status page, without those that only one process sees.',
+    ['level'],
+  );
   const check = gauge(
     'health_check',
     'The level of each health check: 0 when it finds nothing, 1 for a notice, 2 for a warning, 3 for a problem.',
@@ -51,6 +55,19 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     'api_waiting_seconds',
     'How long the oldest unanswered request to the service has waited, over all processes, in seconds; 0 without one.',
   );
+  const apiUp = gauge('api_up', '0 while the service answers no request, or none of an operation, of some process.');
+  const credential = gauge(
+    'credential',
+    '1 for the state of the credential of this process: `api_key`, `login`, `login_lost` (log in again) or `none`.',
+    ['state'],
+  );
+  const coverageAge = gauge(
+    'coverage_age_seconds',
+    'Seconds since the end of the newest hour of call history that is proven complete; absent before the first.',
+  );
+  const gaps = gauge('open_gaps', 'Possible gaps: times in which something may be missing and is searched for.');
+  const drift = gauge('drift_kinds', 'Known differences between the answers of the service and its specification.');
+  const processesOf = gauge('processes', 'Running processes by role; `start` counts as worker.', ['role']);
   const workers = gauge('workers', 'Running worker processes, by RULES_MODE.', ['mode']);
   const sends = gauge(
     'sends',
@@ -73,7 +90,8 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   const actions = gauge('rule_actions', 'Actions of rules in the last day.', ['kind', 'state']);
 
   function show(snapshot: Snapshot): void {
-    const found = healthChecks(snapshot);
+    // Without what only this process knows: it has gauges of its own.
+    const found = healthChecks({ ...snapshot, circuit: undefined, isRefusing: false });
     for (const level of levels) checks.set({ level }, found.filter((each) => each.level === level).length);
     for (const name of checkNames) {
       check.set(
@@ -85,9 +103,10 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     showQueues(snapshot);
     showSends(snapshot);
     showProcesses(snapshot);
+    showService(snapshot);
   }
 
-  function showReads({ backlog, parked: streams, completeness }: Snapshot): void {
+  function showReads({ takenAt, backlog, parked: streams, completeness }: Snapshot): void {
     for (const { kind, due, later, history, unconfirmed, failing, oldestDueSeconds } of known(backlog, [])) {
       targets.set({ kind, state: 'due' }, due);
       targets.set({ kind, state: 'later' }, later);
@@ -98,7 +117,9 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
       parked.set({ kind }, known(streams, []).some((stream) => stream.kind === kind) ? 1 : 0);
     }
     if (completeness.state === 'unknown') return;
-    const { lastDay, unprovenCount, lines } = completeness.value;
+    const { lastDay, provenUntil, unprovenCount, openGapCount, lines } = completeness.value;
+    if (provenUntil !== null) coverageAge.set((Number(takenAt) - Number(provenUntil)) / 1_000);
+    gaps.set(openGapCount);
     unannounced.set(lastDay.reported > 0 ? lastDay.unannounced / lastDay.reported : 0);
     unproven.set(unprovenCount);
     missingTexts.set(lines.reduce((sum, { missing }) => sum + missing, 0));
@@ -139,8 +160,22 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     for (const { kind, state, count } of rules.value?.actions ?? []) actions.set({ kind, state }, count);
   }
 
+  function showService({ credential: status, drift: differences }: Snapshot): void {
+    if (differences.state === 'known') drift.set(differences.value.kinds);
+    if (status.state === 'unknown') return;
+    const { use } = status.value;
+    const present = use === 'login' && status.value.state === 'lost' ? 'login_lost' : use;
+    for (const state of ['api_key', 'login', 'login_lost', 'none'] as const) {
+      credential.set({ state }, state === present ? 1 : 0);
+    }
+  }
+
   function showProcesses({ processes }: Snapshot): void {
     if (processes.state === 'unknown') return;
+    apiUp.set(unanswered(processes.value) ? 0 : 1);
+    for (const role of ['web', 'worker'] as const) {
+      processesOf.set({ role }, processes.value.filter((each) => each.role === role).length);
+    }
     apiWaiting.set(Math.max(0, ...processes.value.map(({ waitingSeconds }) => waitingSeconds ?? 0)));
     for (const mode of ['off', 'dry-run', 'live'] as const) {
       workers.set({ mode }, processes.value.filter((each) => each.role === 'worker' && each.rulesMode === mode).length);

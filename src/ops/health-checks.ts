@@ -1,4 +1,5 @@
 import { ago, countOf, dollars, quantity, span, streamNames } from './format.ts';
+import type { RunningProcess } from './processes.ts';
 import type { ActionFailure, SendsStatus, SendTrouble } from './snapshot/automation.ts';
 import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
@@ -215,14 +216,19 @@ function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLogg
 const unansweredSeconds = 5;
 const unansweredOperationSeconds = 15;
 
-/** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
-function checkAnswers({ processes }: Snapshot): HealthCheck[] {
-  const waiting = known(processes, []).filter(({ waitingSeconds, answeredSeconds }) => {
+/** The process to which the service has not answered for longest, of those that have waited for too long. */
+export function unanswered(processes: readonly RunningProcess[]): RunningProcess | undefined {
+  const waiting = processes.filter(({ waitingSeconds, answeredSeconds }) => {
     if (waitingSeconds === null) return false;
     const isSilent = answeredSeconds === null || answeredSeconds >= waitingSeconds;
     return waitingSeconds > (isSilent ? unansweredSeconds : unansweredOperationSeconds);
   });
-  const [longest] = waiting.sort((a, b) => (b.waitingSeconds ?? 0) - (a.waitingSeconds ?? 0));
+  return waiting.sort((a, b) => (b.waitingSeconds ?? 0) - (a.waitingSeconds ?? 0))[0];
+}
+
+/** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
+function checkAnswers({ processes }: Snapshot): HealthCheck[] {
+  const longest = unanswered(known(processes, []));
   if (longest === undefined) return [];
   const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
   const since = span(waitingSeconds ?? 0);

@@ -71,17 +71,16 @@ export async function trace(db: Database, kind: TraceKind, key: string, since?: 
   const runs = await readRuns(db, scope, [...texts, ...calls]);
   const messages = texts.flatMap(({ line, messageId }) => (messageId === undefined ? [] : [{ line, messageId }]));
   const sends = await readSends(db, runs, messages);
-  const events = [...deliveries, ...texts, ...calls, ...reads.steps, ...runs, ...sends];
+  // A job counts as enqueued when the transaction of its delivery began, which is a moment before the delivery is stored.
+  const received = new Map(deliveries.map(({ subject, at }) => [subject, at]));
+  const jobs = reads.jobs.map(({ cause, ...job }) => {
+    const after = received.get(`delivery ${cause}`);
+    return after && after > job.at ? { ...job, at: after } : job;
+  });
+  const events = [...deliveries, ...texts, ...calls, ...jobs, ...reads.steps, ...runs, ...sends];
   if (events.length === 0 && reads.pending.length === 0) return undefined;
-  const [received] = deliveries;
   const steps = events
-    // A batch of deliveries is marked at the begin of its transaction, and each is stored a moment later.
-    .map(({ at, step, subject, what }) => ({
-      at: step === 'enqueued' && received && at < received.at ? received.at : at,
-      step,
-      subject,
-      what,
-    }))
+    .map(({ at, step, subject, what }) => ({ at, step, subject, what }))
     .sort((a, b) => Number(a.at) - Number(b.at) || traceSteps.indexOf(a.step) - traceSteps.indexOf(b.step));
   const isCut = [deliveries, texts, scope.targets].some(({ length }) => length >= maxOfEach);
   return { steps, pending: reads.pending, isCut };
@@ -264,59 +263,86 @@ async function readCalls(db: Database, { targets, since }: Scope): Promise<RowSt
   return rows.map(({ trigger, ...row }) => ({ ...row, step: 'mirrored', triggers: [trigger] }));
 }
 
+/** `cause`: the id of a delivery. */
+interface JobStep extends TraceStep {
+  readonly cause: string | null;
+}
+
+interface TargetRow extends Target {
+  readonly enqueuedAt: Date | null;
+  readonly readAt: Date | null;
+  readonly state: string;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly isPending: boolean;
+  readonly isReading: boolean;
+  readonly dueAt: Date;
+  /** The id of the delivery that made it pending, and the same if its newest read came after that. */
+  readonly cause: string | null;
+  readonly readCause: string | null;
+}
+
 /** The newest read of each target, and what is still to read. */
 async function readTargets(
   db: Database,
   { targets, since, until }: Scope,
-): Promise<{ steps: TraceStep[]; pending: PendingRead[] }> {
+): Promise<{ jobs: JobStep[]; steps: TraceStep[]; pending: PendingRead[] }> {
   const rows = await query(
     db,
-    sql<
-      Target & {
-        enqueuedAt: Date | null;
-        readAt: Date | null;
-        state: string;
-        attempts: number;
-        error: string | null;
-        isPending: boolean;
-        isReading: boolean;
-        dueAt: Date;
-        deliveryId: string | null;
-      }
-    >`select kind, key, nullif(enqueued_at, '-infinity') as "enqueuedAt", read_at as "readAt", state, attempts, last_error as error,
-       dirty_version > clean_version as "isPending", claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as "deliveryId"
-     from ops.sync_targets join ${relation('t', targets, { kind: 'text', key: 'text' })} using (kind, key)`,
+    sql<TargetRow>`select kind, key, nullif(enqueued_at, '-infinity') as "enqueuedAt", read_at as "readAt", state, attempts, last_error as error,
+       dirty_version > clean_version as "isPending", claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as cause,
+       case when received_at <= read_at then delivery_id end as "readCause"
+     from ops.sync_targets join ${relation('t', targets, { kind: 'text', key: 'text' })} using (kind, key)
+       left join ops.deliveries using (delivery_id)`,
   );
   const isWithin = (at: Date | null): at is Date => at !== null && at >= since && at <= until;
-  const steps = rows.flatMap(({ enqueuedAt, readAt, state, attempts, error, isReading, deliveryId, ...target }) => {
-    const subject = maskTarget(`${target.kind} ${target.key}`);
-    const cause = deliveryId === null ? '' : ` for delivery ${deliveryId}`;
-    const failure = error === null ? '' : ` (${maskNumbers(error)})`;
-    const ended = isReading
-      ? 'in progress'
-      : attempts > 0
-        ? `failed${failure}`
-        : state === 'active'
-          ? error === null
-            ? 'done'
-            : `not done${failure}`
-          : `${state}${failure}`;
-    return [
-      ...(isWithin(enqueuedAt) ? [{ at: enqueuedAt, step: 'enqueued', subject, what: `a job${cause}` } as const] : []),
-      ...(isWithin(readAt)
-        ? [{ at: readAt, step: 'read', subject, what: `through the API${cause}: ${ended}` } as const]
-        : []),
-    ];
-  });
+  const jobs = rows.flatMap(({ enqueuedAt: at, cause, ...target }) =>
+    isWithin(at)
+      ? [{ at, step: 'enqueued' as const, subject: subjectOf(target), what: `a job${causeOf(cause)}`, cause }]
+      : [],
+  );
+  const steps = rows.flatMap(({ readAt: at, readCause, ...row }) =>
+    isWithin(at)
+      ? [
+          {
+            at,
+            step: 'read' as const,
+            subject: subjectOf(row),
+            what: `through the API${causeOf(readCause)}: ${endOf(row)}`,
+          },
+        ]
+      : [],
+  );
   const pending = rows
     .filter(({ isPending }) => isPending)
     .map(({ kind, key, dueAt, attempts, error }) => ({
-      target: `${kind} ${maskKey(kind, key)}`,
+      target: subjectOf({ kind, key }),
       dueAt,
       attempts,
       error: error === null ? null : maskNumbers(error),
     }));
-  return { steps, pending };
+  return { jobs, steps, pending };
+}
+
+function subjectOf({ kind, key }: Target): string {
+  return `${kind} ${maskKey(kind, key)}`;
+}
+
+function causeOf(deliveryId: string | null): string {
+  return deliveryId === null ? '' : ` for delivery ${deliveryId}`;
+}
+
+/** How the newest read ended. */
+function endOf({
+  isReading,
+  attempts,
+  state,
+  error,
+}: Pick<TargetRow, 'isReading' | 'attempts' | 'state' | 'error'>): string {
+  const failure = error === null ? '' : ` (${maskNumbers(error)})`;
+  if (isReading) return 'in progress';
+  if (state !== 'active') return `${state}${failure}`;
+  return attempts > 0 || error !== null ? `failed${failure}` : 'done';
 }
 
 interface RunStep extends TraceStep {

@@ -16,18 +16,22 @@ const timeoutMs = 2_000;
 
 /**
  * `/healthz`: the process is alive. `/readyz`: deliveries can be stored, checked within two seconds through the pool that
- * stores them. An unreachable queue does not matter: it only delays reads.
+ * stores them. An unreachable queue does not matter to a receiver: it only delays reads. A worker `needsQueues`.
  */
 export function registerHealth(
   app: FastifyInstance,
-  { queues, stored }: Pick<Context, 'queues'> & { readonly stored: OpenDatabase },
+  {
+    queues,
+    stored,
+    needsQueues = false,
+  }: Pick<Context, 'queues'> & { readonly stored: OpenDatabase; readonly needsQueues?: boolean },
 ): void {
   const store = createStoreProbe(stored);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     const [stores, health] = await Promise.all([store(), queues.health()]);
     const ready: Readiness = { ...stores, queue: health.isReachable };
-    const isReady = ready.database && ready.migrations;
+    const isReady = ready.database && ready.migrations && (ready.queue || !needsQueues);
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', ...ready });
   });
 }

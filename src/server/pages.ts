@@ -5,23 +5,19 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context } from '../context.ts';
-import { createGauges } from '../ops/gauges.ts';
 import { statusJson } from '../ops/health-checks.ts';
-import { cachedFor, DatabaseUnavailable, takeSnapshot } from '../ops/snapshot.ts';
+import { DatabaseUnavailable } from '../ops/snapshot.ts';
 import type { Queues } from '../queues/queues.ts';
 import { maskTree } from '../shared/masking.ts';
 import { style } from './html.ts';
+import { registerMetrics, sharedSnapshot } from './metrics.ts';
 import { registerReports } from './reports/routes.ts';
 import { renderOutage, renderPage, script } from './status-page.ts';
 
-/** Milliseconds for which all clients share one snapshot. */
-const sharedMs = 1_000;
-
 /** The pages of the daemon: status, its JSON, reports, metrics and the queue board. */
 export function registerPages(app: FastifyInstance, context: Context): void {
-  const { metrics, settings, queues } = context;
-  const snapshot = cachedFor(sharedMs, () => takeSnapshot(context));
-  const gauges = createGauges(metrics.registry, snapshot);
+  const { settings, queues } = context;
+  const snapshot = sharedSnapshot(context);
 
   registerBoard(app, queues);
   registerReports(app, context);
@@ -42,10 +38,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
       );
     });
 
-    scope.get('/metrics', async (_request, reply) => {
-      await gauges.refresh();
-      return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
-    });
+    registerMetrics(scope, context, snapshot);
   });
 }
 

@@ -11,7 +11,36 @@ export interface Metrics {
   isRefusing(): boolean;
   commitSeconds(seconds: number): void;
   targetRead(kind: string, outcome: string, seconds: number): void;
-  apiAnswered(operation: string, outcome: string, seconds: number): void;
+  /** One request to the service; `status` is undefined when no answer came, and `attempt` counts from 1. */
+  apiAnswered(request: ApiRequest): void;
+  /** Reports the connections of a pool from now on. */
+  watchPool(name: string, pool: PoolUse): void;
+  /** Reports the API client from now on. */
+  watchService(service: ServiceUse): void;
+  /** Reports how many claims this process holds from now on. */
+  watchLeases(held: () => number): void;
+}
+
+export interface ApiRequest {
+  readonly operation: string;
+  readonly outcome: string;
+  readonly status?: number;
+  readonly attempt: number;
+  readonly milliseconds: number;
+}
+
+/** A pool of connections. */
+interface PoolUse {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+}
+
+/** What the API client lets through. */
+interface ServiceUse {
+  readonly circuit: { state(): { readonly state: string } };
+  /** Whether each operation that was used is paused because the service throttles it. */
+  throttled(): ReadonlyMap<string, boolean>;
 }
 
 const refusingMs = 60_000;
@@ -66,6 +95,69 @@ export function createMetrics(): Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 20],
     registers,
   });
+  const requestsToService = new Counter({
+    name: 'trunkline_api_requests_total',
+    help: 'Requests to the service by HTTP status, retries included; `none` when no answer came.',
+    labelNames: ['operation', 'status'] as const,
+    registers,
+  });
+  const retries = new Counter({
+    name: 'trunkline_api_retries_total',
+    help: 'Requests to the service that repeated a failed one at once. Later retries of a read are new reads.',
+    labelNames: ['operation'] as const,
+    registers,
+  });
+  const pools = new Map<string, PoolUse>();
+  let service: ServiceUse | undefined;
+  let leases = () => 0;
+  const own = <L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    collect: (gauge: Gauge<L>) => void,
+  ) =>
+    new Gauge({
+      name: `trunkline_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        collect(this);
+      },
+    });
+  own('deliveries_refusing', '1 while the last delivery could not be stored, for a minute.', [], (gauge) =>
+    gauge.set(isRefusing() ? 1 : 0),
+  );
+  own(
+    'api_circuit_open',
+    '1 while the circuit breaker holds requests to the service back, until one succeeds.',
+    [],
+    (gauge) => gauge.set(service && service.circuit.state().state !== 'closed' ? 1 : 0),
+  );
+  own(
+    'api_throttled',
+    '1 while the requests of an operation wait because the service throttles it; only operations that were used.',
+    ['operation'],
+    (gauge) => {
+      for (const [operation, isPaused] of service?.throttled() ?? []) gauge.set({ operation }, isPaused ? 1 : 0);
+    },
+  );
+  own('leases', 'Sync targets that this process has claimed and is reading.', [], (gauge) => gauge.set(leases()));
+  own(
+    'pool_connections',
+    'Connections to Postgres by pool: `main`, and `inbox`, which stores deliveries.',
+    ['pool', 'state'],
+    (gauge) => {
+      for (const [pool, { totalCount, idleCount }] of pools) {
+        gauge.set({ pool, state: 'idle' }, idleCount);
+        gauge.set({ pool, state: 'busy' }, totalCount - idleCount);
+      }
+    },
+  );
+  own('pool_waiting', 'Statements and transactions that wait for a connection of the pool.', ['pool'], (gauge) => {
+    for (const [pool, { waitingCount }] of pools) gauge.set({ pool }, waitingCount);
+  });
+  const isRefusing = () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs;
   return {
     registry,
     deliveryAccepted(type, isRecognized) {
@@ -77,9 +169,20 @@ export function createMetrics(): Metrics {
       refusals.inc({ reason });
     },
     requestRefused: (reason) => requests.inc({ reason }),
-    isRefusing: () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs,
+    isRefusing,
     commitSeconds: (seconds) => commits.observe(seconds),
     targetRead: (kind, outcome, seconds) => reads.observe({ kind, turn: outcome }, seconds),
-    apiAnswered: (operation, outcome, seconds) => answers.observe({ operation, outcome }, seconds),
+    apiAnswered({ operation, outcome, status, attempt, milliseconds }) {
+      answers.observe({ operation, outcome }, milliseconds / 1_000);
+      requestsToService.inc({ operation, status: String(status ?? 'none') });
+      if (attempt > 1) retries.inc({ operation });
+    },
+    watchPool: (name, pool) => void pools.set(name, pool),
+    watchService(watched) {
+      service = watched;
+    },
+    watchLeases(held) {
+      leases = held;
+    },
   };
 }

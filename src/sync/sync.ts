@@ -65,6 +65,8 @@ export interface Sync {
     queues: readonly QueueName[],
     max: number,
   ): Promise<{ readonly read: number; readonly missed: number }>;
+  /** How many targets this process has claimed. */
+  leases(): number;
   /** Resolves when no result waits for its commit. */
   idle(): Promise<void>;
 }
@@ -255,6 +257,7 @@ export function createSync(deps: SyncDeps): Sync {
     read: async (target, signal) => (await timed(target.kind, () => readTarget(target, signal))).outcome,
     readNext,
     readUnconfirmed,
+    leases: () => leases.count,
     idle: () => writer.idle(),
   };
 }

@@ -40,6 +40,8 @@ export interface ConcurrencyLimiter {
    * abort.
    */
   acquire(operation: string, signal: AbortSignal, skipsPauses: boolean): Promise<Slot>;
+  /** Whether each operation that was used is paused or suspended. */
+  throttled(): ReadonlyMap<string, boolean>;
 }
 
 export interface LimiterPolicy {
@@ -192,6 +194,7 @@ export function createConcurrencyLimiter(
   }
 
   return {
+    throttled: () => new Map([...operations].map(([name, { pausedUntil }]) => [name, pausedUntil > clock.now()])),
     async acquire(operation, signal, skipsPauses) {
       const state = stateOf(operation);
       await state.limit.acquire(signal);

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { maxHeaderSize, type Server } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import { createBurstCounter } from '../shared/bounded.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import type { Metrics } from '../shared/metrics.ts';
+import { connectionLimit, createGuardedServer } from './connections.ts';
+
+export interface Listening {
+  /** Where it listens. */
+  readonly url: string;
+  readonly port: number;
+  /** Refuses new connections. Resolves when the requests in progress are answered. */
+  close(): Promise<void>;
+}
+
+/** HOST cannot be bound: its name does not resolve. */
+class UnknownHost extends UserError {
+  constructor(host: string, cause: Error) {
+    super(
+      `HOST=${host} names no address of this machine (${cause.message}): set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`,
+      { cause },
+    );
+  }
+}
+
+/** Milliseconds after which a stop aborts requests that have not arrived completely; their senders repeat them. */
+const closeMs = 2_000;
+
+/**
+ * Serves the routes that `register` adds. No body is read unless a route reads it by itself. Requests are counted, not logged:
+ * no token, body or URL reaches the log. Rejects when HOST or the port cannot be bound.
+ */
+export async function listen(
+  {
+    host,
+    port,
+    log,
+    metrics,
+  }: { readonly host: string; readonly port: number; readonly log: Log; readonly metrics: Metrics },
+  register: (app: FastifyInstance) => Promise<void>,
+  routed: (url: string) => string = (url) => url,
+): Promise<Listening> {
+  const maxConnections = connectionLimit();
+  const evictions = createBurstCounter({ quietMs: 60_000, maxKeys: 1 });
+  const failures = createBurstCounter({ quietMs: 60_000, maxKeys: 100 });
+  const onEvicted = () => {
+    metrics.requestRefused('connection_limit');
+    if (evictions.count('') > 1) return;
+    log.warn({ maxConnections }, 'All connections are in use: each new one closes the one that has been idle longest');
+  };
+  const app = fastify({
+    logger: false,
+    serverFactory: (handle) => createGuardedServer(handle, { maxConnections, onEvicted }),
+    forceCloseConnections: 'idle',
+    // The inbox is closed after the server, so requests on open connections are still accepted during the close.
+    return503OnClosing: false,
+    // The router's error would repeat a secret or type that is too long.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    rewriteUrl: ({ url = '/' }) => routed(url),
+  });
+  // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
+  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
+    const status = error.statusCode ?? 500;
+    // Log each failure of a route once: anybody can repeat a failing request.
+    if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
+      log.error({ err: error, method: request.method }, 'A request could not be answered');
+    }
+    return reply.code(status).send({ error: status >= 500 ? 'internal error' : error.message });
+  });
+  await register(app);
+  await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.syscall === 'getaddrinfo' ? new UnknownHost(host, cause) : cause;
+  });
+  const bound = app.server.address() as AddressInfo;
+  const twin = host === 'localhost' ? await listenAtTwin(app.server, bound) : undefined;
+  return {
+    url: `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
+    port: bound.port,
+    async close() {
+      twin?.close();
+      const cut = setTimeout(() => app.server.closeAllConnections(), closeMs);
+      await app.close();
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** Listens at the other address of `localhost` (IPv4 or IPv6) too, if there is one: clients try either. */
+async function listenAtTwin(server: Server, { family, port }: AddressInfo): Promise<{ close(): void } | undefined> {
+  const twin = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket));
+  twin.listen(port, family === 'IPv6' ? '127.0.0.1' : '::1');
+  try {
+    await once(twin, 'listening');
+  } catch {
+    return undefined;
+  }
+  return twin;
+}

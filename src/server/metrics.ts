@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../context.ts';
+import { createGauges } from '../ops/gauges.ts';
+import { cachedFor, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
+import { guardPages } from './admin.ts';
+import { registerHealth } from './health.ts';
+import { type Listening, listen } from './listen.ts';
+
+/** Milliseconds for which all clients share one snapshot. */
+const sharedMs = 1_000;
+
+/** The snapshot that the pages and metrics of one process share. */
+export function sharedSnapshot(context: Context): () => Promise<Snapshot> {
+  return cachedFor(sharedMs, () => takeSnapshot(context));
+}
+
+/** `/metrics`: what this process counts and holds, and the state that all processes share. Once per process. */
+export function registerMetrics(app: FastifyInstance, { metrics }: Context, snapshot: () => Promise<Snapshot>): void {
+  const gauges = createGauges(metrics.registry, snapshot);
+  app.get('/metrics', async (_request, reply) => {
+    await gauges.refresh();
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+}
+
+/**
+ * Serves `/healthz`, `/readyz` and `/metrics` of a worker at HOST; `ADMIN_TOKEN` protects the metrics as on `web`. A worker is
+ * ready when the queues can be reached too. Rejects when HOST or the port cannot be bound.
+ */
+export function openWorkerPort(context: Context, port: number): Promise<Listening> {
+  const { settings, log, metrics, queues, database } = context;
+  const { host, adminToken } = settings.receiver;
+  return listen({ host, port, log, metrics }, async (app) => {
+    registerHealth(app, { queues, stored: database, needsQueues: true });
+    await app.register(async (scope) => {
+      guardPages(scope, { adminToken, metrics, log });
+      registerMetrics(scope, context, sharedSnapshot(context));
+    });
+  });
+}
