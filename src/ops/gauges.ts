@@ -55,7 +55,10 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     'api_waiting_seconds',
     'How long the oldest unanswered request to the service has waited, over all processes, in seconds; 0 without one.',
   );
-  const apiUp = gauge('api_up', '0 while the service answers no request, or none of an operation, of some process.');
+  const apiUp = gauge(
+    'api_up',
+    '0 while some process waits too long for an answer of the service, or holds requests back because it fails.',
+  );
   const credential = gauge(
     'credential',
     '1 for the state of the credential of this process: `api_key`, `login`, `login_lost` (log in again) or `none`.',
@@ -172,7 +175,8 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
 
   function showProcesses({ processes }: Snapshot): void {
     if (processes.state === 'unknown') return;
-    apiUp.set(unanswered(processes.value) ? 0 : 1);
+    const isFailing = processes.value.some(({ isApiFailing }) => isApiFailing);
+    apiUp.set(isFailing || unanswered(processes.value) ? 0 : 1);
     for (const role of ['web', 'worker'] as const) {
       processesOf.set({ role }, processes.value.filter((each) => each.role === role).length);
     }

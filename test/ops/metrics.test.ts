@@ -1,5 +1,6 @@
 import { Registry } from '@prometheus-io/client';
 import { afterAll, describe, expect, test } from 'vitest';
+import { query } from '../../src/db/database.ts';
 import { createGauges } from '../../src/ops/gauges.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createMetrics } from '../../src/shared/metrics.ts';
@@ -43,6 +44,16 @@ test('shared gauges are the same from every web', async () => {
   expect(two).toContain('trunkline_deliveries_refusing 0');
   expect(one).toContain('trunkline_credential{state="none"} 1');
   expect(one).toContain('trunkline_drift_kinds 1');
+  expect(one).toContain('trunkline_api_up 1');
+  // A worker whose circuit breaker is open.
+  await query(
+    first.context.database.db,
+    `insert into ops.processes (process_id, role, started_at, seen_at, is_api_failing) values ('w', 'worker', now(), now(), true)`,
+    [],
+  );
+  await expect
+    .poll(async () => (await second.get('/metrics')).text(), { timeout: 30_000 })
+    .toContain('trunkline_api_up 0');
 });
 
 describe.each(backends)('a worker with queues in %s', (backend) => {
