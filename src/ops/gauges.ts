@@ -1,7 +1,8 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
 import { states } from '../ledger/send.ts';
-import { checkNames, healthChecks, unanswered } from './health-checks.ts';
+import { checkNames } from './health-checks/check.ts';
+import { healthChecks, unanswered } from './health-checks.ts';
 import { known, type Snapshot } from './snapshot.ts';
 
 /** Gauges of the state that all processes share, read from the snapshot at each scrape: all processes report the same. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { checkNames } from '../../src/ops/health-checks.ts';
+import { checkNames } from '../../src/ops/health-checks/check.ts';
 import { migrated, openReceiver, settingsFor } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { readConfig } from './queries.ts';
