@@ -78,7 +78,7 @@ create table ops.alerts (
   level text not null check (level in ('warning', 'problem')),
   sentence text not null,
   remedy text not null,
-  since timestamptz not null,
+  known_at timestamptz not null,
   found_at timestamptz not null default now(),
   begun_at timestamptz,
   missed_at timestamptz,
@@ -91,7 +91,7 @@ comment on column ops.alerts.check_name is 'The health check.';
 comment on column ops.alerts.level is 'warning or problem: the highest so far.';
 comment on column ops.alerts.sentence is 'What is wrong, as it is told: without numbers, names and words of others.';
 comment on column ops.alerts.remedy is 'What to do.';
-comment on column ops.alerts.since is 'Since when it is known to be so.';
+comment on column ops.alerts.known_at is 'Since when it is known to be so.';
 comment on column ops.alerts.found_at is 'First evaluation that found it.';
 comment on column ops.alerts.begun_at is 'When it had lasted long enough to be told; NULL until then.';
 comment on column ops.alerts.missed_at is 'First of the latest evaluations that did not find it; NULL while it is found.';

@@ -24,7 +24,7 @@ create table ops.alerts (
   level text not null, -- warning or problem: the highest so far.
   sentence text not null, -- What is wrong, as it is told: without numbers, names and words of others.
   remedy text not null, -- What to do.
-  since timestamptz not null, -- Since when it is known to be so.
+  known_at timestamptz not null, -- Since when it is known to be so.
   found_at timestamptz not null default now(), -- First evaluation that found it.
   begun_at timestamptz, -- When it had lasted long enough to be told; NULL until then.
   missed_at timestamptz, -- First of the latest evaluations that did not find it; NULL while it is found.

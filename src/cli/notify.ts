@@ -78,7 +78,7 @@ export async function runList({ limit, json }: { limit: number; json?: boolean }
   });
   const alerts = await query(
     database.db,
-    sql<ListedAlert>`select check_name as check, level, since, ended_at as "endedAt", sentence,
+    sql<ListedAlert>`select check_name as check, level, known_at as since, ended_at as "endedAt", sentence,
        array(select target from ops.alert_messages m
          where m.alert_id = a.alert_id and kind = 'began' and sent_at is not null order by target) as "toldTo"
      from ops.alerts a where begun_at is not null order by ended_at is not null, begun_at desc limit ${limit}`,

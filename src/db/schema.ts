@@ -27,7 +27,7 @@ export interface Schema {
     level: string;
     sentence: string;
     remedy: string;
-    since: Timestamp;
+    known_at: Timestamp;
     found_at: Defaulted<Timestamp>;
     begun_at: Timestamp | null;
     missed_at: Timestamp | null;

@@ -54,7 +54,7 @@ export function recordFindings(
     const isNews = sql`(a.begun_at is null or (a.level = 'warning' and excluded.level = 'problem'))`;
     await query(
       tx,
-      sql`insert into ops.alerts as a (check_name, level, sentence, remedy, since)
+      sql`insert into ops.alerts as a (check_name, level, sentence, remedy, known_at)
        select check_name, level, sentence, remedy, coalesce(since, now())
        from ${relation('f', findings, {
          check_name: ['text', ({ check }) => check],
@@ -64,7 +64,7 @@ export function recordFindings(
          since: 'timestamptz',
        })}
        on conflict (check_name) where ended_at is null do update set missed_at = null,
-         since = case when a.begun_at is null then least(a.since, excluded.since) else a.since end,
+         known_at = case when a.begun_at is null then least(a.known_at, excluded.known_at) else a.known_at end,
          level = case when ${isNews} then excluded.level else a.level end,
          sentence = case when ${isNews} then excluded.sentence else a.sentence end,
          remedy = case when ${isNews} then excluded.remedy else a.remedy end`,
@@ -74,7 +74,7 @@ export function recordFindings(
       tx,
       sql<{ check: string }>`with begun as (
          update ops.alerts set begun_at = now()
-         where begun_at is null and found_at < now() and since <= now() - ${hold} returning alert_id, check_name
+         where begun_at is null and found_at < now() and known_at <= now() - ${hold} returning alert_id, check_name
        ), told as (
          insert into ops.alert_messages (alert_id, target, kind)
          select alert_id, target, 'began' from begun, unnest(${targets}::text[]) target
@@ -124,7 +124,7 @@ export async function recordTold(db: Database, alert: ToldAlert, targets: readon
   await inTransaction(db, async (tx) => {
     const added = await query(
       tx,
-      sql`insert into ops.alerts (alert_id, check_name, level, sentence, remedy, since, begun_at, missed_at)
+      sql`insert into ops.alerts (alert_id, check_name, level, sentence, remedy, known_at, begun_at, missed_at)
        values (${alertId}, ${check}, ${level}, ${sentence}, ${remedy}, ${since}, now(), now())
        on conflict do nothing returning alert_id`,
     );
@@ -168,7 +168,7 @@ export async function claimMessage(
            where b.alert_id = d.alert_id and b.target = d.target and b.kind = 'began' and b.sent_at is null))
        order by d.created_at limit 1 for update of d skip locked)
      returning m.kind, m.attempts as attempt, a.alert_id as "alertId", a.check_name as check, a.level, a.sentence, a.remedy,
-       a.since, a.ended_at as "endedAt"`,
+       a.known_at as since, a.ended_at as "endedAt"`,
   );
   return message;
 }

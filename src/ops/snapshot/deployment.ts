@@ -199,7 +199,7 @@ const maxQuietAttempts = 3;
 export async function readAlerts(db: Database): Promise<AlertsStatus> {
   const open = await query<AlertsStatus['open'][number]>(
     db,
-    sql`select check_name as check, level, since from ops.alerts where begun_at is not null and ended_at is null order by since`,
+    sql`select check_name as check, level, known_at as since from ops.alerts where begun_at is not null and ended_at is null order by known_at`,
   );
   const undelivered = await query<AlertsStatus['undelivered'][number]>(
     db,
