@@ -1,26 +1,39 @@
 create view reporting.completeness as
 select
   stream,
-  (from_at at time zone 'UTC')::date as utc_date,
-  least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600))::integer as hour_count,
-  count(*) filter (where state = 'proven')::integer as proven_hour_count,
-  sum(reported_count)::integer as reported_count,
-  sum(held_count)::integer as held_count,
-  sum(unannounced_count)::integer as unannounced_count,
-  sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
-  count(*) filter (where state = 'proven')
-    = least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) as is_complete,
-  min(checked_at) as least_recently_checked_at,
+  utc_date,
+  hour_count,
+  proven_hour_count,
+  reported_count,
+  held_count,
+  unannounced_count,
+  unannounced_share,
+  proven_hour_count = hour_count as is_complete,
+  least_recently_checked_at,
   coalesce(
-    min(last_error) filter (where state <> 'proven'),
+    error,
     case
-      when count(*) < least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600)) then 'not every hour was compared yet'
-      when count(*) filter (where state <> 'proven') > 0 then 'an hour is to be compared again'
+      when compared_hour_count < hour_count then 'not every hour was compared yet'
+      when compared_hour_count > proven_hour_count then 'an hour is to be compared again'
     end
   ) as difference
-from ops.coverage
-where to_at <= now()
-group by stream, (from_at at time zone 'UTC')::date;
+from (
+  select
+    stream,
+    (from_at at time zone 'UTC')::date as utc_date,
+    least(24, floor(extract(epoch from now() - date_trunc('day', min(from_at), 'UTC')) / 3600))::integer as hour_count,
+    count(*)::integer as compared_hour_count,
+    count(*) filter (where state = 'proven')::integer as proven_hour_count,
+    sum(reported_count)::integer as reported_count,
+    sum(held_count)::integer as held_count,
+    sum(unannounced_count)::integer as unannounced_count,
+    sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
+    min(checked_at) as least_recently_checked_at,
+    min(last_error) filter (where state <> 'proven') as error
+  from ops.coverage
+  where to_at <= now()
+  group by stream, (from_at at time zone 'UTC')::date
+) days;
 
 comment on view reporting.completeness is 'One row is a UTC day: what the service reports against what is held. A day without a row was never compared.';
 comment on column reporting.completeness.stream is 'calls.';

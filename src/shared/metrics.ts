@@ -50,13 +50,6 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const buildInfo = new Gauge({
-    name: 'trunkline_build_info',
-    help: 'Always 1: the version, the commit and the newest migration of the release that runs here.',
-    labelNames: ['version', 'commit', 'schema'] as const,
-    registers,
-  });
-  buildInfo.set({ ...readRelease() }, 1);
   const deliveries = new Counter({
     name: 'trunkline_deliveries_total',
     help: 'Webhook deliveries that were stored and answered 2xx.',
@@ -125,6 +118,12 @@ export function createMetrics(): Metrics {
         collect(this);
       },
     });
+  own(
+    'build_info',
+    'Always 1: the version, the commit and the newest migration of the release that runs here.',
+    ['version', 'commit', 'schema'],
+    (gauge) => gauge.set({ ...readRelease() }, 1),
+  );
   own('deliveries_refusing', '1 while the last delivery could not be stored, for a minute.', [], (gauge) =>
     gauge.set(isRefusing() ? 1 : 0),
   );

@@ -55,11 +55,11 @@ function webhookTarget({ url, secret }: { url: string; secret: string }, { deplo
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   return {
     name: 'webhook',
-    async send({ kind, alertId, ...alert }, signal) {
+    async send({ kind, alertId, check, level, sentence, remedy, since, endedAt }, signal) {
       const id = `msg_${alertId}_${kind}`;
       const now = new Date();
       const timestamp = String(Math.floor(now.getTime() / 1_000));
-      const data = { id: alertId, deployment, ...alert };
+      const data = { id: alertId, deployment, check, level, sentence, remedy, since, endedAt };
       const body = JSON.stringify({ type: `alert.${kind}`, timestamp: now, data });
       const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
       const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
+import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
 import type { HealthCheck } from '../health-checks/check.ts';
 import { healthChecks, isWhole } from '../health-checks.ts';
 import { takeSnapshot } from '../snapshot.ts';
 import { claimMessage, claimWatch, type Finding, recordDelivery, recordFindings, recordTold } from './store.ts';
-import { createTargets, type Target, type TargetName } from './targets.ts';
+import { type AlertMessage, createTargets, type Target, type TargetName } from './targets.ts';
 
 /** Milliseconds. */
 export interface AlertPace {
@@ -49,12 +50,8 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
         while (!signal.aborted) {
           const message = await claimMessage(db, target.name, { isQuiet: isQuiet(new Date(), settings) });
           if (message === undefined) return;
-          const failure = await target.send(message, sending.signal).then(() => undefined, reasonOf);
+          const failure = await deliver(target, message, { attempt: message.attempt, log, signal: sending.signal });
           await recordDelivery(db, target.name, message, failure);
-          const about = { target: target.name, check: message.check, kind: message.kind };
-          if (failure === undefined) log.info(about, 'An alert was sent');
-          else if (message.attempt === 1)
-            log.warn({ ...about, reason: failure }, 'An alert could not be sent; it is tried again');
           if (failure !== undefined) return;
         }
       },
@@ -91,8 +88,22 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
   };
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Sends a message and logs it, the first of its failures alone. Returns why it failed; undefined when it was sent. */
+async function deliver(
+  target: Target,
+  message: AlertMessage,
+  { attempt, log, signal }: { attempt: number; log: Log; signal?: AbortSignal },
+): Promise<string | undefined> {
+  const about = { target: target.name, check: message.check, kind: message.kind };
+  try {
+    await target.send(message, signal);
+    log.info(about, 'An alert was sent');
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (attempt === 1) log.warn({ ...about, reason }, 'An alert could not be sent; it is tried again');
+    return reason;
+  }
 }
 
 /** Warnings wait during quiet hours. */
@@ -147,7 +158,14 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
   const names = targets.map(({ name }) => name);
   let isWatching = false;
   let outage:
-    | { check: keyof typeof words; alertId: string; since: Date; rounds: number; toldTo: Set<TargetName> }
+    | {
+        check: keyof typeof words;
+        alertId: string;
+        since: Date;
+        rounds: number;
+        attempt: number;
+        toldTo: Set<TargetName>;
+      }
     | undefined;
   let overAt: number | undefined;
 
@@ -160,19 +178,15 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
 
   async function tell(): Promise<void> {
     if (outage === undefined || outage.rounds < 2 || Date.now() - outage.since.getTime() < holdMs) return;
-    const { toldTo } = outage;
+    outage.attempt += 1;
+    const { attempt, toldTo } = outage;
     const message = { kind: 'began' as const, endedAt: null, ...alertOf(outage) };
     await Promise.all(
       targets
         .filter(({ name }) => !toldTo.has(name))
-        .map(async ({ name, send }) => {
-          const failure = await send(message).then(() => undefined, reasonOf);
-          if (failure === undefined) toldTo.add(name);
-          else
-            log.warn(
-              { target: name, check: message.check, reason: failure },
-              'An alert could not be sent; it is tried again',
-            );
+        .map(async (target) => {
+          const failure = await deliver(target, message, { attempt, log });
+          if (failure === undefined) toldTo.add(target.name);
         }),
     );
   }
@@ -187,7 +201,7 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
         const code = String((error as { code?: unknown }).code ?? '');
         if (!isWatching || ownMistake.test(code)) throw error;
         const check = cannotWrite.has(code) ? 'database_read_only' : 'database_unavailable';
-        outage ??= { check, alertId: randomUUID(), since: new Date(), rounds: 0, toldTo: new Set() };
+        outage ??= { check, alertId: randomUUID(), since: new Date(), rounds: 0, attempt: 0, toldTo: new Set() };
         if (outage.toldTo.size === 0) outage.check = check;
         outage.rounds += 1;
         overAt = undefined;

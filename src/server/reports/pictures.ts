@@ -17,13 +17,14 @@ function callDays(choice: Choice): RawBuilder<unknown> {
   const chosen = filterNames.filter((name) => choice.filters[name] !== undefined);
   if (chosen.length > 1) {
     const calls: RowSet = { ...rowSets.inbound_calls, where: sql`true` };
-    return sql`select r.local_date, r.direction, count(*) as call_count,
-        count(*) filter (where r.outcome = 'answered') as answered_count,
-        count(*) filter (where r.outcome = 'short_abandoned') as short_abandoned_count,
-        count(*) filter (where r.outcome <> 'short_abandoned') as answerable_count,
-        count(*) filter (where r.answer_wait_seconds <= (select service_level_seconds from reporting.params)) as answered_in_time_count,
-        count(*) filter (where r.direction = 'inbound' and r.outcome = 'answered' and r.answer_wait_seconds is null) as answer_wait_unknown_count
-      ${rowsFrom(calls, choice)} group by 1, 2`;
+    const counts = Object.entries({
+      answered_count: rowSets.answered,
+      short_abandoned_count: rowSets.short_abandoned,
+      answerable_count: rowSets.answerable,
+      answered_in_time_count: rowSets.answered_in_time,
+      answer_wait_unknown_count: rowSets.wait_unknown,
+    }).map(([name, { where }]) => sql`count(*) filter (where ${where}) as ${sql.ref(name)}`);
+    return sql`select r.local_date, r.direction, count(*) as call_count, ${sql.join(counts)} ${rowsFrom(calls, choice)} group by 1, 2`;
   }
   if (number !== undefined)
     return sql`select * from reporting.number_daily where number_key = ${number} and ${ofDays(choice)}`;
@@ -36,10 +37,9 @@ function callDays(choice: Choice): RawBuilder<unknown> {
 
 /** Texts of ours by `local_date`: the totals by day, or those that an agent sent. */
 function textsOut(choice: Choice): RawBuilder<unknown> {
-  const own = followed(rowSets.outbound_texts, choice);
   return choice.filters.agent === undefined
     ? sql`select local_date, sum(outbound_count) as outbound from reporting.sms_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1`
-    : sql`select r.local_date, count(*) as outbound ${rowsFrom(rowSets.outbound_texts, own)} group by 1`;
+    : sql`select r.local_date, count(*) as outbound ${rowsFrom(rowSets.outbound_texts, choice)} group by 1`;
 }
 
 function ofLine({ filters: { number } }: Choice): RawBuilder<unknown> {

@@ -215,8 +215,8 @@ const transcripts: RowTable = {
   ],
 };
 
-const hasNoCall = 'texts of rules go through no queue';
-const hasNoAgent = 'rules send them, not agents';
+const rulesHaveNoQueue = 'texts of rules go through no queue';
+const rulesHaveNoAgent = 'rules send them, not agents';
 
 /** Sends by the day on which they went out, or were to. */
 const charged: RowTable = {
@@ -225,7 +225,7 @@ const charged: RowTable = {
   moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
   key: sql`r.send_id`,
   where: sql`r.reserved_at is not null`,
-  filters: { number: byLine, queue: hasNoCall, agent: hasNoAgent },
+  filters: { number: byLine, queue: rulesHaveNoQueue, agent: rulesHaveNoAgent },
   joins: sql``,
   columns: [
     ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`),

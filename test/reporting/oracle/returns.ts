@@ -89,7 +89,6 @@ export function returnReports(account: Account, now: number): Report[] {
   const { timeZone: zone, schedule } = account.definitions;
   const missed = returnedCalls(account);
   // The service may name a call that had begun before.
-  // The service may name a call that had begun before.
   const businessMinutes = ({ call, at }: Returned) =>
     at === null ? null : Math.max(0, openSeconds(call.at, at, schedule)) / 60;
   const instant = (at: number | null) => (at === null ? null : new Date(at));
