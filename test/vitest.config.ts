@@ -29,6 +29,8 @@ const sqlFolders = [
 
 /** What takes long there by waiting or by processes of its own, and asks Postgres nothing that the others do not. */
 const longFiles = [
+  'test/db/dead-connections.test.ts',
+  'test/sync/mirroring.test.ts',
   'test/sync/unconfirmed-targets.test.ts',
   'test/completeness/coverage/backfill.test.ts',
   'test/ledger/model.test.ts',

@@ -107,11 +107,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   async function isQuiet(): Promise<boolean> {
     if (sandbox && (await pendingDeliveries(sandbox)) > 0) return false;
     await context.notifier.idle();
-    if (await isAnyBellWaiting()) return false;
+    if (await isAnyJobWaiting()) return false;
     return (await asks.value(dueTargets)) === 0;
   }
 
-  async function isAnyBellWaiting(): Promise<boolean> {
+  async function isAnyJobWaiting(): Promise<boolean> {
     try {
       const waiting = await Promise.all(queueNames.map((name: QueueName) => context.queues.waiting(name)));
       return waiting.some((count) => count > 0);
