@@ -65,8 +65,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    // Much of a test is waiting for processes and stores, so that three at a time are worth it even on two cores.
-    maxWorkers: 3,
+    // Much of a test is waiting for processes and stores, so that four at a time are worth it even on two cores.
+    maxWorkers: 4,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.
     isolate: false,
     sequence: { sequencer: LongestFirst },
