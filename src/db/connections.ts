@@ -13,10 +13,11 @@ const warnAgainMs = 60_000;
 
 /**
  * Opens a pool whose connections are prepared by {@link prepareSession}. When a limit refuses a connection, the pool logs which
- * one, and retries for a few seconds: another connection may be closed meanwhile.
+ * one, and retries for a few seconds: another connection may be closed meanwhile. `onLost` is told of each open connection that
+ * is lost, idle or in use.
  */
-export function openPool(url: string, log: Log, config: PoolConfig): Pool {
-  return new RetryingPool(
+export function openPool(url: string, log: Log, onLost: (error: Error) => void, config: PoolConfig): Pool {
+  const pool = new RetryingPool(
     {
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
@@ -26,6 +27,9 @@ export function openPool(url: string, log: Log, config: PoolConfig): Pool {
     },
     log,
   );
+  // The pool itself listens only while a connection is idle, and an error without a listener ends the process.
+  pool.on('connect', (client) => client.on('error', onLost));
+  return pool.on('error', () => undefined);
 }
 
 class RetryingPool extends Pool {

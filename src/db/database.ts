@@ -36,20 +36,14 @@ export function createDatabase(options: {
   /** A statement that takes longer fails. Default: no limit. */
   statementMs?: number;
 }): OpenDatabase {
-  const pool = openPool(options.url, options.log, {
-    max: options.maxConnections,
-    application_name: `trunkline ${options.name}`,
-    query_timeout: options.statementMs,
-  });
-  // Without a listener, a connection that Postgres closes would end the process.
   const onLost = (error: Error) => {
     // A Postgres that stops while the pool ends is not worth a warning.
     if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
   };
-  pool.on('error', onLost);
-  // The pool removes its own listener from a connection while it is in use.
-  pool.on('connect', (client) => {
-    client.on('error', onLost);
+  const pool = openPool(options.url, options.log, onLost, {
+    max: options.maxConnections,
+    application_name: `trunkline ${options.name}`,
+    query_timeout: options.statementMs,
   });
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: storingPool(pool) }) });
   return {

@@ -42,9 +42,9 @@ export async function createPostgresStore(
   };
   const opened: Pool[] = [];
   const open = (config: PoolConfig) => {
-    const pool = openPool(databaseUrl, log, { ...config, application_name: 'trunkline queues', onConnect });
+    const settings = { ...config, application_name: 'trunkline queues', onConnect };
     // Each queue and worker of the library adds a listener to its pool.
-    pool.setMaxListeners(0).on('error', outage.report);
+    const pool = openPool(databaseUrl, log, outage.report, settings).setMaxListeners(0);
     opened.push(pool);
     return pool;
   };
@@ -170,6 +170,8 @@ async function enterSchema(client: ClientBase): Promise<void> {
 
 async function withClient(databaseUrl: string, work: (client: Client) => Promise<unknown>): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
+  // Without a listener, a connection that is lost between two statements would end the process.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await work(client);

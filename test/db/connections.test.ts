@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { openPool } from '../../src/db/connections.ts';
 import { createDatabase, query } from '../../src/db/database.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { haltBackends } from '../stores/halted.ts';
 import { captureLog } from '../world/log.ts';
@@ -28,4 +30,18 @@ test('one that was closed before is not, though Postgres had not noticed when it
   await halted.end();
   await gone;
   expect(text()).toBe('');
+});
+
+test('one that is lost while a caller holds it fails the next statement of the caller, not the process', async () => {
+  const lost: string[] = [];
+  const pool = openPool(url, createLog('silent'), ({ message }) => lost.push(message), { max: 1 });
+  // As the queue library holds one: without a listener of its own.
+  const held = await pool.connect();
+  const halted = await haltBackends(url);
+  await halted.end();
+  await expect(held.query('select')).rejects.toThrow();
+  held.release(true);
+  expect(lost).toContain('terminating connection due to administrator command');
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
 });

@@ -9,7 +9,7 @@ import { isMigrated, migrate, selectIsOld } from '../../src/db/migrate.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
-import { migrated, openDatabase } from '../world/database.ts';
+import { locksHere, migrated, openDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const log = createLog('silent');
@@ -48,9 +48,9 @@ test('a process that found an empty database sees what another migrated while it
     const waiting = migrate(late, log);
     await until(
       async () =>
-        (await database.value(`select count(*)::integer from pg_locks l join pg_database d on d.oid = l.database
-                               where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`)) ===
-        1,
+        (await database.value(
+          `select count(*)::integer from ${locksHere} where locktype = 'advisory' and not granted`,
+        )) === 1,
     );
     await query(tx, sql`create schema ops`);
     await query(tx, sql`create table ops.migrations (name text, timestamp text)`);
@@ -119,8 +119,7 @@ test('a migration that Postgres ends in favour of a process at work is applied a
     await worker.query(`set deadlock_timeout = '1h'`);
     await worker.query(`begin; lock table warehouse.sms_conversations in row exclusive mode`);
     const migrating = migrate(busy, log, release);
-    const waiting = `select from pg_locks join pg_database d on d.oid = database
-      where datname = current_database() and relation = 'warehouse.sms_conversations'::regclass and not granted`;
+    const waiting = `select from ${locksHere} where relation = 'warehouse.sms_conversations'::regclass and not granted`;
     await until(async () => (await database.query(waiting)).length > 0);
     await worker.query(`lock table ops.subscription_watch in row exclusive mode`);
     await worker.query('commit');
@@ -140,7 +139,7 @@ test('a migration waits for whoever reads what it changes, and nobody else waits
   const isWaitedFor = (relation: string) =>
     until(async () => {
       const waiting = await database.query(
-        'select from pg_locks where relation = $1::regclass and not granted',
+        `select from ${locksHere} where relation = $1::regclass and not granted`,
         relation,
       );
       return waiting.length > 0;
