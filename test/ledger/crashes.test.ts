@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
 import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
+import { locksHere } from '../world/database.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
 
@@ -85,10 +86,8 @@ async function holdDispatches(): Promise<{ isWaiting(): Promise<boolean>; releas
   await held.promise;
   return {
     async isWaiting() {
-      const waiting =
-        await database.value(`select exists (select from pg_locks l join pg_database d on d.oid = l.database
-        where l.locktype = 'advisory' and not l.granted and d.datname = current_database())`);
-      return waiting === true;
+      const waiting = `select exists (select from ${locksHere} where locktype = 'advisory' and not granted)`;
+      return (await database.value(waiting)) === true;
     },
     async release() {
       wanted.resolve();

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import { locksHere } from '../world/database.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
@@ -138,7 +139,8 @@ test.each([
     await holder.query('select pg_advisory_lock(4071)');
     await sandbox.emit.sms({ line, number, text: 'hello' });
     await until(
-      async () => Number(await value(`select count(*) from pg_locks where locktype = 'advisory' and not granted`)) > 0,
+      async () =>
+        Number(await value(`select count(*) from ${locksHere} where locktype = 'advisory' and not granted`)) > 0,
     );
     await sandbox.emit.sms({ line, number, text: 'hello again' });
     const mirrored = 'select count(*) from warehouse.sms_messages where number = $1';
@@ -149,10 +151,10 @@ test.each([
   } finally {
     await holder.query('select pg_advisory_unlock(4071)');
     holder.release();
+    await query('drop trigger hang on ops.sends');
     sandbox.faults({});
   }
   await world.rulesSettled();
-  await query('drop trigger hang on ops.sends');
   expect(await runsOf(number)).toEqual(['matched', 'matched']);
   expect(await textsOf(number)).toEqual(['Hello, hello again']);
   expect(chargesOf(number)).toBe(1);

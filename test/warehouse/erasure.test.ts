@@ -12,7 +12,7 @@ import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { locksHere, migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -271,7 +271,8 @@ describe('a thread', () => {
       ]);
       erasing = erase();
       await until(
-        async () => (await value(`select count(*) from pg_locks where locktype = 'advisory' and not granted`)) !== '0',
+        async () =>
+          (await value(`select count(*) from ${locksHere} where locktype = 'advisory' and not granted`)) !== '0',
       );
     });
     await erasing;

@@ -25,6 +25,13 @@ export function openDatabase(url: string): TestDatabase {
   return { ...opened, ...asking(opened.db), url };
 }
 
+/**
+ * The rows of pg_locks of this database: the view shows all databases of the server, and the test files that run beside have
+ * theirs on it, cloned from one template, with the same identifiers.
+ */
+export const locksHere = `(select l.* from pg_locks l join pg_database d on d.oid = l.database
+  where d.datname = current_database()) locks`;
+
 export function asking(db: Database): Pick<TestDatabase, 'query' | 'value'> {
   return {
     query: (text, ...parameters) => ask(db, text, parameters),
