@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { arePagesExposed, type Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
 import { migrateAll } from '../migrations.ts';
@@ -44,6 +46,8 @@ export interface StartOptions {
 const closingMs = 700;
 const minMs = 100;
 
+const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.meta.url));
+
 /** Starts Postgres and the sandbox unless real ones are configured; then migrations, receiver and workers. */
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
@@ -68,9 +72,18 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
     const ownsToken = settings.receiver.adminToken === undefined && arePagesExposed(settings.receiver);
     const adminToken = ownsToken ? await ownSecret(settings.dataDir, 'admin-token') : settings.receiver.adminToken;
+    // An installed package starts in an empty folder: the sandbox then runs the rules that come with the package.
+    const rulesFile = sandbox && !existsSync(settings.rulesFile) ? packagedRules : settings.rulesFile;
     const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api;
     const context = await createContext(
-      { ...settings, databaseUrl, api, encryptionKey, receiver: { ...settings.receiver, secret, adminToken } },
+      {
+        ...settings,
+        rulesFile,
+        databaseUrl,
+        api,
+        encryptionKey,
+        receiver: { ...settings.receiver, secret, adminToken },
+      },
       { log, name: 'start', maxConnections: connectionsOf(settings, { receives: true, works: true }) },
     );
     opened.push(() => context[Symbol.asyncDispose]());
@@ -91,7 +104,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         encryptionKey,
         publicUrl,
         timeZone: settings.isTimeZoneSet ? settings.timeZone : undefined,
-        rulesFile: resolve(settings.rulesFile),
+        rulesFile: resolve(rulesFile),
         rulesMode: settings.rulesMode,
         statusUrl,
       }),

@@ -65,6 +65,7 @@ test('`npx trunkline start` runs the packed tarball in an empty folder', async (
     release: manifest.version,
     commit: commit.trim(),
     schema: { value: { isMigrated: true } },
+    rules: { value: { problem: null, mode: 'dry-run' } },
   });
   expect(await (await fetch(`${statusUrl}metrics`)).text()).toMatch(
     new RegExp(
