@@ -91,7 +91,7 @@ test.each([
     await loginWorld.logIn();
     const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
     await loginWorld.expire();
-    sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when, operations: token }] });
+    sandbox.faults({ answers: [{ kind: 'slow', ms: 60_000, when, operations: token }] });
     void killed.ask(5);
     await refreshing();
     await expect.poll(discoveries, { timeout: 60_000 }).toBe(1);
@@ -147,7 +147,7 @@ test('a process that is frozen in the middle of a refresh holds nobody up for go
   await loginWorld.logIn();
   const [frozen, waiting] = await Promise.all([startAsker(), startAsker()]);
   await loginWorld.expire();
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 3_000, operations: token }] });
+  sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, operations: token }] });
   const asked = frozen.ask(5);
   await refreshing();
   frozen.process.kill('SIGSTOP');
