@@ -2,10 +2,10 @@ import { Argument, type Command } from 'commander';
 import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
-import { markDirty, maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
+import { maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
 import { UserError } from '../shared/errors.ts';
-import { normalizeNumber } from '../shared/numbers.ts';
-import { threadKey, threadOf } from '../shared/thread.ts';
+import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
+import { readAgain } from '../sync/read-again.ts';
 import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
 import { jsonFlag } from './arguments.ts';
@@ -48,29 +48,12 @@ export async function resync(
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   const log = createCommandLog();
   await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
-  const { db } = context.database;
-  if (kind === 'thread') await requestFullRead(db, target.key);
-  context.notifier.notify(await markDirty(db, [target], context.pauses));
-  if (!(await isTarget(db, target))) {
+  const { database, pauses, notifier } = context;
+  if (!(await readAgain({ db: database.db, pauses, notify: notifier.notify }, target))) {
     throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
   }
   await context.notifier.idle();
   console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
-}
-
-/** Makes the next read of a thread complete: a usual read stops at messages that are already mirrored. */
-async function requestFullRead(db: Database, key: string): Promise<void> {
-  const { line, number, participants } = threadOf(key);
-  await query(
-    db,
-    sql`update warehouse.sms_conversations set is_reread_owed = true
-     where line = ${line} and number = ${number} and participants_key = ${participants.join(',')}`,
-  );
-}
-
-async function isTarget(db: Database, { kind, key }: Target): Promise<boolean> {
-  const rows = await query(db, sql`select from ops.sync_targets where kind = ${kind} and key = ${key}`);
-  return rows.length > 0;
 }
 
 /** The key of a target as typed. Throws `WrongUse`. */
@@ -83,7 +66,7 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
     case 'thread':
       return threadKeyOf(given);
     default:
-      if (given !== undefined && /^\d{9,11}\.\d{1,12}$/.test(given)) return given;
+      if (given !== undefined && isCallId(given)) return given;
       if (!given) throw new WrongUse(`Name the call: \`resync ${kind} 1783385492.057900\`, with the id of the call.`);
       throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
   }
@@ -91,21 +74,11 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
 
 const threadForm = 'write line/number, and line/number,number for a group, with country codes';
 
-// Accepts a group as `line/a,b`, and in the mirror's form: `line/a/a,b`.
 function threadKeyOf(given: string | undefined): string {
   if (!given) throw new WrongUse(`Name the thread: ${threadForm}.`);
-  const [lineText = '', numbers = '', more = '', ...rest] = given.split('/');
-  const line = normalizeNumber(lineText);
-  const participants = [
-    ...new Set([numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '')),
-  ].map(normalizeNumber);
-  const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
-  if (!isNumber(line) || participants.length === 0 || !participants.every(isNumber) || rest.length > 0) {
-    throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
-  }
-  const parties = [...new Set(participants)].filter((number) => number !== line).sort();
-  const [number = line] = parties;
-  return threadKey({ line, number, participants: parties.length > 1 ? parties : [] });
+  const key = typedThreadKey(given);
+  if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
+  return key;
 }
 
 interface Held {

@@ -105,3 +105,17 @@ function bearerOf({ headers }: FastifyRequest): string {
   const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ', 2);
   return scheme.toLowerCase() === 'bearer' ? token : '';
 }
+
+/** Who a request of an admitted client is from, as far as it says: how it signed in, with which user name, and its address. */
+export function signInOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  const [scheme = '', credentials = ''] = (request.headers.authorization ?? '').split(' ', 2);
+  const forwarded = request.headers['x-forwarded-for'];
+  const told = {
+    signIn: scheme === '' ? 'this machine, without ADMIN_TOKEN' : scheme.toLowerCase(),
+    address: request.ip,
+    ...(forwarded !== undefined && { forwardedFor: String(forwarded).slice(0, 100) }),
+  };
+  if (told.signIn !== 'basic') return told;
+  const [user = ''] = Buffer.from(credentials, 'base64').toString().split(':', 1);
+  return { ...told, user: user.slice(0, 100) };
+}

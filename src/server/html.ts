@@ -1,3 +1,5 @@
+import { printable } from '../shared/storable.ts';
+
 /** Markup that is safe to send. Only `html` and `trusted` create it. */
 export interface Html {
   readonly markup: string;
@@ -5,7 +7,10 @@ export interface Html {
 
 type Value = string | number | Html | readonly Html[] | undefined | null | false;
 
-/** Markup with every value escaped, except values that are `Html`. Undefined, null and false add nothing. */
+/**
+ * Markup with every value escaped, except values that are `Html`; characters that hide or turn text become `\\uXXXX`. Undefined,
+ * null and false add nothing.
+ */
 export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
   let markup = texts[0] ?? '';
   for (const [at, value] of values.entries()) markup += markupOf(value) + (texts[at + 1] ?? '');
@@ -32,7 +37,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  return printable(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
 /** The parts of a page. */
@@ -60,8 +65,9 @@ export function documentOf({ title, style, head, header, content, script }: Shee
 ${head}
 </head>
 <body>
+<a class="skip" href="#content">Skip to the content</a>
 ${header}
-<main>
+<main id="content">
 ${content}
 </main>
 ${script !== undefined && html`<script>${trusted(script)}</script>`}
@@ -79,9 +85,154 @@ export const palette = `:root { color-scheme: light dark;
   --ok: #5fc08d; --warning: #e0a84c; --problem: #f0806f; --quiet: #50565d; --accent: #84b4dd; } }
 `;
 
+/** The pages that every page leads to. */
+const pages: readonly (readonly [path: string, name: string])[] = [
+  ['/', 'Status'],
+  ['/deliveries', 'Deliveries'],
+  ['/reports', 'Reports'],
+  ['/queues', 'Queues'],
+];
+
+/** The header of every page. `current` is the path of its entry, `note` stands beside the name. */
+export function pageHeader(current: string, note?: Html): Html {
+  return html`<header class="top"><strong>Trunkline</strong>${note}<nav aria-label="Pages">${pages.map(
+    ([path, name]) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`,
+  )}</nav></header>`;
+}
+
+/** Stands in the header of a live page; shown while the daemon does not answer. */
+export const adriftNote = html`<span class="adrift" role="status">The daemon does not answer; this is its last known state.</span>`;
+
+/** How often a page refreshes itself, in seconds. */
+export const refreshSeconds = 5;
+
+/**
+ * Refreshes a page: fetches it and replaces what changed in `main`, which keeps the scroll position, the focus and what is unfolded.
+ * Waits while the page is hidden, text in it is selected, a form is in use or a question (`details.ask`) is open, and shows when
+ * the daemon does not answer. Escape closes a question.
+ */
+export const liveScript = `
+(() => {
+  const main = document.querySelector('main');
+  const questions = 'details.ask[open]';
+  const isBusy = () => document.hidden || getSelection()?.type === 'Range' || main.querySelector(questions)
+    || document.activeElement?.closest('main form');
+  const regions = 'details, [tabindex="0"]';
+  const links = 'a[href], summary, button, [tabindex="0"]';
+  const within = (root, selector) => [root, ...root.querySelectorAll(selector)].filter((each) => each.matches(selector));
+  const isLike = (one, other) => other && one.tagName === other.tagName && one.getAttribute('href') === other.getAttribute('href');
+  const replace = (old, next) => {
+    const active = old.contains(document.activeElement) ? document.activeElement : undefined;
+    const place = active && within(old, links).indexOf(active);
+    const kept = within(old, regions).map(({ open, scrollTop, scrollLeft }) => ({ open, scrollTop, scrollLeft }));
+    old.replaceWith(next);
+    const news = within(next, regions);
+    if (news.length === kept.length) news.forEach((each, at) => {
+      if (kept[at].open) each.open = true;
+      each.scrollTop = kept[at].scrollTop;
+      each.scrollLeft = kept[at].scrollLeft;
+    });
+    if (!active) return;
+    const others = within(next, links);
+    const same = isLike(active, others[place]) ? others[place] : others.find((each) => isLike(active, each));
+    same?.focus({ preventScroll: true });
+  };
+  const refresh = async () => {
+    if (isBusy()) return;
+    try {
+      const answer = await fetch(location.href, { cache: 'no-store', signal: AbortSignal.timeout(10000) });
+      if (answer.status === 401) return location.reload();
+      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = next.querySelector('main');
+      if (!fresh) throw new Error('no page');
+      document.body.classList.remove('stale');
+      if (isBusy()) return;
+      const [olds, news] = [[...main.children], [...fresh.children]];
+      if (olds.length === news.length) olds.forEach((old, at) => { if (!old.isEqualNode(news[at])) replace(old, news[at]); });
+      else main.replaceChildren(...news);
+      document.title = next.title;
+    } catch {
+      document.body.classList.add('stale');
+    }
+  };
+  const again = () => setTimeout(() => refresh().finally(again), ${refreshSeconds * 1_000});
+  again();
+  document.addEventListener('visibilitychange', refresh);
+  document.addEventListener('keydown', ({ key }) => {
+    const question = key === 'Escape' && main.querySelector(questions);
+    if (!question) return;
+    question.open = false;
+    question.querySelector('summary').focus();
+  });
+})();
+`;
+
+/** Of the header, on every page. */
+const headerStyle = `.skip { position: absolute; left: -9999px; } .skip:focus { left: 12px; top: 8px; padding: 4px 10px; background: var(--card); color: var(--ink); z-index: 2; }
+.top nav { flex-wrap: wrap; gap: 4px 20px; } .top nav a[aria-current] { color: var(--ink); font-weight: 600; }
+.adrift { display: none; color: var(--warning); font-size: 13px; } .stale .adrift { display: inline; } .stale main { opacity: .6; }
+@media (max-width: 520px) { .top nav { gap: 4px 16px; width: 100%; } }
+`;
+
+/** The style sheet of reports, lists and records. */
+export const pageStyle = `
+${palette}* { box-sizing: border-box; margin: 0; }
+body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
+  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
+.top, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
+.top, .head, .card header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
+.top { padding-top: 28px; }
+nav { display: flex; gap: 20px; }
+a { color: var(--soft); text-decoration: none; border-radius: 4px; }
+a:hover, a:focus-visible { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; }
+a:focus-visible, summary:focus-visible, .table:focus-visible, .rows:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
+a[aria-current] { color: var(--ink); }
+h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
+h2 { font-size: 13px; font-weight: 600; color: var(--soft); }
+h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px; }
+.head { padding: 40px 0 26px; align-items: center; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px 16px; margin-bottom: 12px; min-width: 0; }
+.link { color: var(--accent); } .soft, .hint { color: var(--soft); } .hint { padding: 4px 0 22px; } .ok { color: var(--ok); } .problem { color: var(--problem); }
+.filters { display: grid; grid-template-columns: repeat(auto-fill, minmax(148px, 1fr)); gap: 10px 12px; align-items: end; padding-bottom: 22px; font-size: 13px; }
+.field { display: grid; gap: 4px; color: var(--soft); min-width: 0; }
+.filters input, .filters select, .filters button { font: inherit; font-size: 14px; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 7px; padding: 6px 9px; height: 36px; width: 100%; min-width: 0; }
+.filters button { width: auto; padding: 0 18px; background: var(--ink); color: var(--paper); border-color: var(--ink); cursor: pointer; } .filters .link { height: 36px; line-height: 36px; white-space: nowrap; }
+.filters :is(input, select, button):focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.tag { font-size: 11px; padding: 0 6px; border-radius: 4px; background: var(--track); color: var(--soft); white-space: nowrap; }
+td a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .whole > * { font-weight: 600; }
+.about { color: var(--soft); margin: -18px 0 20px; } .rows { padding: 6px 20px; overflow: auto; overflow-wrap: normal; font-size: 13.5px; } .rows td { white-space: nowrap; vertical-align: top; } .rows td.words { white-space: normal; min-width: 260px; }
+.rows thead th { white-space: nowrap; }
+.pager { display: flex; gap: 8px 20px; flex-wrap: wrap; justify-content: space-between; padding: 4px 0 40px; font-size: 14px; } .pager nav { gap: 16px; }
+.csv { font-size: 12px; letter-spacing: .03em; }
+.empty, .unknown { margin-top: 8px; color: var(--soft); } .unknown { color: var(--warning); }
+.note { font-size: 13px; color: var(--soft); margin-top: 12px; text-wrap: pretty; }
+details { margin-top: 10px; font-size: 13px; } summary { color: var(--soft); cursor: pointer; width: fit-content; border-radius: 4px; } summary:hover { color: var(--ink); }
+.table { max-height: 320px; overflow: auto; margin-top: 8px; overflow-wrap: normal; }
+table { width: 100%; border-collapse: collapse; }
+caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+td, th { padding: 5px 0 5px 14px; text-align: left; font-weight: 400; vertical-align: bottom; border-top: 1px solid var(--line); }
+tr > :first-child { padding-left: 0; white-space: nowrap; }
+thead th { color: var(--soft); font-size: 12px; line-height: 1.3; border-top: 0; position: sticky; top: 0; background: var(--card); }
+.number { text-align: right; } td.number { white-space: nowrap; }
+code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
+footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; font-size: 13px; color: var(--soft); }
+@media (max-width: 520px) {
+  .top, main { padding-left: 16px; padding-right: 16px; } .head { padding: 26px 0 18px; } .card { padding: 15px 15px 14px; margin-bottom: 8px; } .about { margin-top: -10px; }
+}
+@media print {
+  @page { size: A4; margin: 14mm; }
+  :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #111; --soft: #555; --line: #ddd; --track: #eee; --ok: #2c8a5a; --problem: #bd3b2f;
+    --quiet: #b9b5ab; --accent: #33658f; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  body { font-size: 10pt; } .top, main { max-width: none; padding: 0; } nav, .csv, details, .skip { display: none; }
+  .head { padding: 10px 0 12px; } .card { break-inside: avoid; margin-bottom: 10px; padding: 12px 14px; } .note { font-size: 8.5pt; margin-top: 8px; }
+  .tag, .filters, .pager { display: none; } footer { padding: 6px 0 0; font-size: 8.5pt; }
+}
+${headerStyle}`;
+
 /** The inline style sheet of the status page. The content security policy contains its hash. */
 export const style = `
-${palette}* { box-sizing: border-box; margin: 0; }
+${palette}${headerStyle}* { box-sizing: border-box; margin: 0; }
 body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
   font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
 body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
@@ -141,8 +292,6 @@ code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
 .unknown { color: var(--warning); font-size: 14px; }
 footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; font-size: 13px; color: var(--soft); }
 .wide { margin-top: 12px; }
-.adrift { display: none; color: var(--warning); font-size: 13px; }
-.stale .adrift { display: inline; } .stale main { opacity: .6; }
 @media (max-width: 820px) { .streams { grid-template-columns: repeat(2, minmax(0, 1fr)); } .columns { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 520px) {
   body > header, main { padding-left: 16px; padding-right: 16px; }

@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import helmet from '@fastify/helmet';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { statusJson } from '../ops/health-checks.ts';
-import { DatabaseUnavailable } from '../ops/snapshot.ts';
 import type { Queues } from '../queues/queues.ts';
 import { maskTree } from '../shared/masking.ts';
-import { style } from './html.ts';
+import { answering, asPage, pageHeaders } from './answering.ts';
+import { liveScript, style } from './html.ts';
 import { registerMetrics, sharedSnapshot } from './metrics.ts';
+import { registerRecords } from './records/routes.ts';
 import { registerReports } from './reports/routes.ts';
-import { renderOutage, renderPage, script } from './status-page.ts';
+import { renderOutage, renderPage } from './status-page.ts';
 
 /** The pages of the daemon: status, its JSON, reports, metrics and the queue board. */
 export function registerPages(app: FastifyInstance, context: Context): void {
@@ -21,11 +21,12 @@ export function registerPages(app: FastifyInstance, context: Context): void {
 
   registerBoard(app, queues);
   registerReports(app, context);
+  registerRecords(app, context);
   app.register(async (scope) => {
-    await scope.register(helmet, { strictTransportSecurity: false, contentSecurityPolicy: pagePolicy() });
+    await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
 
     scope.get('/', async (_request, reply) => {
-      reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+      asPage(reply);
       return answering(reply, renderOutage, async () => renderPage(await snapshot(), settings));
     });
 
@@ -40,34 +41,6 @@ export function registerPages(app: FastifyInstance, context: Context): void {
 
     registerMetrics(scope, context, snapshot);
   });
-}
-
-async function answering<T>(reply: FastifyReply, outage: (sentence: string) => T, answer: () => Promise<T>) {
-  try {
-    return await answer();
-  } catch (error) {
-    if (!(error instanceof DatabaseUnavailable)) throw error;
-    reply.code(503);
-    return outage(error.message);
-  }
-}
-
-/** Allows only the page's own style and script, by their hashes. */
-function pagePolicy() {
-  const own = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  return {
-    useDefaults: false,
-    directives: {
-      defaultSrc: ["'none'"],
-      styleSrc: [own(style)],
-      scriptSrc: [own(script)],
-      connectSrc: ["'self'"],
-      imgSrc: ['data:'],
-      baseUri: ["'none'"],
-      formAction: ["'none'"],
-      frameAncestors: ["'none'"],
-    },
-  };
 }
 
 /** The path of the queue board. */

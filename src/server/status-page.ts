@@ -17,7 +17,7 @@ import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
-import { documentOf, type Html, html, style } from './html.ts';
+import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, refreshSeconds, style } from './html.ts';
 
 export interface PageOptions {
   /** IANA time zone of all times on the page. */
@@ -43,6 +43,7 @@ ${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
   <span>up ${span(snapshot.uptimeSeconds)}</span>
   ${credential && html`<span>${credentialWords(credential, snapshot.takenAt)}</span>`}
   ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
+  <nav aria-label="For programs"><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav>
 </footer>`,
   );
 }
@@ -78,10 +79,9 @@ function frame(title: string, content: Html): string {
     title,
     style,
     head: html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
-    header: html`<header><strong>Trunkline</strong><span class="adrift">The daemon does not answer; this is its last known state.</span>
-<nav><a href="/reports">Reports</a><a href="/queues">Queues</a><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav></header>`,
+    header: pageHeader('/', adriftNote),
     content,
-    script,
+    script: liveScript,
   });
 }
 
@@ -383,33 +383,3 @@ export function card<T>(title: string, part: Part<T>, show: (value: T) => Html):
 export function entries(lines: readonly Html[]): Html {
   return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
 }
-
-/** How often the page refreshes itself, in seconds. */
-export const refreshSeconds = 5;
-
-/**
- * Refreshes the page: fetches it and replaces the content of `main`, which keeps the scroll position. Pauses while the page is
- * hidden or text in it is selected, and shows when the daemon does not answer.
- */
-export const script = `
-(() => {
-  const refresh = async () => {
-    if (document.hidden || getSelection()?.type === 'Range') return;
-    try {
-      const answer = await fetch(location.href, { cache: 'no-store', signal: AbortSignal.timeout(10000) });
-      if (answer.status === 401) return location.reload();
-      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const main = next.querySelector('main');
-      if (!main) throw new Error('no page');
-      document.querySelector('main').replaceChildren(...main.childNodes);
-      document.title = next.title;
-      document.body.classList.remove('stale');
-    } catch {
-      document.body.classList.add('stale');
-    }
-  };
-  const again = () => setTimeout(() => refresh().finally(again), ${refreshSeconds * 1_000});
-  again();
-  document.addEventListener('visibilitychange', refresh);
-})();
-`;

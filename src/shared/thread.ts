@@ -1,3 +1,5 @@
+import { normalizeNumber } from './numbers.ts';
+
 /** Our line and their number. */
 export interface Pair {
   readonly line: string;
@@ -19,4 +21,25 @@ export function threadKey({ line, number, participants }: Thread): string {
 export function threadOf(key: string): Thread {
   const [line = '', number = '', participants = ''] = key.split('/');
   return { line, number, participants: participants === '' ? [] : participants.split(',') };
+}
+
+/**
+ * The key of a thread as people write it: `line/number`, or `line/a,b` for a group, also as `line/a/a,b`, with country codes.
+ * Undefined if the text names none.
+ */
+export function typedThreadKey(text: string): string | undefined {
+  const [lineText = '', numbers = '', more = '', ...rest] = text.split('/');
+  const line = normalizeNumber(lineText);
+  const participants = [numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '');
+  const parties = new Set(participants.map(normalizeNumber));
+  const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
+  if (!isNumber(line) || parties.size === 0 || ![...parties].every(isNumber) || rest.length > 0) return undefined;
+  const others = [...parties].filter((number) => number !== line).sort();
+  const [number = line] = others;
+  return threadKey({ line, number, participants: others.length > 1 ? others : [] });
+}
+
+/** Whether a text has the form of a call id, such as 1783385492.057900. */
+export function isCallId(text: string): boolean {
+  return /^\d{9,11}\.\d{1,12}$/.test(text);
 }

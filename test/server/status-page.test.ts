@@ -295,13 +295,9 @@ test('says that an estimate is one', () => {
 });
 
 test('loads nothing from elsewhere', () => {
-  expect([...render().matchAll(/(?:src|href|url)\s*[=(]\s*"?([^"\s>)]+)/g)].map(([, address]) => address)).toEqual([
-    'data:,',
-    '/reports',
-    '/queues',
-    '/api/status',
-    '/metrics',
-  ]);
+  const addresses = [...render().matchAll(/(?:src|href|url)\s*[=(]\s*"?([^"\s>)]+)/g)].map(([, address]) => address);
+  expect(addresses).toContain('/metrics');
+  expect(addresses.filter((address) => !/^(?:data:,$|#|\/(?!\/))/.test(address ?? ''))).toEqual([]);
 });
 
 test('an outage is one sentence', () => {

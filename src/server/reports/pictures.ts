@@ -1,7 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
-import { DatabaseUnavailable, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { BadAddress, onConnection } from '../answering.ts';
 import { type Column, type Day, type Figures, formatValue, type Series } from './charts.ts';
 import { type Choice, choiceOf, filterNames, finishedPart, periodBefore } from './choice.ts';
 import { type Headline, ofDays, type Picture, type Rising, readDays, sumOf } from './figures.ts';
@@ -535,9 +536,6 @@ export interface Report {
   readonly drawn: readonly Drawn[];
 }
 
-/** The URL asks for what there is not. */
-export class BadChoice extends Error {}
-
 /** What a page of the reports is read with: one connection, and the choice of its URL. */
 export interface Reading {
   readonly db: Database;
@@ -547,33 +545,26 @@ export interface Reading {
   readonly today: string;
 }
 
-/** Reads with one connection for the choice of a URL. Rejects with `DatabaseUnavailable`, `BadChoice` and nothing else. */
-export async function reading<T>(
+/** Reads with one connection for the choice of a URL. Rejects with `DatabaseUnavailable`, `BadAddress` and nothing else. */
+export function reading<T>(
   db: Database,
   parameters: Readonly<Record<string, unknown>>,
   read: (reading: Reading) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await db.connection().execute(async (connection) => {
-      const [frame] = await query<{ now: Date; zone: string; today: string }>(
-        connection,
-        sql`select clock_timestamp() as now, time_zone as zone, reporting.local_day(now())::text as today from reporting.params`,
-      );
-      const { now, zone, today } = frame ?? {
-        now: new Date(),
-        zone: 'UTC',
-        today: new Date().toISOString().slice(0, 10),
-      };
-      const choice = choiceOf(parameters, today);
-      if (typeof choice === 'string') throw new BadChoice(choice);
-      return await read({ db: connection, choice, takenAt: now, timeZone: zone, today });
-    });
-  } catch (cause) {
-    if (cause instanceof BadChoice || cause instanceof DatabaseUnavailable) throw cause;
-    throw new DatabaseUnavailable('Postgres does not answer: see that it runs and that DATABASE_URL is right.', {
-      cause,
-    });
-  }
+  return onConnection(db, async (connection) => {
+    const [frame] = await query<{ now: Date; zone: string; today: string }>(
+      connection,
+      sql`select clock_timestamp() as now, time_zone as zone, reporting.local_day(now())::text as today from reporting.params`,
+    );
+    const { now, zone, today } = frame ?? {
+      now: new Date(),
+      zone: 'UTC',
+      today: new Date().toISOString().slice(0, 10),
+    };
+    const choice = choiceOf(parameters, today);
+    if (typeof choice === 'string') throw new BadAddress(choice);
+    return await read({ db: connection, choice, takenAt: now, timeZone: zone, today });
+  });
 }
 
 /** Reads pictures one after the other, each statement for a few seconds at most; `isCompared`: with their headlines. */

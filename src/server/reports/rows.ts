@@ -1,23 +1,6 @@
-import type { RawBuilder } from 'kysely';
-import { type Database, query, sql } from '../../db/database.ts';
+import { sql } from '../../db/database.ts';
+import { type Condition, column, count, type RowColumn, type RowSource } from '../row-list.ts';
 import { type Choice, type Filter, filterNames } from './choice.ts';
-
-type Condition = RawBuilder<unknown>;
-
-/** A column of a table of rows. */
-interface RowColumn {
-  /** Its name in the CSV. */
-  readonly key: string;
-  readonly name: string;
-  /** Its value, of `r` and of what `joins` adds. */
-  readonly value: Condition;
-  /** Numbers stand to the right. */
-  readonly isNumber?: boolean;
-  /** What people wrote or said: left out unless `reporting.params.is_text_shown`. */
-  readonly isText?: boolean;
-  /** For programs: left out of the page. */
-  readonly isCsvOnly?: boolean;
-}
 
 /** A kind of rows: the relation `r`, and how filters apply to it. */
 interface RowTable {
@@ -67,15 +50,6 @@ const times = (moment: Condition): RowColumn[] => [
   { key: 'local_time', name: 'Time', value: local(moment) },
   { key: 'at', name: 'Instant', value: utc(moment), isCsvOnly: true },
 ];
-const column = (key: string, name: string, value: Condition = sql`r.${sql.ref(key)}`): RowColumn => ({
-  key,
-  name,
-  value,
-});
-const count = (key: string, name: string, value?: Condition): RowColumn => ({
-  ...column(key, name, value),
-  isNumber: true,
-});
 
 const calls: RowTable = {
   noun: 'call',
@@ -359,55 +333,13 @@ export function narrowed(set: RowSet, { only, except }: Words): RowSet {
   return { ...set, title: only.length > 0 ? `${set.title}: ${only.join(', ')}` : `${set.title}: other`, where };
 }
 
-/** Rows as texts, by column; null where a value is not reported. */
-export interface RowList {
-  readonly columns: readonly RowColumn[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** Whether words were left out. */
-  readonly areWordsHidden: boolean;
-}
-
-export const rowsPerPage = 100;
-
-/** Reads at most `limit` rows, newest first. */
-export async function readRows(
-  db: Database,
-  set: RowSet,
-  choice: Choice,
-  { limit, offset = 0, isForCsv = false }: { limit: number; offset?: number; isForCsv?: boolean },
-): Promise<RowList> {
-  const [params] = await query<{ is_text_shown: boolean }>(db, sql`select is_text_shown from reporting.params`);
-  const isTextShown = params?.is_text_shown ?? false;
+/** The rows of a set, newest first. */
+export function rowSource(set: RowSet, choice: Choice): RowSource {
   const { table } = set;
-  const columns = table.columns.filter(({ isText, isCsvOnly }) => (isTextShown || !isText) && (isForCsv || !isCsvOnly));
-  const values = columns.map(({ key, value }) => sql`(${value})::text as ${sql.ref(key)}`);
-  const order = sql`order by ${table.moment} desc, ${table.key} desc`;
-  const rows = await query<Record<string, string | null>>(
-    db,
-    sql`select ${sql.join(values)} from (select r.* ${rowsFrom(set, choice)} ${order} limit ${limit} offset ${offset}) r ${table.joins} ${order}`,
-  );
   return {
-    columns,
-    rows: rows.map((row) => columns.map(({ key }) => row[key] ?? null)),
-    areWordsHidden: !isTextShown && table.columns.some(({ isText }) => isText),
+    columns: table.columns,
+    from: rowsFrom(set, choice),
+    order: sql`order by ${table.moment} desc, ${table.key} desc`,
+    joins: table.joins,
   };
-}
-
-/** The number of rows of a set, counted up to `max`. */
-export async function countRows(db: Database, set: RowSet, choice: Choice, max: number): Promise<number> {
-  const [row] = await query<{ found: number }>(
-    db,
-    sql`select count(*)::integer as found from (select 1 ${rowsFrom(set, choice)} limit ${max}) counted`,
-  );
-  return row?.found ?? 0;
-}
-
-/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
-export function csvOfRows({ columns, rows }: RowList): string {
-  const field = (value: string | null) => {
-    if (value === null) return '';
-    const safe = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return [columns.map(({ key }) => key), ...rows].map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
 }

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import type { FastifyHelmetOptions } from '@fastify/helmet';
+import type { FastifyReply } from 'fastify';
+import type { Database } from '../db/database.ts';
+import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
+import { UserError } from '../shared/errors.ts';
+
+/** The address asks for what there is not, or what is too much to read. The message is one sentence for its reader. */
+export class BadAddress extends UserError {
+  readonly status: 400 | 404;
+
+  constructor(sentence: string, status: 400 | 404 = 400) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** Answers with a sentence when the address is wrong (400, 404) or Postgres is away (503). */
+export async function answering<T>(
+  reply: FastifyReply,
+  say: (sentence: string) => T,
+  answer: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof BadAddress || error instanceof DatabaseUnavailable)) throw error;
+    reply.code(error instanceof BadAddress ? error.status : 503);
+    return say(error.message);
+  }
+}
+
+export function asPage(reply: FastifyReply): void {
+  reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+}
+
+export function asText(reply: FastifyReply): void {
+  reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
+}
+
+export function asCsv(reply: FastifyReply, name: string): void {
+  reply.type('text/csv; charset=utf-8; header=present').header('content-disposition', `attachment; filename="${name}"`);
+}
+
+/** Runs reads one after the other, so that pages never hold more than one of the connections that deliveries need. */
+export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const next = last.then(run, run);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+/** Runs `work` with one connection. Rejects with `BadAddress`, `DatabaseUnavailable` and nothing else. */
+export async function onConnection<T>(db: Database, work: (connection: Database) => Promise<T>): Promise<T> {
+  try {
+    return await db.connection().execute(work);
+  } catch (cause) {
+    if (cause instanceof BadAddress || cause instanceof DatabaseUnavailable) throw cause;
+    throw new DatabaseUnavailable('Postgres does not answer: see that it runs and that DATABASE_URL is right.', {
+      cause,
+    });
+  }
+}
+
+/** Reads with a limit on each statement. One that takes too long is the reader's to change: a shorter range is faster. */
+export async function limited<T>(db: Database, read: (db: Database) => Promise<T>): Promise<T> {
+  try {
+    return await readWithTimeout(db, read);
+  } catch (error) {
+    if (error instanceof BadAddress) throw error;
+    const isTimeout = error instanceof Error && 'code' in error && error.code === '57014';
+    if (isTimeout) throw new BadAddress('This takes too long to read: choose fewer days.');
+    throw new DatabaseUnavailable(`This could not be read: ${String(error)}`, { cause: error });
+  }
+}
+
+/** Where the scripts of a page come from: its own one inline, files of this server, or nowhere. */
+type Scripts = { readonly inline: string } | 'files' | 'none';
+
+/**
+ * Headers of a page. It runs its own style and script only, by their hashes, and no other page frames it. Its forms send an
+ * Origin, which the default policy on referrers would withhold: actions are refused without one.
+ */
+export function pageHeaders(style: string, scripts: Scripts): FastifyHelmetOptions {
+  const own = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const scriptSrc = scripts === 'none' ? "'none'" : scripts === 'files' ? "'self'" : own(scripts.inline);
+  return {
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: 'same-origin' },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: [scriptSrc],
+        styleSrc: [own(style)],
+        imgSrc: ['data:'],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../../context.ts';
+import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
+import { signInOf } from '../admin.ts';
+import { answering, BadAddress } from '../answering.ts';
+import { renderOutage } from './frame.ts';
+import { idOf } from './view.ts';
+
+type Route = { Params: Readonly<Record<string, string>> };
+
+/**
+ * What the pages can change, each by a POST without a body. It does what the command does, is logged with who asked for it, and
+ * answers 303 to the page, which then says that it is done.
+ */
+export function registerActions(
+  app: FastifyInstance,
+  { database: { db }, pauses, notifier, log, settings }: Context,
+): void {
+  const inbox: InboxDeps = { db, pauses, notify: notifier.notify };
+  const { publicUrl } = settings.receiver;
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.method === 'GET' || request.method === 'HEAD' || isOwnRequest(request, publicUrl)) return;
+    log.warn({ ...signInOf(request), origin: request.headers.origin }, 'An action from another site was refused');
+    reply.code(403).type('text/html; charset=utf-8');
+    return reply.send(
+      renderOutage('This came from another site, so nothing was done. Programs send ADMIN_TOKEN as a bearer token.'),
+    );
+  });
+
+  /** `act` returns the page to go to; what it did is named by `done`. */
+  function action(path: string, done: string, act: (params: Route['Params']) => Promise<string>): void {
+    app.post<Route>(path, async (request, reply) => {
+      reply.type('text/html; charset=utf-8');
+      return answering(reply, renderOutage, async () => {
+        const page = await act(request.params);
+        log.info({ ...signInOf(request), action: done, page: decodeURI(page) }, 'A page changed something');
+        return seeOther(reply, `${page}?done=${done}`);
+      });
+    });
+  }
+
+  action('/deliveries/:id/replay', 'replay', async ({ id }) => {
+    const replayed = await replayDelivery(inbox, idOf(id));
+    if (!replayed) throw new BadAddress(`There is no delivery ${id}.`, 404);
+    return `/deliveries/${id}`;
+  });
+}
+
+function seeOther(reply: FastifyReply, page: string): string {
+  reply.code(303).header('location', page);
+  return '';
+}
+
+/**
+ * Whether a request comes from a page of this server, or from a program: a browser adds no bearer token to a request of another
+ * site, but it does add the password that was typed once.
+ */
+function isOwnRequest({ headers }: FastifyRequest, publicUrl: string | undefined): boolean {
+  if (/^bearer /i.test(headers.authorization ?? '')) return true;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  // Browsers send that header only to https and to this machine.
+  const { origin, host } = headers;
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  const own = [host, publicUrl !== undefined && URL.canParse(publicUrl) ? new URL(publicUrl).host : undefined];
+  return own.includes(new URL(origin).host);
+}

@@ -1,0 +1,80 @@
+import type { Database } from '../../db/database.ts';
+import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
+import { trace } from '../../ops/trace.ts';
+import { maskTarget } from '../../shared/masking.ts';
+import { BadAddress } from '../answering.ts';
+import { type Html, html } from '../html.ts';
+import { areWordsShown, hiddenWords } from '../row-list.ts';
+import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
+import { shownBody } from './shown-body.ts';
+import { pathIn, type View } from './view.ts';
+
+const shownTargets = 50;
+
+/** The page of a delivery: what came, what it points at, and what it led to. */
+export async function deliveryPage(db: Database, id: string, view: View, done: string | undefined): Promise<string> {
+  const found = await findDelivery(db, id);
+  if (!found)
+    throw new BadAddress(`There is no delivery ${id}: it was discarded, or is older than EVENT_RETENTION_DAYS.`, 404);
+  const isTextShown = await areWordsShown(db);
+  const led = await trace(db, 'delivery', id);
+  const { type, claimedType, contentType, userAgent, targets, isErased } = found;
+  const more = targets.length - shownTargets;
+  return frame({
+    title: `Delivery ${id}`,
+    current: '/deliveries',
+    content: html`<div class="head"><h1>Delivery ${id}</h1></div>
+${doneNote(done, { replay: 'What it points at will be read again. The new reads show below within seconds.' })}
+${
+  targets.length > 0 &&
+  html`<div class="asks">${ask({
+    label: 'Replay …',
+    question: `Read again, through the API, what this delivery points at (${targets.length === 1 ? '1 target' : `${targets.length} targets`}). Nothing is lost, and rules do not act twice.`,
+    answers: [{ label: 'Replay', action: `/deliveries/${id}/replay` }],
+  })}</div>`
+}
+${section(
+  'What came',
+  facts([
+    ['received', timeIn(view.zone, found.receivedAt)],
+    ['event type', type ?? 'none in the address'],
+    ['type in the body', claimedType],
+    ['content type', contentType ?? 'none'],
+    ['sender', userAgent ?? 'none'],
+    ['recognized', recognition(found)],
+    ['body', `${Buffer.byteLength(found.body)} bytes`],
+  ]),
+)}
+${section(
+  'Points at',
+  targets.length === 0
+    ? html`<p class="soft">Nothing was recognized. <code>trunkline events reparse</code> parses it again with this release.</p>`
+    : html`<ul class="plain prose">${targets
+        .slice(0, shownTargets)
+        .map(
+          (target) => html`<li><a href="${pathIn(view, targetPath(target))}">${maskTarget(target)}</a></li>`,
+        )}${more > 0 && html`<li class="soft">and ${more} more</li>`}</ul>`,
+)}
+${section('What it led to', led ? story(led, view) : html`<p class="soft">Nothing yet.</p>`)}
+${section('Body', body(found, isTextShown))}
+${!isTextShown && !isErased && hiddenWords}`,
+  });
+}
+
+/** The page of a target, of `kind key`. */
+export function targetPath(target: string): string {
+  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
+  return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function recognition({ isRecognized, targets }: StoredDelivery): string {
+  if (isRecognized) return 'yes';
+  return targets.length === 0 ? 'no' : 'in part: it has more references than are taken from one delivery';
+}
+
+function body({ isErased, body, contentType }: StoredDelivery, isTextShown: boolean): Html {
+  if (isErased) return html`<p class="soft">It mentioned a person who was erased, so its body was removed.</p>`;
+  if (body === '') return html`<p class="soft">It was empty.</p>`;
+  return html`<pre class="words-of" tabindex="0" role="region" aria-label="Body">${shownBody(body, contentType, isTextShown)}</pre>
+<p class="note">Secrets and links were removed before it was stored; numbers are masked here.</p>`;
+}

@@ -1,0 +1,111 @@
+import { countOf } from '../../ops/format.ts';
+import type { Trace } from '../../ops/trace.ts';
+import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, pageStyle } from '../html.ts';
+import { pathIn, type View } from './view.ts';
+
+/** A page about rows: a list, or one record. */
+export interface RecordPage {
+  readonly title: string;
+  /** The path of its entry in the header. */
+  readonly current: string;
+  readonly content: Html;
+}
+
+/** A page that refreshes itself. Its direct parts are replaced one by one, so each card is one element of `content`. */
+export function frame({ title, current, content }: RecordPage): string {
+  return documentOf({ title, style, header: pageHeader(current, adriftNote), content, script: liveScript });
+}
+
+/** A page that is only a sentence, such as why something cannot be read. */
+export function renderOutage(sentence: string): string {
+  return frame({
+    title: sentence,
+    current: '',
+    content: html`<div class="head"><h1>${sentence}</h1></div><p class="soft"><a class="link" href="/">Status</a></p>`,
+  });
+}
+
+/** The names and values of a record; those without a value are left out. */
+export function facts(
+  pairs: readonly (readonly [name: string, value: Html | string | number | null | undefined | false])[],
+): Html {
+  const given = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '');
+  return html`<dl class="facts">${given.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** A card with a heading. */
+export function section(title: string, content: Html, id?: string): Html {
+  return html`<section class="card"${id && html` id="${id}"`}><h2>${title}</h2>${content}</section>`;
+}
+
+/** What an action asks before it is done. */
+export interface Question {
+  /** What opens the question: `Replay`. */
+  readonly label: string;
+  /** What would happen. */
+  readonly question: string;
+  /** The answers, each with the path that it posts to. */
+  readonly answers: readonly { readonly label: string; readonly action: string }[];
+}
+
+/** Asks before it acts. Works without JavaScript; the page does not refresh while the question is open. */
+export function ask({ label, question, answers }: Question): Html {
+  return html`<details class="ask"><summary>${label}</summary><p>${question}</p><div class="answers">${answers.map(
+    ({ label, action }) => html`<form method="post" action="${action}"><button>${label}</button></form>`,
+  )}</div></details>`;
+}
+
+/** A moment in a zone, to the second: `2026-11-01 14:05:09`. */
+export function timeIn(zone: string, at: Date | null): Html {
+  if (at === null) return html`–`;
+  // Swedish writes times as ISO 8601 does.
+  return html`<time datetime="${at.toISOString()}">${at.toLocaleString('sv-SE', { timeZone: zone })}</time>`;
+}
+
+/** Says that an action was done, by its word in the address. */
+export function doneNote(done: string | undefined, words: Readonly<Record<string, string>>): Html {
+  const sentence = done !== undefined && Object.hasOwn(words, done) ? words[done] : undefined;
+  return sentence === undefined ? html`` : html`<p class="done" role="status">${sentence}</p>`;
+}
+
+/** What happened to something, in the order of time. */
+export function story({ steps, pending, isCut }: Trace, view: View): Html {
+  return html`<ol class="steps">${steps.map(
+    ({ at, step, subject, what }) =>
+      html`<li>${timeIn(view.zone, at)}<span class="step">${step}</span><span>${subjectLink(subject, view)}: ${what}</span></li>`,
+  )}</ol>
+${pending.map(
+  ({ target, dueAt, attempts, error }) =>
+    html`<p class="note">Pending: ${target} is read at ${timeIn(view.zone, dueAt)}${attempts > 0 && `; ${countOf(attempts, 'read')} failed`}${error !== null && `: ${error}`}.</p>`,
+)}
+${isCut && html`<p class="note">Only the newest are shown.</p>`}`;
+}
+
+/** A subject of a trace, such as `delivery 42`, with a link to its page. */
+function subjectLink(subject: string, view: View): Html {
+  const [kind = '', key = ''] = subject.split(' ');
+  const path = subjectPages[kind]?.(key);
+  return path === undefined ? html`${subject}` : html`<a href="${pathIn(view, path)}">${subject}</a>`;
+}
+
+const subjectPages: Readonly<Record<string, (key: string) => string>> = {
+  delivery: (id) => `/deliveries/${id}`,
+};
+
+/** The inline style sheet of lists and records. The content security policy contains its hash. */
+export const style = `${pageStyle}
+.card > h2 { margin-bottom: 10px; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: 12px 24px; }
+.facts dt { font-size: 12px; color: var(--soft); } .facts dd { margin: 0; }
+.plain { list-style: none; padding: 0; font-size: 14px; } .steps a, .facts a, .prose a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
+.about { text-wrap: pretty; } .state { font-weight: 600; } .warning { color: var(--warning); }
+.words-of { white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.55 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; max-height: 480px; overflow: auto; }
+.steps { list-style: none; padding: 0; font-size: 14px; } .steps li { display: grid; grid-template-columns: 148px 84px minmax(0, 1fr); gap: 2px 14px; padding: 6px 0; border-top: 1px solid var(--line); } .steps li:first-child { border-top: 0; }
+.steps time, .steps .step { color: var(--soft); }
+.asks { display: flex; flex-wrap: wrap; gap: 10px; align-items: start; margin-bottom: 16px; }
+.ask { margin: 0; font-size: 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); max-width: 560px; } .ask summary { padding: 6px 14px; color: var(--accent); width: auto; border-radius: 8px; list-style: none; } .ask summary::-webkit-details-marker { display: none; }
+.ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
+.answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
+.done { border-left: 3px solid var(--ok); padding: 4px 12px; margin-bottom: 16px; }
+@media (max-width: 520px) { .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+`;

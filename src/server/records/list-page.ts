@@ -1,0 +1,167 @@
+import { countOf } from '../../ops/format.ts';
+import { BadAddress } from '../answering.ts';
+import { type Html, html } from '../html.ts';
+import { type Condition, csvLink, type RowSource, renderPager, renderRows, type ShownRows } from '../row-list.ts';
+import { frame } from './frame.ts';
+import {
+  type Parameters,
+  pathIn,
+  type Range,
+  rangeOf,
+  type SpanName,
+  spans,
+  textOf,
+  type View,
+  viewOf,
+  zonesFor,
+} from './view.ts';
+
+/** A filter of a list, and its parameter in the address. */
+export interface ListFilter {
+  readonly name: string;
+  readonly label: string;
+  /** What can be chosen; else the value is typed. */
+  readonly options?: readonly { readonly value: string; readonly name: string }[];
+  readonly placeholder?: string;
+  /** The value that is meant when the address has none. */
+  readonly usual?: string;
+  /** The condition of a value. Throws `BadAddress` for what can be none. */
+  readonly where: (value: string) => Condition | undefined;
+}
+
+/** A list of rows with filters, as a page and as CSV. */
+export interface ListDefinition {
+  readonly path: string;
+  readonly title: string;
+  /** What its rows are, in a sentence or two. */
+  readonly about: Html;
+  readonly filters: readonly ListFilter[];
+  /** The span of an address without one; undefined for a list that has no times to choose. */
+  readonly span: SpanName | undefined;
+  readonly source: (choice: ListChoice) => RowSource;
+  /** What it means that there is no row, and what comes next. */
+  readonly empty: Html;
+}
+
+/** What an address asks of a list. */
+export interface ListChoice {
+  readonly view: View;
+  readonly range: Range;
+  /** The conditions of its filters, by their names. */
+  readonly where: ReadonlyMap<string, Condition>;
+  /** The filters with a value. */
+  readonly values: ReadonlyMap<string, string>;
+  /** All of it as parameters, without the page. */
+  readonly parameters: string;
+}
+
+/** The choice of an address. Throws `BadAddress`. */
+export function choiceOf({ filters, span }: ListDefinition, query: Parameters, ownZone: string): ListChoice {
+  const view = viewOf(query, ownZone);
+  const range = rangeOf(span === undefined ? {} : query, span ?? 'all');
+  const values = new Map<string, string>();
+  const where = new Map<string, Condition>();
+  for (const filter of filters) {
+    const given = textOf(query, filter.name);
+    const value = given ?? filter.usual;
+    if (value === undefined) continue;
+    if (filter.options && !filter.options.some((option) => option.value === value)) {
+      throw new BadAddress(`${filter.name} must be one of ${filter.options.map((option) => option.value).join(', ')}.`);
+    }
+    const condition = filter.where(value);
+    if (condition) where.set(filter.name, condition);
+    if (given !== undefined) values.set(filter.name, given);
+  }
+  const { from, to } = range;
+  const parameters = new URLSearchParams([
+    ...values,
+    ...(range.span === span ? [] : [['span', range.span]]),
+    ...(from === undefined ? [] : [['from', from]]),
+    ...(to === undefined ? [] : [['to', to]]),
+    ...(view.zone === ownZone ? [] : [['zone', view.zone]]),
+  ] as [string, string][]).toString();
+  return { view, range, where, values, parameters };
+}
+
+/** A page of a list; `above` stands over its rows, such as what can be done to all. */
+export function renderList(
+  list: ListDefinition,
+  choice: ListChoice,
+  rows: Omit<ShownRows, 'title' | 'path' | 'parameters'>,
+  above?: Html,
+): string {
+  const { title, path, about } = list;
+  const shown: ShownRows = { ...rows, title, path, parameters: choice.parameters };
+  const { total } = shown;
+  const count = total === undefined ? 'too many rows to count' : countOf(total, 'row');
+  return frame({
+    title,
+    current: path,
+    content: html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
+<p class="about prose">${about}</p>
+${above}
+${form(list, choice)}
+<p class="note counted" id="counted">${rangeWords(list, choice)}${count} · times of ${choice.view.zone}</p>
+${shown.list.rows.length === 0 ? nothing(list, choice) : renderRows(shown)}
+${renderPager(shown)}`,
+  });
+}
+
+function rangeWords({ span }: ListDefinition, { range: { span: chosen, from, to } }: ListChoice): string {
+  if (span === undefined) return '';
+  if (from === undefined && to === undefined) return `${spans[chosen].name} · `;
+  if (from === to) return `${from} · `;
+  return `${from === undefined ? '' : `from ${from} `}${to === undefined ? '' : `to ${to} `}· `;
+}
+
+function nothing(list: ListDefinition, { values, range, view }: ListChoice): Html {
+  const isNarrow = values.size > 0 || range.from !== undefined || range.to !== undefined;
+  const all = pathIn(view, list.span === undefined ? list.path : `${list.path}?span=all`);
+  const isAll = list.span === undefined || range.span === 'all';
+  return html`<div class="card empty-list"><p>${isNarrow ? html`No row fits these filters.` : list.empty}</p>${
+    (isNarrow || !isAll) && html`<p><a class="link" href="${all}">Show all that is kept</a></p>`
+  }</div>`;
+}
+
+function form({ path, filters, span }: ListDefinition, { values, range, view, parameters }: ListChoice): Html {
+  return html`<form class="filters" action="${path}" aria-label="Filters">
+${filters.map((filter) => field(filter, values.get(filter.name) ?? filter.usual))}
+${
+  span !== undefined &&
+  html`${select(
+    'span',
+    'Time',
+    range.span,
+    Object.entries(spans).map(([value, { name }]) => ({ value, name })),
+  )}${day('from', 'or from', range.from)}${day('to', 'to', range.to)}`
+}
+${select(
+  'zone',
+  'Time zone',
+  view.zone,
+  zonesFor(view).map((zone) => ({ value: zone, name: zone.replaceAll('_', ' ') })),
+)}
+<div class="buttons"><button>Show</button>${parameters !== '' && html`<a class="link" href="${path}">Reset</a>`}</div>
+</form>`;
+}
+
+function field({ name, label, options, placeholder }: ListFilter, value: string | undefined): Html {
+  if (options) return select(name, label, value, options);
+  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" placeholder="${placeholder}" autocomplete="off" spellcheck="false"></div>`;
+}
+
+function day(name: 'from' | 'to', label: string, value: string | undefined): Html {
+  return html`<div class="field"><label for="${name}">${label}</label><input type="date" id="${name}" name="${name}" value="${value}"></div>`;
+}
+
+function select(
+  name: string,
+  label: string,
+  chosen: string | undefined,
+  options: readonly { readonly value: string; readonly name: string }[],
+): Html {
+  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(
+    (option) =>
+      html`<option value="${option.value}"${option.value === (chosen ?? '') && html` selected`}>${option.name}</option>`,
+  )}</select></div>`;
+}

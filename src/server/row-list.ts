@@ -1,0 +1,183 @@
+import type { RawBuilder } from 'kysely';
+import { type Database, query, sql } from '../db/database.ts';
+import { quantity } from '../ops/format.ts';
+import { BadAddress } from './answering.ts';
+import { type Html, html } from './html.ts';
+
+export type Condition = RawBuilder<unknown>;
+
+/** The values of a row, by the keys of its columns; null where a value is not reported. */
+export type Row = Readonly<Record<string, string | null>>;
+
+/** A column of a table of rows. */
+export interface RowColumn {
+  /** Its name in the CSV. */
+  readonly key: string;
+  readonly name: string;
+  /** Its value, of `r` and of what `joins` adds. */
+  readonly value: Condition;
+  /** Numbers stand to the right. */
+  readonly isNumber?: boolean;
+  /** What people wrote or said: left out unless `reporting.params.is_text_shown`. */
+  readonly isText?: boolean;
+  /** Longer words, which may take several lines. */
+  readonly isWide?: boolean;
+  /** For programs: left out of the page. */
+  readonly isCsvOnly?: boolean;
+  /** How the page shows a value; the CSV has it in full. */
+  readonly show?: (value: string) => string;
+  /** The page that the value opens. */
+  readonly link?: (row: Row) => string | undefined;
+}
+
+/** What rows are read from. */
+export interface RowSource {
+  readonly columns: readonly RowColumn[];
+  /** `from … r where …` */
+  readonly from: Condition;
+  /** `order by …`, of `r`. */
+  readonly order: Condition;
+  /** Relations for names, joined to the rows of one page only. */
+  readonly joins: Condition;
+}
+
+/** Rows as texts. */
+export interface RowList {
+  readonly columns: readonly RowColumn[];
+  readonly rows: readonly Row[];
+  /** Whether words were left out. */
+  readonly areWordsHidden: boolean;
+}
+
+export const rowsPerPage = 100;
+/** More rows than this make no CSV. */
+export const maxCsvRows = 20_000;
+/** The last row that a page shows. */
+const lastRow = 100_000;
+
+export const column = (key: string, name: string, value: Condition = sql`r.${sql.ref(key)}`): RowColumn => ({
+  key,
+  name,
+  value,
+});
+export const count = (key: string, name: string, value?: Condition): RowColumn => ({
+  ...column(key, name, value),
+  isNumber: true,
+});
+
+/** Whether pages show what people wrote and said. */
+export async function areWordsShown(db: Database): Promise<boolean> {
+  const [params] = await query<{ is_text_shown: boolean }>(db, sql`select is_text_shown from reporting.params`);
+  return params?.is_text_shown ?? false;
+}
+
+/** Reads at most `limit` rows. */
+export async function readRowList(
+  db: Database,
+  { columns, from, order, joins }: RowSource,
+  { limit, offset = 0 }: { limit: number; offset?: number },
+): Promise<RowList> {
+  const isTextShown = await areWordsShown(db);
+  const shown = columns.filter(({ isText }) => isTextShown || !isText);
+  const values = shown.map(({ key, value }) => sql`(${value})::text as ${sql.ref(key)}`);
+  const rows = await query<Row>(
+    db,
+    sql`select ${sql.join(values)} from (select r.* ${from} ${order} limit ${limit} offset ${offset}) r ${joins} ${order}`,
+  );
+  return { columns: shown, rows, areWordsHidden: shown.length < columns.length };
+}
+
+/** Reads all rows for a CSV; too many are the reader's to narrow. */
+export async function readCsvRows(db: Database, source: RowSource): Promise<RowList> {
+  const list = await readRowList(db, source, { limit: maxCsvRows + 1 });
+  if (list.rows.length > maxCsvRows) {
+    throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days or a filter.`);
+  }
+  return list;
+}
+
+/** The number of rows, counted up to `max`. */
+export async function countRows(db: Database, from: Condition, max: number): Promise<number> {
+  const [row] = await query<{ found: number }>(
+    db,
+    sql`select count(*)::integer as found from (select 1 ${from} limit ${max}) counted`,
+  );
+  return row?.found ?? 0;
+}
+
+/** The page of rows that an address asks for, from 1. */
+export function pageNumberOf(value: unknown): number {
+  const page = Number(value ?? 1);
+  const last = lastRow / rowsPerPage;
+  if (!Number.isInteger(page) || page < 1 || page > last) {
+    throw new BadAddress(`page must be a number from 1 to ${last}.`);
+  }
+  return page;
+}
+
+/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+export function csvOfRows({ columns, rows }: RowList): string {
+  const field = (value: string | null | undefined) => {
+    if (value === null || value === undefined) return '';
+    const safe = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const keys = columns.map(({ key }) => key);
+  return [keys, ...rows.map((row) => keys.map((key) => row[key]))]
+    .map((fields) => `${fields.map(field).join(',')}\r\n`)
+    .join('');
+}
+
+/** One page of rows. */
+export interface ShownRows {
+  readonly title: string;
+  readonly list: RowList;
+  /** Where they are served; their CSV is at this path with `.csv`. */
+  readonly path: string;
+  /** The parameters of their address, without the page. */
+  readonly parameters: string;
+  /** From 1. */
+  readonly page: number;
+  /** The number of all rows; undefined when there are too many to count. */
+  readonly total: number | undefined;
+}
+
+export function renderRows({ title, list }: Pick<ShownRows, 'title' | 'list'>): Html {
+  const columns = list.columns.filter(({ isCsvOnly }) => !isCsvOnly);
+  const classOf = ({ isNumber, isText, isWide }: RowColumn) => (isNumber ? 'number' : isText || isWide ? 'words' : '');
+  return html`<div class="card rows" tabindex="0" role="region" aria-label="${title}"><table><caption>${title}</caption>
+<thead><tr>${columns.map((each) => html`<th scope="col" class="${classOf(each)}">${each.name}</th>`)}</tr></thead>
+<tbody>${list.rows.map(
+    (row) => html`<tr>${columns.map((each) => html`<td class="${classOf(each)}">${cell(each, row)}</td>`)}</tr>`,
+  )}</tbody></table></div>
+${list.areWordsHidden && hiddenWords}`;
+}
+
+function cell({ key, show = String, link }: RowColumn, row: Row): Html {
+  const value = row[key] ?? null;
+  if (value === null) return html`–`;
+  const address = link?.(row);
+  return address === undefined ? html`${show(value)}` : html`<a href="${address}">${show(value)}</a>`;
+}
+
+/** Says that words are left out, and where that is set. */
+export const hiddenWords = html`<p class="note">What people wrote and said is hidden while <code>reporting.params.is_text_shown</code> is false.</p>`;
+
+/** Leads to the rows before and after. */
+export function renderPager({ list, path, page, total, parameters }: ShownRows): Html {
+  if (list.rows.length === 0) return html``;
+  const first = (page - 1) * rowsPerPage + 1;
+  const last = first + list.rows.length - 1;
+  const link = (to: number, name: string) =>
+    html`<a class="link" href="${`${path}?${parameters}&page=${to}`}" rel="${to < page ? 'prev' : 'next'}">${name}</a>`;
+  return html`<div class="pager"><span class="soft">${quantity(first)} – ${quantity(last)}${total !== undefined && ` of ${quantity(total)}`}</span>
+<nav aria-label="Pages of rows">${page > 1 && link(page - 1, 'Newer')}${(total === undefined ? list.rows.length === rowsPerPage : last < total) && link(page + 1, 'Older')}</nav></div>`;
+}
+
+/** The link to the CSV of all rows. */
+export function csvLink({ title, path, total, parameters }: ShownRows): Html {
+  if (total === undefined || total > maxCsvRows) {
+    return html`<span class="soft">CSV: up to ${quantity(maxCsvRows)} rows, choose fewer days</span>`;
+  }
+  return html`<a class="link csv" href="${`${path}.csv?${parameters}`}" aria-label="${title} as CSV">CSV of all rows</a>`;
+}

@@ -1,0 +1,23 @@
+import { query, sql } from '../db/database.ts';
+import type { InboxDeps } from '../inbox/stored-deliveries.ts';
+import { markDirty, type Target } from '../inbox/targets.ts';
+import { threadOf } from '../shared/thread.ts';
+
+/**
+ * Makes the workers read a target again, whether or not a delivery announced it: a thread as a whole, since a usual read stops at
+ * messages that are already mirrored. False for the thread of a person who was erased.
+ */
+export async function readAgain({ db, pauses, notify }: InboxDeps, target: Target): Promise<boolean> {
+  const { kind, key } = target;
+  if (kind === 'thread') {
+    const { line, number, participants } = threadOf(key);
+    await query(
+      db,
+      sql`update warehouse.sms_conversations set is_reread_owed = true
+       where line = ${line} and number = ${number} and participants_key = ${participants.join(',')}`,
+    );
+  }
+  notify(await markDirty(db, [target], pauses));
+  const rows = await query(db, sql`select from ops.sync_targets where kind = ${kind} and key = ${key}`);
+  return rows.length > 0;
+}
