@@ -52,7 +52,7 @@ create table ops.processes (
   api_answered_at timestamptz,
   api_waiting_from timestamptz,
   api_waiting_operation text,
-  is_api_failing boolean not null default false,
+  api_failing_from timestamptz,
   watches_until timestamptz
 );
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
@@ -67,7 +67,7 @@ comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
-comment on column ops.processes.is_api_failing is 'Its circuit breaker is open: the service fails repeatedly, so it sends no request for a while.';
+comment on column ops.processes.api_failing_from is 'Since when every request to the service has failed, if that lasts or its circuit breaker is open; NULL otherwise.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
 -- Alerts
@@ -100,7 +100,7 @@ comment on column ops.alerts.ended_at is 'When it had been over long enough; NUL
 create table ops.alert_messages (
   alert_id uuid not null references ops.alerts on delete cascade,
   target text not null,
-  kind text not null check (kind in ('began', 'ended')),
+  kind text not null check (kind in ('began', 'escalated', 'ended')),
   created_at timestamptz not null default now(),
   due_at timestamptz not null default now(),
   attempts integer not null default 0,
@@ -109,10 +109,10 @@ create table ops.alert_messages (
   primary key (alert_id, target, kind)
 );
 create index alert_messages_unsent on ops.alert_messages (due_at) where sent_at is null;
-comment on table ops.alert_messages is 'The begin and the end of an alert, to be told to each target of the settings.';
+comment on table ops.alert_messages is 'The begin and the end of an alert, and that a warning became a problem, to be told to each target of the settings.';
 comment on column ops.alert_messages.alert_id is 'The alert.';
 comment on column ops.alert_messages.target is 'webhook, slack or email.';
-comment on column ops.alert_messages.kind is 'began or ended.';
+comment on column ops.alert_messages.kind is 'began, escalated or ended.';
 comment on column ops.alert_messages.created_at is 'When it was written; a message that could not be delivered for a day is given up.';
 comment on column ops.alert_messages.due_at is 'The next attempt: claiming a message moves it ahead, so a process that dies delays it only.';
 comment on column ops.alert_messages.attempts is 'Attempts so far.';

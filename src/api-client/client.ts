@@ -126,7 +126,7 @@ export function createService(options: ServiceOptions) {
     calls: createCalls(transport),
     webhooks: createWebhooks(transport),
     /** Whether calls are let through at present. */
-    circuit: { state: breaker.state },
+    circuit: { state: breaker.state, failingMs: breaker.failingMs },
     /** Whether each operation that was used waits because the service throttles it. */
     throttled: limiter.throttled,
     /** Whether requests wait for an answer, and for how long. */

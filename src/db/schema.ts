@@ -152,7 +152,7 @@ export interface Schema {
     api_answered_at: Timestamp | null;
     api_waiting_from: Timestamp | null;
     api_waiting_operation: string | null;
-    is_api_failing: Defaulted<boolean>;
+    api_failing_from: Timestamp | null;
     watches_until: Timestamp | null;
   };
   'ops.rollup_markers': {

@@ -176,7 +176,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
 
   function showProcesses({ processes }: Snapshot): void {
     if (processes.state === 'unknown') return;
-    const isFailing = processes.value.some(({ isApiFailing }) => isApiFailing);
+    const isFailing = processes.value.some(({ failingSeconds }) => failingSeconds !== null);
     apiUp.set(isFailing || unanswered(processes.value) ? 0 : 1);
     for (const role of ['web', 'worker'] as const) {
       processesOf.set({ role }, processes.value.filter((each) => each.role === role).length);

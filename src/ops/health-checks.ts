@@ -2,6 +2,7 @@ import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
 import type { RunningProcess } from './processes.ts';
+import type { SubscriptionsStatus } from './snapshot/deployment.ts';
 import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
 
@@ -166,17 +167,19 @@ export function unanswered(processes: readonly RunningProcess[]): RunningProcess
 }
 
 /** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
-function checkAnswers({ processes }: Snapshot): HealthCheck[] {
+function checkAnswers({ processes, takenAt }: Snapshot): HealthCheck[] {
   const longest = unanswered(known(processes, []));
   if (longest === undefined) return [];
   const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
-  const since = span(waitingSeconds ?? 0);
+  const lasted = span(waitingSeconds ?? 0);
+  const since = new Date(takenAt.getTime() - (waitingSeconds ?? 0) * 1_000);
   if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
     return [
       {
         check: 'service_silent',
         level: 'warning',
-        sentence: `The service has not answered ${waitingOperation} for ${since}; it answers other requests.`,
+        since,
+        sentence: `The service has not answered ${waitingOperation} for ${lasted}; it answers other requests.`,
         remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
       },
     ];
@@ -187,23 +190,33 @@ function checkAnswers({ processes }: Snapshot): HealthCheck[] {
     {
       check: 'service_silent',
       level: 'problem',
-      sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${since}.`,
+      since,
+      sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${lasted}.`,
       remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
     },
   ];
 }
 
-function checkCircuit({ circuit, processes }: Snapshot): HealthCheck[] {
+function checkCircuit({ circuit, processes, takenAt }: Snapshot): HealthCheck[] {
+  const longest = Math.max(...known(processes, []).map(({ failingSeconds }) => failingSeconds ?? -1));
   const isOpen = circuit !== undefined && circuit.state !== 'closed';
-  if (!isOpen && !known(processes, []).some(({ isApiFailing }) => isApiFailing)) return [];
+  if (longest < 0 && !isOpen) return [];
   const next =
     circuit?.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
   return [
     {
       check: 'service_failing',
       level: 'problem',
-      sentence: 'The service fails repeatedly, so no request is sent for a while.',
-      remedy: `Pending reads are kept and retried.${next} If this lasts, ask the service’s operator.`,
+      ...(longest >= 0 && { since: new Date(takenAt.getTime() - longest * 1_000) }),
+      sentence:
+        longest < 0
+          ? 'The service fails repeatedly, so no request is sent for a while.'
+          : `The service fails: every request has failed for ${span(longest)}.`,
+      remedy: `Pending reads are kept and retried.${next} \`trunkline doctor\` asks the service and names the error. If this lasts, ask the service’s operator.`,
+      alert: {
+        remedy:
+          'Pending reads are kept and retried. `trunkline doctor` asks the service and names the error. If this lasts, ask the service’s operator.',
+      },
     },
   ];
 }
@@ -274,13 +287,13 @@ function ofStore(text: string, level: HealthCheck['level']): HealthCheck {
 
 function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
   if (subscriptions.state === 'unknown') return [];
-  const { ours, broken } = subscriptions.value;
+  const { ours, broken, repaired } = subscriptions.value;
   const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
   const remedy = 'Run `trunkline subscriptions ensure`; it enables them, or prints what to create by hand.';
   const warning = { check: 'subscription_broken', level: 'warning' } as const;
   if (ours.some(({ isEnabled }) => isEnabled)) {
     const types = [...new Set([...disabled, ...broken])];
-    if (types.length === 0) return [];
+    if (types.length === 0) return checkRepaired(repaired);
     const what = broken.length === 0 ? 'is disabled' : 'is disabled or missing';
     return [{ ...warning, sentence: `The subscription of ${types.join(', ')} ${what}.`, remedy }];
   }
@@ -292,6 +305,23 @@ function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
       ...warning,
       sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
       remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
+    },
+  ];
+}
+
+/** Somebody changes what the mirror depends on. */
+function checkRepaired(repaired: SubscriptionsStatus['repaired']): HealthCheck[] {
+  const since = repaired.map((each) => each.since).sort((a, b) => Number(a) - Number(b))[0];
+  if (since === undefined) return [];
+  const what = repaired.map(({ type, fault }) => `that of ${type} was ${fault}`).join(', ');
+  return [
+    {
+      check: 'subscription_broken',
+      level: 'warning',
+      since,
+      sentence: `Somebody changed webhook subscriptions at the service (${what}); they are repaired.`,
+      remedy:
+        'Nothing has to be done: what was lost meanwhile is searched. If it happens again, find out who changes them in the portal.',
     },
   ];
 }
@@ -346,8 +376,18 @@ const lateProofSeconds = 2 * 3_600;
 function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
   const { completeness } = snapshot;
   if (completeness.state === 'unknown') return [];
-  const { unprovenCount, difference, provenUntil, lines } = completeness.value;
+  const { unprovenCount, difference, provenUntil, lines, openGapCount, openGapSince } = completeness.value;
   const checks: HealthCheck[] = [];
+  if (openGapCount > 0) {
+    checks.push({
+      check: 'gap_open',
+      level: 'warning',
+      ...(openGapSince !== null && { since: openGapSince }),
+      sentence: `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
+      remedy:
+        'It is searched automatically, as soon as a worker runs and the service answers it: `trunkline doctor` says what is in the way. ops.gaps has the times and reasons.',
+    });
+  }
   if (unprovenCount > 0) {
     checks.push({
       check: 'coverage_unproven',

@@ -17,8 +17,8 @@ export interface RunningProcess {
   /** Seconds for which its oldest unanswered request has been waiting; null without one. */
   readonly waitingSeconds: number | null;
   readonly waitingOperation: string | null;
-  /** Its circuit breaker is open. */
-  readonly isApiFailing: boolean;
+  /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
+  readonly failingSeconds: number | null;
 }
 
 const reportEveryMs = 2_000;
@@ -32,7 +32,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
-       is_api_failing as "isApiFailing"
+       extract(epoch from now() - api_failing_from)::float8 as "failingSeconds"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -52,19 +52,18 @@ export function reportProcess(
   async function report(): Promise<void> {
     const waiting = service?.waiting();
     const oldest = waiting?.oldest;
-    const isApiFailing = service !== undefined && service.circuit.state().state !== 'closed';
     await query(
       db,
       sql`
         insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
-          api_waiting_operation, connections, is_api_failing)
+          api_waiting_operation, connections, api_failing_from)
         values (${processId}, ${role}, now(), now(), ${role === 'worker' ? settings.rulesMode : null},
           now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
-          ${oldest?.operation ?? null}, ${connections ?? null}, ${isApiFailing})
+          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms')
         on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
           seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
           api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
-          connections = excluded.connections, is_api_failing = excluded.is_api_failing`,
+          connections = excluded.connections, api_failing_from = excluded.api_failing_from`,
     );
   }
 

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
+import { checkSeconds } from '../sync/subscriptions/store.ts';
 
 export interface WebhookRegistration {
   /** False without an API or credentials. */
@@ -17,10 +18,10 @@ export interface CheckPace {
   readonly firstRetryMs: number;
 }
 
-const defaultPace: CheckPace = { everyMs: 60_000, firstRetryMs: 5_000 };
+const defaultPace: CheckPace = { everyMs: checkSeconds * 1_000, firstRetryMs: 5_000 };
 
 /**
- * Registers the webhooks of this receiver in the background, and checks and repairs them each minute. Without an API or
+ * Registers the webhooks of this receiver in the background, and checks and repairs them every half minute. Without an API or
  * credentials it logs one warning and registers nothing.
  */
 export function startWebhookRegistration(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createContext } from '../../src/context.ts';
-import { type Finding, recordFindings } from '../../src/ops/alerts/store.ts';
+import { claimMessage, type Finding, recordFindings } from '../../src/ops/alerts/store.ts';
 import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/watch.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { trunkline } from '../credentials/commands.ts';
@@ -188,6 +188,21 @@ test('Slack and e-mail get sentences', async () => {
   expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Resolved at hooks\.example\.com: The mirror/);
 });
 
+test('a warning that becomes a problem is told again as one, and its end once', async () => {
+  await watching();
+  await pause('operator');
+  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([1, 1, 1]);
+  await pause('ledger');
+  await expect.poll(() => [webhook, slack, mail].map(({ received }) => received.length)).toEqual([2, 2, 2]);
+  expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Problem at .*\nIt began as a warning\. Since /s);
+  await resume();
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began', 'alert.escalated', 'alert.ended']);
+  const told = webhook.received.map(({ body }) => JSON.parse(body).data);
+  expect(told.map(({ level }) => level)).toEqual(['warning', 'problem', 'problem']);
+  expect(new Set(told.map(({ id }) => id)).size).toBe(1);
+  await expect.poll(() => [slack, mail].map(({ received }) => received.length)).toEqual([3, 3]);
+});
+
 describe('quiet hours', () => {
   const hour = 3_600_000;
   const clock = (at: number) => new Date(at).toISOString().slice(11, 16);
@@ -224,6 +239,29 @@ describe('what is told', () => {
     const told = [];
     for (const found of rounds) told.push(await record(found));
     expect(told.map(({ began, ended }) => `${began.length}${ended.length}`).join(' ')).toBe('00 00 00 10 00 00 00 01');
+  });
+
+  test('is told again, once, when a warning becomes a problem', async () => {
+    const problem: Finding = { ...finding, level: 'problem', sentence: 'worse' };
+    for (const found of [[finding], [finding]]) await record(found);
+    await claimMessage(db, 'slack', { isQuiet: false });
+    expect((await record([problem])).escalated).toEqual(['mirror_behind']);
+    for (const found of [[problem], [finding], [problem]]) expect((await record(found)).escalated).toEqual([]);
+    await query(`update ops.alert_messages set sent_at = now() where kind = 'began'`);
+    const again = await claimMessage(db, 'slack', { isQuiet: true });
+    expect(again).toMatchObject({ kind: 'escalated', level: 'problem', sentence: 'worse' });
+    for (const found of [[], []]) await record(found);
+    await query(`update ops.alert_messages set sent_at = now() where kind = 'escalated'`);
+    expect(await claimMessage(db, 'slack', { isQuiet: true })).toMatchObject({ kind: 'ended', level: 'problem' });
+    expect(await claimMessage(db, 'slack', { isQuiet: true })).toBeUndefined();
+  });
+
+  test('is told as a problem at once to a target that was not told of the warning', async () => {
+    for (const found of [[finding], [finding]]) await record(found);
+    expect(await claimMessage(db, 'slack', { isQuiet: true })).toBeUndefined();
+    await record([{ ...finding, level: 'problem' }]);
+    expect(await claimMessage(db, 'slack', { isQuiet: true })).toMatchObject({ kind: 'began', level: 'problem' });
+    expect(await value(`select count(*)::integer from ops.alert_messages`)).toBe(1);
   });
 
   test('has lasted', async () => {

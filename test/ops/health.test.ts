@@ -239,11 +239,13 @@ describe('processes', () => {
 
   test('whose circuit breaker is open are told by every other process', async () => {
     await database.query(
-      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, is_api_failing) values ('w', 'worker', now(), now(), 'live', true)`,
+      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_failing_from) values ('w', 'worker', now(), now(), 'live', now() - interval '45 seconds')`,
     );
     const { code, faults } = await status();
     expect(code).toBe(1);
-    expect(faults).toMatchObject([{ check: 'service_failing', sentence: expect.stringContaining('fails repeatedly') }]);
+    expect(faults).toMatchObject([
+      { check: 'service_failing', sentence: expect.stringContaining('every request has failed for 4') },
+    ]);
     await expect.poll(metrics, soon).toContain('trunkline_health_check{check="service_failing"} 3');
   });
 
@@ -269,6 +271,34 @@ describe('processes', () => {
     await expect
       .poll(metrics, soon)
       .toContainEqual(expect.stringMatching(/^trunkline_api_waiting_seconds (?:[5-9]|\d\d)/));
+  });
+});
+
+describe('webhooks that may have been lost', () => {
+  test('are told while the time of a gap is not searched', async () => {
+    onTestFinished(async () => {
+      await database.query('delete from ops.gaps');
+    });
+    await database.query(`insert into ops.gaps (stream, from_at, to_at, reason) values ('texts', now(), now(), 'r')`);
+    const { code, faults } = await status();
+    expect(code).toBe(1);
+    expect(faults).toMatchObject([{ check: 'gap_open', level: 'warning', since: expect.any(String) }]);
+    await database.query('update ops.gaps set filled_at = now()');
+    expect(await status()).toMatchObject({ code: 0, faults: [] });
+  });
+
+  test('are told for minutes after a subscription was changed at the service and repaired', async () => {
+    onTestFinished(async () => {
+      await database.query('delete from ops.subscription_watch');
+    });
+    await database.query(
+      `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, last_fault) values ('AccountSMS', true, 'in_place', now(), 'deleted')`,
+    );
+    expect((await status()).faults).toMatchObject([
+      { check: 'subscription_broken', sentence: expect.stringContaining('AccountSMS was deleted') },
+    ]);
+    await database.query(`update ops.subscription_watch set changed_at = now() - interval '1 hour'`);
+    expect(await status()).toMatchObject({ code: 0, faults: [] });
   });
 });
 

@@ -48,7 +48,7 @@ test('shared gauges are the same from every web', async () => {
   // A worker whose circuit breaker is open.
   await query(
     first.context.database.db,
-    `insert into ops.processes (process_id, role, started_at, seen_at, is_api_failing) values ('w', 'worker', now(), now(), true)`,
+    `insert into ops.processes (process_id, role, started_at, seen_at, api_failing_from) values ('w', 'worker', now(), now(), now())`,
     [],
   );
   await expect

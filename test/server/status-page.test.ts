@@ -12,7 +12,7 @@ const known = <T>(value: T) => ({ state: 'known', value }) as const;
 const complete: Completeness = {
   ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, provenUntil: null, difference: null },
   uncompared: { days: 0, of: 14 },
-  ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, lines: [], backfillShare: null },
+  ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, openGapSince: null, lines: [], backfillShare: null },
 };
 
 const quietLedger: SendsStatus = {
@@ -34,7 +34,7 @@ const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'th
 
 const runningWorker = {
   ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
-  ...{ waitingSeconds: null, waitingOperation: null, isApiFailing: false },
+  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null },
 };
 
 /** All is well; `changes` say what is not. */
@@ -67,6 +67,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     subscriptions: known({
       ours: [{ type: 'AccountSMS', isEnabled: true }],
       broken: [],
+      repaired: [],
       othersCount: 0,
       readAt: before(60),
     }),
@@ -175,7 +176,13 @@ test('escapes whatever the service, the database or a sender wrote', () => {
       latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
       partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }],
     }),
-    subscriptions: known({ ours: [{ type: hostile, isEnabled: false }], broken: [], othersCount: 0, readAt: null }),
+    subscriptions: known({
+      ours: [{ type: hostile, isEnabled: false }],
+      broken: [],
+      repaired: [],
+      othersCount: 0,
+      readAt: null,
+    }),
     artefacts: { state: 'unknown', reason: hostile },
   });
   expect(page).not.toContain('<img');
@@ -214,7 +221,7 @@ test.each<[string, Partial<Snapshot>]>([
     {
       subscriptions: known({
         ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: ['AccountEndedCalls'] },
-        ...{ othersCount: 0, readAt: takenAt },
+        ...{ repaired: [], othersCount: 0, readAt: takenAt },
       }),
     },
   ],
@@ -277,7 +284,7 @@ test.each<[string, Partial<Snapshot>]>([
   [
     'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
     {
-      subscriptions: known({ ours: [], broken: [], othersCount: 2, readAt: takenAt }),
+      subscriptions: known({ ours: [], broken: [], repaired: [], othersCount: 2, readAt: takenAt }),
       inbox: known({
         ...{ types: [], isAtLeast: false, perMinute: [], latest: [] },
         unrecognized: { count: 0, lastDay: 0, isAtLeast: false },

@@ -17,6 +17,8 @@ export interface CircuitPolicy {
   maxOpenMs: number;
   /** The longest Retry-After that is honoured. Default 60,000. */
   maxAskedMs: number;
+  /** Without any success for so long, the host counts as failing even if the circuit is closed. Default 20,000. */
+  outageMs: number;
 }
 
 export const defaultCircuit: CircuitPolicy = {
@@ -25,7 +27,11 @@ export const defaultCircuit: CircuitPolicy = {
   openMs: 5_000,
   maxOpenMs: 60_000,
   maxAskedMs: 60_000,
+  outageMs: 20_000,
 };
+
+/** Failures closer together may be the tries of one call, which prove no outage. */
+const apartMs = 5_000;
 
 /** While `open`, calls fail immediately, for another `retryAfterMs`. */
 export interface CircuitState {
@@ -47,6 +53,11 @@ export interface Permit {
 
 export interface CircuitBreaker {
   state(): CircuitState;
+  /**
+   * Milliseconds since the first failure after which no request succeeded, if the circuit is not closed or that has lasted for
+   * `outageMs`. Few requests, or 503s beside others, may never open the circuit.
+   */
+  failingMs(): number | undefined;
   /** Milliseconds until a call is let through; 0 means now. */
   waitMs(): number;
   /** Call it only while `waitMs` is 0. */
@@ -60,6 +71,8 @@ export function createCircuitBreaker(
 ): CircuitBreaker {
   let state: CircuitState['state'] = 'closed';
   let failures: number[] = [];
+  /** The first and the latest failure, overload included, since the last success. */
+  let failing: { readonly from: number; readonly to: number } | undefined;
   let openUntil = 0;
   /** Openings in a row, including those after failed probes. */
   let openings = 0;
@@ -83,6 +96,10 @@ export function createCircuitBreaker(
     onChange(current());
   }
 
+  function noteFailure(): void {
+    failing = { from: failing?.from ?? now(), to: now() };
+  }
+
   function failed(askedMs = 0): void {
     failures = [...failures, now()].slice(-policy.failures);
     const isRow = failures.length === policy.failures && now() - (failures[0] ?? 0) <= policy.windowMs;
@@ -95,6 +112,12 @@ export function createCircuitBreaker(
 
   return {
     state: current,
+    failingMs() {
+      if (failing === undefined) return undefined;
+      const ms = now() - failing.from;
+      const hasLasted = ms >= policy.outageMs && failing.to - failing.from >= apartMs;
+      return state !== 'closed' || hasLasted ? ms : undefined;
+    },
     waitMs,
     enter() {
       if (state === 'open') change('half_open');
@@ -103,12 +126,15 @@ export function createCircuitBreaker(
         succeeded() {
           if (entered !== changes) return;
           failures = [];
+          failing = undefined;
           if (state === 'half_open') change('closed');
         },
         failed(askedMs) {
+          noteFailure();
           if (entered === changes) failed(askedMs);
         },
         overloaded(askedMs) {
+          noteFailure();
           if (entered === changes && state === 'half_open') failed(askedMs);
         },
         abandoned() {

@@ -4,6 +4,7 @@ import type { AlertMessage, TargetName } from './targets.ts';
 /*
  * An alert: found ── still found, and for holdMs ──▶ begun ── not found for holdMs ──▶ ended
  *             └──── not found: deleted                  ◀── found again
+ * A warning that begins and becomes a problem is escalated; a problem stays one until its end.
  */
 
 /** A health check that found something, as it is told outside. */
@@ -36,12 +37,13 @@ export function claimWatch(db: Database, processId: string, leaseMs: number): Pr
 
 export interface Recorded {
   readonly began: readonly string[];
+  readonly escalated: readonly string[];
   readonly ended: readonly string[];
 }
 
 /**
- * Records what the health checks find now, and writes the messages for each target: one when an alert begins, one when it has
- * ended. `isWhole`: everything could be checked, so that what was not found is over.
+ * Records what the health checks find now, and writes the messages for each target: one when an alert begins, one when it
+ * escalates, one when it has ended. `isWhole`: everything could be checked, so that what was not found is over.
  */
 export function recordFindings(
   db: Database,
@@ -50,7 +52,21 @@ export function recordFindings(
 ): Promise<Recorded> {
   const hold = sql`${holdMs} * interval '1 ms'`;
   const checks = findings.map(({ check }) => check);
+  const problems = findings.filter(({ level }) => level === 'problem').map(({ check }) => check);
   return inTransaction(db, async (tx) => {
+    // A target that was not told of the warning is told of the problem by the same message.
+    const escalated = await query(
+      tx,
+      sql<{ check: string }>`with escalated as (
+         select alert_id, check_name from ops.alerts
+         where ended_at is null and begun_at is not null and level = 'warning' and check_name = any(${problems}::text[])
+       ), told as (
+         insert into ops.alert_messages (alert_id, target, kind)
+         select alert_id, target, 'escalated' from escalated join ops.alert_messages using (alert_id)
+         where kind = 'began' and attempts > 0
+       )
+       select check_name as check from escalated`,
+    );
     const isNews = sql`(a.begun_at is null or (a.level = 'warning' and excluded.level = 'problem'))`;
     await query(
       tx,
@@ -95,10 +111,7 @@ export function recordFindings(
     );
     const ids = ended.map(({ id }) => id);
     // What waited for the end of the quiet hours need not be told any more.
-    await query(
-      tx,
-      sql`delete from ops.alert_messages where alert_id = any(${ids}::uuid[]) and kind = 'began' and attempts = 0`,
-    );
+    await query(tx, sql`delete from ops.alert_messages where alert_id = any(${ids}::uuid[]) and attempts = 0`);
     await query(
       tx,
       sql`insert into ops.alert_messages (alert_id, target, kind)
@@ -106,7 +119,8 @@ export function recordFindings(
        on conflict do nothing`,
     );
     await query(tx, sql`delete from ops.alerts where ended_at < now() - interval '30 days'`);
-    return { began: began.map(({ check }) => check), ended: ended.map(({ check }) => check) };
+    const namesOf = (rows: readonly { check: string }[]) => rows.map(({ check }) => check);
+    return { began: namesOf(began), escalated: namesOf(escalated), ended: namesOf(ended) };
   });
 }
 
@@ -141,14 +155,14 @@ export async function recordTold(db: Database, alert: ToldAlert, targets: readon
 
 /** A claimed message, and which attempt it is. */
 export interface DueMessage extends AlertMessage {
-  readonly kind: 'began' | 'ended';
+  readonly kind: 'began' | 'escalated' | 'ended';
   readonly attempt: number;
 }
 
 /**
  * Claims the oldest message that is due for a target; undefined without one. It is due again after a while, ever later and
- * at most ten minutes, unless `recordDelivery` settles it. While it is quiet, warnings wait. The end of an alert is told after
- * its begin. A message that is a day old is given up.
+ * at most ten minutes, unless `recordDelivery` settles it. While it is quiet, warnings wait. The begin of an alert is told
+ * first. A message that is a day old is given up.
  */
 export async function claimMessage(
   db: Database,

@@ -8,8 +8,8 @@ export type TargetName = (typeof targetNames)[number];
 
 /** What is told about an alert. */
 export interface AlertMessage {
-  readonly kind: 'began' | 'ended' | 'test';
-  /** Of the alert: equal in its begin and its end, and in every attempt to deliver them. */
+  readonly kind: 'began' | 'escalated' | 'ended' | 'test';
+  /** Of the alert: equal in all its messages, and in every attempt to deliver them. */
   readonly alertId: string;
   readonly check: string;
   readonly level: 'problem' | 'warning' | 'notice';
@@ -133,7 +133,9 @@ function emailTarget(
         subject: lines[0] ?? '',
         text: `${lines.join('\n\n')}\n`,
         messageId: `<${message.alertId}.${message.kind}@trunkline>`,
-        ...(message.kind === 'ended' && { inReplyTo: `<${message.alertId}.began@trunkline>` }),
+        ...((message.kind === 'escalated' || message.kind === 'ended') && {
+          inReplyTo: `<${message.alertId}.began@trunkline>`,
+        }),
         headers: { 'auto-submitted': 'auto-generated' },
       };
       const stopped = new Promise<never>((_, reject) => {
@@ -163,6 +165,6 @@ function linesOf(message: AlertMessage, { deployment, timeZone }: Origin): strin
   return [
     `${word} at ${deployment}: ${sentence}`,
     `What to do: ${remedy}`,
-    `Since ${exactly(since, timeZone)} (${check}).`,
+    `${kind === 'escalated' ? 'It began as a warning. ' : ''}Since ${exactly(since, timeZone)} (${check}).`,
   ];
 }

@@ -30,7 +30,7 @@ const stopMs = 2_000;
 type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings' | 'metrics' | 'processId' | 'log'>;
 
 /**
- * Tells the targets of the settings when a health check begins to find something, and when that ends. Any number of processes
+ * Tells the targets of the settings when a health check begins to find something, when that escalates, and when it ends. Any number of processes
  * may run this: one at a time evaluates the checks, and each message is claimed by one. Does nothing without targets. The
  * process has to report itself (`reportProcess`).
  */
@@ -61,14 +61,15 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
   async function evaluate(): Promise<void> {
     const snapshot = await takeSnapshot(context);
     const findings = findingsOf(healthChecks(snapshot), settings.notify.minLevel);
-    const { began, ended } = await recordFindings(db, findings, {
+    const { began, escalated, ended } = await recordFindings(db, findings, {
       targets: targets.map(({ name }) => name),
       holdMs: pace.holdMs,
       isWhole: isWhole(snapshot),
     });
     if (began.length > 0) log.warn({ checks: began }, 'Alerts began');
+    if (escalated.length > 0) log.warn({ checks: escalated }, 'Alerts escalated: they are problems now');
     if (ended.length > 0) log.info({ checks: ended }, 'Alerts ended');
-    if (began.length + ended.length > 0) for (const sender of senders) void sender.kick();
+    if (began.length + escalated.length + ended.length > 0) for (const sender of senders) void sender.kick();
   }
 
   const outages = createOutages(context, targets, pace);

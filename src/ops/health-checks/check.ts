@@ -12,6 +12,7 @@ export const checkNames = [
   'deliveries_refused',
   'deliveries_unrecognized',
   'disk_low',
+  'gap_open',
   'history_uncompared',
   'migrations_missing',
   'mirror_behind',

@@ -6,6 +6,7 @@ import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isMigrated } from '../../db/migrate.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
+import { checkSeconds } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
 
 /** Where answers of the API differ from its specification. */
@@ -30,6 +31,8 @@ export interface SubscriptionsStatus {
   readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
   /** The event types whose subscription the receiver needs, and neither found nor could repair. */
   readonly broken: readonly string[];
+  /** Repaired in the last minutes, because somebody had changed them at the service. */
+  readonly repaired: readonly { readonly type: string; readonly fault: string; readonly since: Date }[];
   readonly othersCount: number;
   readonly readAt: Date | null;
 }
@@ -45,6 +48,8 @@ export interface SchemaStatus {
 }
 
 const maxDriftRows = 8;
+/** For how long a repair of a subscription is shown. */
+const repairedMinutes = 5;
 
 export async function readDrift(db: Database): Promise<DriftStatus> {
   const latest = await query<DriftRow & { kinds: number }>(
@@ -75,9 +80,18 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
     db,
     sql`select event_type as type from ops.subscription_watch where state <> 'in_place' order by 1`,
   );
+  // The check before the repair still found it in place.
+  const repaired = await query<SubscriptionsStatus['repaired'][number]>(
+    db,
+    sql`select event_type as type, last_fault as fault, changed_at - ${checkSeconds} * interval '1 second' as since
+     from ops.subscription_watch
+     where state = 'in_place' and last_fault is not null and changed_at > now() - ${repairedMinutes} * interval '1 minute'
+     order by 1`,
+  );
   return {
     ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
     broken: broken.map(({ type }) => type),
+    repaired,
     othersCount: rows.length - ours.length,
     readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
   };

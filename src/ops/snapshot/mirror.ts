@@ -328,6 +328,8 @@ export interface Completeness {
   /** Calls of the watched hours of the last day: how many the service lists, and how many no webhook announced. */
   readonly lastDay: { readonly reported: number; readonly unannounced: number };
   readonly openGapCount: number;
+  /** When the first of them was detected. */
+  readonly openGapSince: Date | null;
   /** Their lines are masked. */
   readonly lines: readonly MissingTexts[];
   /** Progress of a back-fill from 0 to 1; null when none is running. */
@@ -351,6 +353,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
     reported: number;
     unannounced: number;
     gaps: number;
+    gapSince: Date | null;
     share: number | null;
     uncompared: number;
   }>(
@@ -361,6 +364,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
        coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
        (select count(*) from ops.gaps where filled_at is null)::int as gaps,
+       (select min(noticed_at) from ops.gaps where filled_at is null) as "gapSince",
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
         from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share,
        (select count(*)::int
@@ -379,6 +383,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
     difference: sums?.difference ?? null,
     lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },
     openGapCount: sums?.gaps ?? 0,
+    openGapSince: sums?.gapSince ?? null,
     lines: lines.map((each) => ({ ...each, line: maskKey('line', each.line) })),
     backfillShare: sums?.share ?? null,
   };

@@ -92,7 +92,7 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   // After a failed check, a newcomer stays one: it has not taken over all types yet.
   if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, deps.processId);
   if (failures.length > 0) throw failures[0];
-  // A check runs every minute and rarely finds a change, so the mirror is written only after one.
+  // A check runs every half minute and rarely finds a change, so the mirror is written only after one.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
     const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
     const isOurs = ({ id, url }: Subscription) => ids.has(id) || isOurAddress(deps, url);

@@ -72,7 +72,10 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
  */
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
-/** Receivers check every minute. After so many seconds without a check, deliveries may have been lost. */
+/** Seconds between two checks of a receiver. */
+export const checkSeconds = 30;
+
+/** After so many seconds without a check, deliveries may have been lost. */
 const uncheckedSeconds = 150;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */

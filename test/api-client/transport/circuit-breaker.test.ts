@@ -6,7 +6,14 @@ import {
 } from '../../../src/api-client/transport/circuit-breaker.ts';
 import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
 
-const policy = { failures: 3, windowMs: 30_000, openMs: 5_000, maxOpenMs: 12_000, maxAskedMs: 12_000 };
+const policy = {
+  failures: 3,
+  windowMs: 30_000,
+  openMs: 5_000,
+  maxOpenMs: 12_000,
+  maxAskedMs: 12_000,
+  outageMs: 20_000,
+};
 const once = { tries: 1 };
 
 test('repeated failure lets calls rest, one probe at a time finds out, and the rest doubles up to its cap', async () => {
@@ -49,6 +56,25 @@ test.each([
   const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
   for (let i = 0; i < 3; i += 1) await refusalOf(lines.list());
   expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: expectedMs });
+});
+
+test('a host that refuses the few requests it gets counts as failing before the circuit opens', async () => {
+  let isWell = false;
+  const { url } = await listen((response) =>
+    isWell ? json(response, 200, { data: [] }) : refuse(response, 503, 'unavailable'),
+  );
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: { ...policy, failures: 8 }, retry: { tries: 2 } });
+  await refusalOf(lines.list());
+  pass(25_000);
+  // The tries of one call are one sample of the host.
+  expect(circuit.failingMs()).toBeUndefined();
+  await refusalOf(lines.list());
+  expect(circuit.state().state).toBe('closed');
+  expect(circuit.failingMs()).toBeGreaterThanOrEqual(25_000);
+  isWell = true;
+  await lines.list();
+  expect(circuit.failingMs()).toBeUndefined();
 });
 
 test('the tries of one call stop when the circuit opens', async () => {
