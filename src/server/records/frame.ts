@@ -90,6 +90,7 @@ function subjectLink(subject: string, view: View): Html {
 
 const subjectPages: Readonly<Record<string, (key: string) => string>> = {
   delivery: (id) => `/deliveries/${id}`,
+  call: (id) => `/calls/${id}`,
 };
 
 /** The inline style sheet of lists and records. The content security policy contains its hash. */
@@ -107,5 +108,15 @@ export const style = `${pageStyle}
 .ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
 .answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
 .done { border-left: 3px solid var(--ok); padding: 4px 12px; margin-bottom: 16px; }
+.facts small { display: block; font-size: 12.5px; color: var(--soft); } time { white-space: nowrap; }
+.lines { display: grid; gap: 4px; } .lines a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .apart { margin-top: 12px; }
+.points { padding-left: 20px; margin: 6px 0 12px; max-width: 68ch; } .prose + .facts, .points + .facts { margin-top: 12px; }
+.said { list-style: none; padding: 0; margin-top: 8px; display: grid; gap: 6px; font-size: 14px; max-height: 480px; overflow: auto; }
+.thread { list-style: none; padding: 4px 0 12px; display: grid; gap: 12px; } .thread :target .bubble { outline: 2px solid var(--accent); outline-offset: 2px; }
+.day { text-align: center; font-size: 12px; color: var(--soft); padding-top: 10px; } .aside { text-align: center; font-size: 13px; color: var(--soft); } .aside a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
+.text { max-width: min(78%, 560px); justify-self: start; min-width: 0; } .text.out { justify-self: end; }
+.bubble { background: var(--card); border: 1px solid var(--line); border-radius: 4px 14px 14px 14px; padding: 8px 13px; width: fit-content; max-width: 100%; } .out .bubble { border-radius: 14px 4px 14px 14px; background: color-mix(in srgb, var(--accent) 14%, var(--card)); margin-left: auto; } .failed .bubble { border-color: var(--problem); }
+.body { white-space: pre-wrap; overflow-wrap: anywhere; } .who, .meta { font-size: 12px; color: var(--soft); } .who { margin-bottom: 3px; } .meta { margin-top: 3px; } .out .who, .out .meta { text-align: right; }
+.turn { justify-content: center; padding: 4px 0 12px; font-size: 14px; }
 @media (max-width: 520px) { .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 `;

@@ -7,19 +7,24 @@ import { answering, asCsv, asPage, asText, limited, onConnection, oneAtATime, pa
 import { liveScript } from '../html.ts';
 import { countRows, csvOfRows, maxCsvRows, pageNumberOf, readCsvRows, readRowList, rowsPerPage } from '../row-list.ts';
 import { registerActions } from './actions.ts';
+import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
 import { renderOutage, style } from './frame.ts';
 import { choiceOf, type ListDefinition, renderList } from './list-page.ts';
 import { deliveries } from './lists.ts';
+import { threadPage } from './thread-page.ts';
 import { idOf, type Parameters, textOf, type View, viewOf } from './view.ts';
 
 type Route = { Querystring: Parameters; Params: Readonly<Record<string, string>> };
 
-/** The page of one record: of the parameters of its path, in a view, after an action (`done`). */
-type Render = (db: Database, params: Route['Params'], view: View, done: string | undefined) => Promise<string>;
+/** The page of one record: of the parameters of its path, in a view; `query` has what else its address says. */
+type Render = (db: Database, params: Route['Params'], view: View, query: Parameters) => Promise<string>;
 
 const records: Readonly<{ [path: string]: Render }> = {
-  '/deliveries/:id': (db, { id }, view, done) => deliveryPage(db, idOf(id), view, done),
+  '/deliveries/:id': (db, { id }, view, query) => deliveryPage(db, idOf(id), view, textOf(query, 'done')),
+  '/calls/:id': (db, { id }, view) => callPage(db, id, view),
+  // Fastify bounds the length of named parameters, and a group has many participants.
+  '/threads/*': (db, { '*': key }, view, query) => threadPage(db, key ?? '', query, view),
 };
 
 const lists: readonly ListDefinition[] = [deliveries];
@@ -69,9 +74,9 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
       scope.get<Route>(path, async ({ query, params }, reply) => {
         asPage(reply);
         return answering(reply, renderOutage, async () => {
-          const [view, done] = [viewOf(query, timeZone), textOf(query, 'done')];
+          const view = viewOf(query, timeZone);
           return readOnce(() =>
-            onConnection(db, (connection) => limited(connection, (tx) => render(tx, params, view, done))),
+            onConnection(db, (connection) => limited(connection, (tx) => render(tx, params, view, query))),
           );
         });
       });

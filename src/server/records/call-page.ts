@@ -1,0 +1,325 @@
+import type { Database } from '../../db/database.ts';
+import { countOf } from '../../ops/format.ts';
+import { isCallId } from '../../shared/thread.ts';
+import { BadAddress } from '../answering.ts';
+import { type Html, html } from '../html.ts';
+import { hiddenWords } from '../row-list.ts';
+import { renderRun } from './automation.ts';
+import { facts, frame, section, timeIn } from './frame.ts';
+import { renderOrigins } from './origin.ts';
+import {
+  type CallFacts,
+  type CallLeg,
+  type CallRecord,
+  type CallReturn,
+  type CallTranscript,
+  type QueueVisit,
+  readCall,
+  type Utterance,
+} from './read-call.ts';
+import { pathIn, type View } from './view.ts';
+import { clockIn, lengthOf, outcomeWords, partyOf } from './words.ts';
+
+/** The page of a call. Throws `BadAddress`. */
+export async function callPage(db: Database, id: string | undefined, view: View): Promise<string> {
+  if (id === undefined || !isCallId(id))
+    throw new BadAddress('This is not the id of a call, such as 1783385492.057900.');
+  const record = await readCall(db, id);
+  if (!record) {
+    throw new BadAddress(
+      `The call ${id} is not held. To read it from the service: npx trunkline resync call ${id}`,
+      404,
+    );
+  }
+  return renderCall(record, view);
+}
+
+function renderCall(record: CallRecord, view: View): string {
+  const { call, returned, transcripts, runs } = record;
+  const title = titleOf(call);
+  return frame({
+    title,
+    current: '/reports',
+    content: html`<div class="head"><h1>${title}</h1></div>
+<p class="about">${endWords(call)}</p>
+${section('The call', overview(call, view))}
+${section('What happened', legs(record, view))}
+${call.direction === 'inbound' && section('Waiting', waiting(record))}
+${(returned || record.returns.length > 0) && section('Return', returns(record, view))}
+${section('Recordings and transcripts', artefacts(record, view))}
+${transcripts.map((each, at) => section(transcripts.length > 1 ? `Transcript ${at + 1} of ${transcripts.length}` : 'Transcript', transcript(each), `transcript-${each.id}`))}
+${transcripts.length > 0 && !record.areWordsShown && hiddenWords}
+${runs.length > 0 && section('Rules', html`<ul class="plain lines">${runs.map((each) => html`<li>${timeIn(view.zone, each.triggerAt)} ${renderRun(each)}</li>`)}</ul>`)}
+${call.externalNumber !== null && section('Texts with this number', threads(record, view))}
+${section('Where this comes from', source(record, view))}`,
+  });
+}
+
+const erased = 'a person who was erased';
+
+function callerOf({ callerName, callerNumber, isErased }: CallFacts): string {
+  return partyOf(callerName, callerNumber) ?? (isErased ? erased : 'a withheld number');
+}
+
+function calledOf({ calledName, calledNumber, isErased }: CallFacts): string {
+  return partyOf(calledName, calledNumber) ?? (isErased ? erased : 'somebody');
+}
+
+function titleOf(call: CallFacts): string {
+  const ours = partyOf(call.accountName, call.accountNumber);
+  if (call.direction === 'inbound' && !call.isInternal) return `${callerOf(call)} called ${ours ?? calledOf(call)}`;
+  return `${call.placedByName ?? callerOf(call)} called ${calledOf(call)}`;
+}
+
+const abandonedIn: Readonly<Record<string, string>> = {
+  menu: 'in the menu',
+  queue: 'in a queue',
+  ringing: 'while telephones rang',
+};
+
+/** How it ended, in a sentence. */
+function endWords(call: CallFacts): string {
+  const { outcome, answeredByName, answeredByCount, waitSeconds, talkSeconds } = call;
+  switch (outcome) {
+    case 'answered': {
+      const others = (answeredByCount ?? 1) - 1;
+      const by =
+        answeredByName === null ? '' : ` by ${answeredByName}${others > 0 ? ` and ${countOf(others, 'other')}` : ''}`;
+      const after =
+        call.direction === 'inbound' && waitSeconds !== null ? ` after a wait of ${lengthOf(waitSeconds)}` : '';
+      return `Answered${by}${after}${talkSeconds === null ? '' : `, connected for ${lengthOf(talkSeconds)}`}.`;
+    }
+    case 'short_abandoned':
+    case 'abandoned': {
+      const at = outcome === 'abandoned' ? '' : ' at once';
+      const place = abandonedIn[call.abandonedIn ?? ''];
+      return `The caller gave up${at}${place ? ` ${place}` : ''}${waitSeconds === null ? '' : `, after ${lengthOf(waitSeconds)}`}.`;
+    }
+    case 'voicemail':
+      return 'Nobody answered; it ended in a mailbox.';
+    case 'missed':
+      return 'Nobody answered.';
+    default:
+      return 'The service does not say how it ended.';
+  }
+}
+
+function overview(call: CallFacts, view: View): Html {
+  const direction = call.isInternal ? 'internal' : (call.direction ?? 'not reported');
+  return facts([
+    ['Began', timeIn(view.zone, call.startedAt)],
+    ['Ended', call.endedAt ? timeIn(view.zone, call.endedAt) : 'no end reported'],
+    ['Direction', direction],
+    ['Caller', callerOf(call)],
+    ['Called', calledOf(call)],
+    ['Our number', partyOf(call.accountName, call.accountNumber)],
+    ['Dialled', call.dialledNumber !== call.accountNumber && call.dialledNumber],
+    ['Outcome', outcomeWords[call.outcome] ?? call.outcome],
+    ['Answered by', call.answeredByName],
+    ['Placed by', call.placedByName],
+    ['Length', lengthOf(call.durationSeconds)],
+    ['Connected', lengthOf(call.talkSeconds)],
+    ['Transfers', call.transferredCount || false],
+    ['Earlier calls of the caller', call.repeatedCount || false],
+  ]);
+}
+
+function legs({ call, legs }: CallRecord, view: View): Html {
+  if (legs.length === 0) {
+    return html`<p class="soft">${
+      call.hasLegs
+        ? 'The service lists no legs of this call.'
+        : html`Its legs were not read yet: <code>npx trunkline resync call ${call.id}</code> reads them.`
+    }</p>`;
+  }
+  return html`<ol class="steps">${legs.map(
+    (leg) =>
+      html`<li>${leg.startedAt ? clockIn(view.zone, leg.startedAt, true) : html`<span>–</span>`}<span class="step">${lengthOf(leg.durationSeconds)}</span><span>${legWords(leg)}</span></li>`,
+  )}</ol>`;
+}
+
+const placeWords: Readonly<Record<string, string>> = {
+  ivr: 'Menu',
+  queue: 'Queue',
+  huntgroup: 'Huntgroup',
+  mailbox: 'Mailbox',
+};
+
+const statusWords: Readonly<Record<string, string>> = {
+  noanswer: 'no answer',
+  busy: 'busy',
+  cancel: 'given up',
+};
+
+/** What a leg was, as somebody on the call would tell it. The service does not document the fields of legs. */
+function legWords(leg: CallLeg): Html {
+  const to = partyOf(leg.calledName, leg.calledNumber) ?? 'somebody';
+  const from = partyOf(leg.callerName, leg.callerNumber) ?? 'somebody';
+  const by = leg.isTransfer && `Transferred by ${from}: `;
+  const recorded = leg.isRecorded && html` <span class="tag">recorded</span>`;
+  const place = placeWords[leg.calledType ?? ''];
+  if (place) {
+    const message =
+      leg.calledType === 'mailbox' && leg.talkSeconds ? `, a message of ${lengthOf(leg.talkSeconds)}` : '';
+    return html`${by}${place} <b>${to}</b>${message}${recorded}`;
+  }
+  const status = leg.status === null ? 'not reported how' : (statusWords[leg.status.toLowerCase()] ?? leg.status);
+  if (leg.calledType === 'user' || leg.calledType === 'external') {
+    if (!leg.isAnswered) return html`${by}Rang <b>${to}</b>: ${status}${recorded}`;
+    return html`${by}Answered by <b>${to}</b>${talkWords(leg)}${recorded}`;
+  }
+  return html`${by}${from} to <b>${to}</b>: ${status}${talkWords(leg)}${recorded}`;
+}
+
+function talkWords({ durationSeconds, talkSeconds }: CallLeg): string {
+  if (!talkSeconds) return '';
+  const rang = durationSeconds === null ? 0 : durationSeconds - talkSeconds;
+  return `${rang > 0 ? ` after ${lengthOf(rang)}` : ''}, talked ${lengthOf(talkSeconds)}`;
+}
+
+const basisWords: Readonly<Record<string, string>> = {
+  legs: 'measured from the legs',
+  duration_minus_talk: 'length less connected time: menus and ringing are in it',
+  unknown: 'not known: neither legs nor lengths say',
+};
+
+function waiting({ call, visits }: CallRecord): Html {
+  const known = (seconds: number | null, basis: string) =>
+    html`${lengthOf(seconds)} <small>${basisWords[basis] ?? basis}</small>`;
+  return html`${facts([
+    ['Wait', known(call.waitSeconds, call.waitBasis)],
+    ['In menus', call.menuSeconds !== null && known(call.menuSeconds, call.menuBasis)],
+    ['Telephones rang', call.ringSeconds !== null && known(call.ringSeconds, call.ringBasis)],
+  ])}${visits.length > 0 && html`<ul class="plain lines apart">${visits.map((each) => html`<li>${visitWords(each)}</li>`)}</ul>`}`;
+}
+
+const visitEnds: Readonly<Record<string, string>> = {
+  answered: 'answered',
+  abandoned: 'the caller gave up',
+  short_abandoned: 'the caller gave up at once',
+  voicemail: 'went on into a mailbox',
+  left: 'went on elsewhere',
+  missed: 'nobody answered',
+  unknown: 'how it ended is not known',
+};
+
+function visitWords({ kind, name, outcome, waitSeconds, waitBasis, nextName }: QueueVisit): Html {
+  const end =
+    outcome === 'overflowed' ? `went on into ${nextName ?? 'another queue'}` : (visitEnds[outcome] ?? outcome);
+  const wait = waitSeconds === null ? 'for an unknown time' : lengthOf(waitSeconds);
+  const basis = waitBasis === 'duration_minus_talk' ? ` (${basisWords[waitBasis]})` : '';
+  return html`${placeWords[kind] ?? kind} <b>${name}</b>: waited ${wait}${basis}; ${end}.`;
+}
+
+function returns({ returned, returns }: CallRecord, view: View): Html {
+  const link = (id: string, name: string) => html`<a href="${pathIn(view, `/calls/${id}`)}">${name}</a>`;
+  return html`<div class="prose">${returned && html`<p>${returnWords(returned, view, link)}</p>`}
+${returns.map(({ id, startedAt }) => html`<p>This call returned ${link(id, 'the missed call')} of ${timeIn(view.zone, startedAt)}.</p>`)}</div>`;
+}
+
+const returnedBy: Readonly<Record<string, string>> = {
+  called_back: 'called back, as the service reports',
+  outbound_call: 'called back',
+  caller_got_through: 'the caller called again and got through',
+  text: 'a user texted the caller',
+};
+
+function returnWords(
+  { by, at, callId, textedAt, reachedAt, isUnreturned }: CallReturn,
+  view: View,
+  link: (id: string, name: string) => Html,
+): Html {
+  if (isUnreturned) {
+    const only =
+      by === 'automatic_text'
+        ? 'A rule texted the caller'
+        : by === 'text_by_unknown'
+          ? 'An unknown sender texted the caller'
+          : undefined;
+    return html`Not returned${only && html`. ${only} ${timeIn(view.zone, textedAt)}, which is no return`}.`;
+  }
+  const when = at ? html` ${timeIn(view.zone, at)}` : html``;
+  const reached =
+    reachedAt === null
+      ? html` Nobody is known to have spoken with the caller since.`
+      : reachedAt.getTime() !== at?.getTime() && html` Somebody spoke with the caller ${timeIn(view.zone, reachedAt)}.`;
+  return html`Returned${when}: ${returnedBy[by ?? ''] ?? by}${callId !== null && html` (${link(callId, 'that call')})`}.${reached}`;
+}
+
+const stateWords: Readonly<Record<string, string>> = {
+  pending: 'not there yet: read again later',
+  complete: 'held',
+  none: 'none',
+  gone: 'captured, but the service no longer lists them',
+  forbidden: 'the credential may not read them',
+};
+
+function artefacts({ call, recordings, transcripts }: CallRecord, view: View): Html {
+  const words = (state: string | null, count: number) => {
+    const known = state === null ? 'not read yet' : (stateWords[state] ?? state);
+    return count > 0 ? `${count}, ${known}` : known;
+  };
+  return html`${facts([
+    ['Recordings', words(call.recordingsState, recordings.length)],
+    ['Transcripts', words(call.transcriptsState, transcripts.length)],
+  ])}${
+    recordings.length > 0 &&
+    html`<ul class="plain lines apart">${recordings.map(
+      (each) =>
+        html`<li>${timeIn(view.zone, each.startedAt)} ${each.from ?? 'somebody'} to ${each.to ?? 'somebody'}, ${lengthOf(each.durationSeconds)}</li>`,
+    )}</ul><p class="note"><code>npx trunkline links recordings ${call.id}</code> prints links to listen to them.</p>`
+  }`;
+}
+
+function transcript(each: CallTranscript): Html {
+  const { words, measures } = each;
+  const scored = (score: number | null, note: string | null | undefined) =>
+    score !== null && html`${score}${note && html` <small>${note}</small>`}`;
+  const action = each.isUrgent
+    ? 'yes, at once'
+    : each.isActionRequired === null
+      ? false
+      : each.isActionRequired
+        ? 'yes'
+        : 'no';
+  const note = words?.urgentNote ?? words?.actionNote;
+  return html`${words?.summary && html`<p class="prose">${words.summary}</p>`}
+${words?.points && words.points.length > 0 && html`<ul class="points">${words.points.map((point) => html`<li>${point}</li>`)}</ul>`}
+${facts([
+  ['Agent', each.agentName],
+  ['Purpose', each.purpose],
+  ['Sentiment', each.sentiment],
+  ['Satisfaction', scored(each.csatScore, words?.csatNote)],
+  ['Agent performance', scored(each.performanceScore, words?.performanceNote)],
+  ['Somebody should act', action && html`${action}${note && html` <small>${note}</small>`}`],
+  ...measures.map(({ name, value, note }) => [name, value === null ? 'not scored' : scored(value, note)] as const),
+])}
+${words?.segments && words.segments.length > 0 && html`<details><summary>What was said: ${countOf(words.segments.length, 'utterance')}</summary><ol class="said">${words.segments.map((segment) => utterance(segment, each))}</ol></details>`}
+${!words && each.segmentCount !== null && html`<p class="soft apart">${countOf(each.segmentCount, 'utterance')}, hidden</p>`}
+${(each.legPairing === 'none' || each.legPairing === 'ambiguous') && html`<p class="note">Which leg was recorded is not known.</p>`}`;
+}
+
+function utterance({ start, speaker, text }: Utterance, { agentSpeaker, agentName }: CallTranscript): Html {
+  const at = Math.floor(start ?? 0);
+  const who =
+    agentSpeaker === null
+      ? `Speaker ${(speaker ?? 0) + 1}`
+      : speaker === agentSpeaker
+        ? (agentName ?? 'Agent')
+        : 'Other party';
+  return html`<li><span class="soft">${Math.floor(at / 60)}:${String(at % 60).padStart(2, '0')}</span> <b>${who}</b> <span dir="auto">${text}</span></li>`;
+}
+
+function threads({ threads, call }: CallRecord, view: View): Html {
+  if (threads.length === 0) return html`<p class="soft">No texts with ${call.externalNumber} are held.</p>`;
+  return html`<ul class="plain lines">${threads.map(
+    ({ line, number, messageCount, lastAt }) =>
+      html`<li><a href="${pathIn(view, `/threads/${line}/${number}`)}">${countOf(messageCount, 'text')}</a> on line ${line}${lastAt && html`, the last ${timeIn(view.zone, lastAt)}`}</li>`,
+  )}</ul>`;
+}
+
+function source({ call, origins }: CallRecord, view: View): Html {
+  return html`${renderOrigins(origins, view)}
+<p class="note">Held since ${timeIn(view.zone, call.firstSeenAt)}, from <code>${call.source}</code>; last changed ${timeIn(view.zone, call.changedAt)}.
+<code>npx trunkline trace ${call.id}</code> tells every step.</p>`;
+}

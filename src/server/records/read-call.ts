@@ -1,0 +1,319 @@
+import { type Database, query, sql } from '../../db/database.ts';
+import type { Thread } from '../../shared/thread.ts';
+import { areWordsShown } from '../row-list.ts';
+import { type RuleRun, readRuns } from './automation.ts';
+import { type Origin, readOrigins } from './origin.ts';
+
+/** A call with its legs, recordings and transcripts, as people read it. */
+export interface CallRecord {
+  readonly call: CallFacts;
+  readonly legs: readonly CallLeg[];
+  readonly visits: readonly QueueVisit[];
+  /** Undefined unless the call was missed; see reporting.missed_calls. */
+  readonly returned: CallReturn | undefined;
+  /** Missed calls that this call returned. */
+  readonly returns: readonly ReturnedCall[];
+  readonly recordings: readonly CallRecording[];
+  readonly transcripts: readonly CallTranscript[];
+  /** Threads with the other party, the line that was called first. */
+  readonly threads: readonly CallThread[];
+  readonly runs: readonly RuleRun[];
+  readonly origins: readonly Origin[];
+  readonly areWordsShown: boolean;
+}
+
+export interface CallFacts {
+  readonly id: string;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly direction: string | null;
+  readonly isInternal: boolean;
+  readonly status: string | null;
+  readonly outcome: string;
+  readonly abandonedIn: string | null;
+  readonly callerType: string | null;
+  readonly callerName: string | null;
+  readonly callerNumber: string | null;
+  readonly calledType: string | null;
+  readonly calledName: string | null;
+  readonly calledNumber: string | null;
+  readonly dialledNumber: string | null;
+  readonly externalNumber: string | null;
+  readonly accountNumber: string | null;
+  readonly accountName: string | null;
+  readonly answeredByName: string | null;
+  readonly answeredByCount: number | null;
+  readonly placedByName: string | null;
+  readonly durationSeconds: number | null;
+  readonly talkSeconds: number | null;
+  readonly waitSeconds: number | null;
+  /** legs, duration_minus_talk or unknown. */
+  readonly waitBasis: string;
+  readonly ringSeconds: number | null;
+  readonly ringBasis: string;
+  readonly menuSeconds: number | null;
+  readonly menuBasis: string;
+  readonly transferredCount: number | null;
+  readonly repeatedCount: number | null;
+  readonly hasLegs: boolean;
+  readonly isRecorded: boolean | null;
+  readonly recordingsState: string | null;
+  readonly transcriptsState: string | null;
+  /** An erased person took part. */
+  readonly isErased: boolean;
+  /** The operation of the API that it was read with, and when. */
+  readonly source: string;
+  readonly firstSeenAt: Date;
+  readonly fetchedAt: Date;
+  readonly changedAt: Date;
+}
+
+export interface CallLeg {
+  readonly startedAt: Date | null;
+  readonly status: string | null;
+  readonly isAnswered: boolean;
+  /** A user passed the call on. */
+  readonly isTransfer: boolean;
+  readonly callerType: string | null;
+  readonly callerName: string | null;
+  readonly callerNumber: string | null;
+  readonly calledType: string | null;
+  readonly calledName: string | null;
+  readonly calledNumber: string | null;
+  readonly durationSeconds: number | null;
+  readonly talkSeconds: number | null;
+  readonly isRecorded: boolean | null;
+}
+
+export interface QueueVisit {
+  readonly kind: string;
+  readonly name: string;
+  readonly outcome: string;
+  readonly waitSeconds: number | null;
+  readonly waitBasis: string;
+  readonly nextName: string | null;
+}
+
+export interface CallReturn {
+  /** As in reporting.missed_calls. */
+  readonly by: string | null;
+  readonly at: Date | null;
+  readonly callId: string | null;
+  readonly textedAt: Date | null;
+  readonly reachedAt: Date | null;
+  readonly isUnreturned: boolean;
+}
+
+export interface ReturnedCall {
+  readonly id: string;
+  readonly startedAt: Date;
+}
+
+export interface CallRecording {
+  readonly id: string;
+  readonly startedAt: Date | null;
+  readonly durationSeconds: number | null;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface CallTranscript {
+  readonly id: string;
+  /** exact, substring or single_leg; ambiguous or none: its leg is not known. */
+  readonly legPairing: string;
+  readonly agentName: string | null;
+  readonly purpose: string | null;
+  readonly sentiment: string | null;
+  readonly csatScore: number | null;
+  readonly performanceScore: number | null;
+  readonly isActionRequired: boolean | null;
+  readonly isUrgent: boolean | null;
+  readonly agentSpeaker: number | null;
+  readonly segmentCount: number | null;
+  readonly measures: readonly Measure[];
+  /** Null while words are hidden. */
+  readonly words: TranscriptWords | null;
+}
+
+/** One of the account's own measures. */
+export interface Measure {
+  readonly name: string;
+  /** Null where it was not scored. */
+  readonly value: number | null;
+  /** Null while words are hidden. */
+  readonly note: string | null;
+}
+
+export interface TranscriptWords {
+  readonly summary: string | null;
+  readonly points: readonly string[] | null;
+  readonly csatNote: string | null;
+  readonly performanceNote: string | null;
+  readonly actionNote: string | null;
+  readonly urgentNote: string | null;
+  readonly segments: readonly Utterance[] | null;
+}
+
+export interface Utterance {
+  readonly start?: number;
+  readonly speaker?: number;
+  readonly text?: string;
+}
+
+export interface CallThread extends Thread {
+  readonly messageCount: number;
+  readonly lastAt: Date | null;
+}
+
+/** What a call page is read for: one call can have very many legs, transcripts and threads. */
+const maxOfEach = 100;
+/** Rules act on a call for so long: its transcripts come within a day. */
+const rulesMs = 2 * 86_400_000;
+
+/** Reads a call; undefined when it is not held, or the service no longer has it. */
+export async function readCall(db: Database, callId: string): Promise<CallRecord | undefined> {
+  const call = await readFacts(db, callId);
+  if (!call) return undefined;
+  const transcripts = await readTranscripts(db, callId);
+  const targets = (['call', 'recordings', 'transcripts'] as const).map((kind) => ({ kind, key: callId }));
+  return {
+    call,
+    legs: await readLegs(db, callId),
+    visits: await readVisits(db, callId),
+    returned: await readReturn(db, callId),
+    returns: await readReturned(db, call),
+    recordings: await readRecordings(db, callId),
+    transcripts,
+    threads: await readThreads(db, call),
+    runs: await readCallRuns(db, call, transcripts),
+    origins: await readOrigins(db, targets),
+    areWordsShown: await areWordsShown(db),
+  };
+}
+
+async function readFacts(db: Database, callId: string): Promise<CallFacts | undefined> {
+  const [row] = await query(
+    db,
+    sql<CallFacts>`select f.call_id as id, f.started_at as "startedAt", f.ended_at as "endedAt", f.direction, f.is_internal as "isInternal",
+       f.status, f.outcome, f.abandoned_in as "abandonedIn", f.caller_type as "callerType", nullif(f.caller_name, '') as "callerName",
+       nullif(f.caller_number, '') as "callerNumber", f.called_type as "calledType", nullif(f.called_name, '') as "calledName",
+       nullif(f.called_number, '') as "calledNumber", nullif(f.dialled_number, '') as "dialledNumber",
+       f.external_number as "externalNumber", f.account_number as "accountNumber", nullif(l.name, '') as "accountName",
+       a.user_name as "answeredByName", f.answered_by_count as "answeredByCount", b.user_name as "placedByName",
+       f.duration_seconds as "durationSeconds", f.talk_seconds as "talkSeconds", f.wait_seconds as "waitSeconds",
+       f.wait_basis as "waitBasis", f.ring_seconds as "ringSeconds", f.ring_basis as "ringBasis", f.menu_seconds as "menuSeconds",
+       f.menu_basis as "menuBasis", f.transferred_count as "transferredCount", f.repeated_count as "repeatedCount",
+       f.has_legs as "hasLegs", f.is_recorded as "isRecorded", c.recordings_state as "recordingsState",
+       c.transcripts_state as "transcriptsState", c.is_erased as "isErased", c.source, c.first_seen_at as "firstSeenAt",
+       c.fetched_at as "fetchedAt", c.changed_at as "changedAt"
+     from reporting.fct_call f join warehouse.calls c using (call_id)
+       left join warehouse.sms_lines l on l.line = f.account_number
+       left join reporting.dim_user a on a.user_key = f.answered_user_key
+       left join reporting.dim_user b on b.user_key = f.placed_user_key
+     where f.call_id = ${callId}`,
+  );
+  return row;
+}
+
+function readLegs(db: Database, callId: string): Promise<CallLeg[]> {
+  return query(
+    db,
+    sql<CallLeg>`select started_at as "startedAt", status, coalesce(talk_seconds > 0, status ~* '^answer', false) as "isAnswered",
+       ordinal > 1 and caller_type is not distinct from 'user' as "isTransfer", caller_type as "callerType",
+       nullif(caller_name, '') as "callerName", nullif(caller_number, '') as "callerNumber", called_type as "calledType",
+       nullif(called_name, '') as "calledName", nullif(called_number, '') as "calledNumber",
+       duration_seconds as "durationSeconds", talk_seconds as "talkSeconds", is_recorded as "isRecorded"
+     from warehouse.call_legs where call_id = ${callId} and deleted_at is null order by ordinal limit ${maxOfEach}`,
+  );
+}
+
+function readVisits(db: Database, callId: string): Promise<QueueVisit[]> {
+  return query(
+    db,
+    sql<QueueVisit>`select v.kind, coalesce(q.endpoint_name, v.endpoint) as name, v.outcome, v.wait_seconds as "waitSeconds",
+       v.wait_basis as "waitBasis", n.queue_name as "nextName"
+     from reporting.fct_queue_visit v
+       left join rollups.endpoints q on q.kind = v.kind and q.endpoint = v.endpoint
+       left join reporting.dim_queue n on n.queue_key = v.next_queue_key
+     where v.call_id = ${callId} order by v.visit_number limit ${maxOfEach}`,
+  );
+}
+
+async function readReturn(db: Database, callId: string): Promise<CallReturn | undefined> {
+  const [row] = await query(
+    db,
+    sql<CallReturn>`select returned_by as by, returned_at as at, returned_call_id as "callId", texted_at as "textedAt",
+       reached_at as "reachedAt", is_unreturned as "isUnreturned"
+     from reporting.missed_calls where call_id = ${callId}`,
+  );
+  return row;
+}
+
+/** By the other party's calls of the time in which a call can be returned, since returns have no index on what returned them. */
+async function readReturned(db: Database, { id, externalNumber, startedAt }: CallFacts): Promise<ReturnedCall[]> {
+  if (externalNumber === null || startedAt === null) return [];
+  return query(
+    db,
+    sql<ReturnedCall>`select m.call_id as id, m.started_at as "startedAt"
+     from reporting.params p
+       cross join lateral (
+         select call_id from warehouse.calls
+         where external_number = ${externalNumber} and started_at >= ${startedAt}::timestamptz - p.callback_window and started_at <= ${startedAt}
+           and direction = 'inbound' and status is distinct from 'answered'
+         offset 0
+       ) c join reporting.missed_calls m on m.call_id = c.call_id
+     where m.returned_call_id = ${id} order by m.started_at limit ${maxOfEach}`,
+  );
+}
+
+function readRecordings(db: Database, callId: string): Promise<CallRecording[]> {
+  return query(
+    db,
+    sql<CallRecording>`select unique_id as id, started_at as "startedAt", duration_seconds as "durationSeconds",
+       nullif(from_endpoint, '') as "from", nullif(to_endpoint, '') as "to"
+     from warehouse.recordings where call_id = ${callId} and deleted_at is null order by started_at, unique_id limit ${maxOfEach}`,
+  );
+}
+
+function readTranscripts(db: Database, callId: string): Promise<CallTranscript[]> {
+  return query(
+    db,
+    sql<CallTranscript>`select t.transcript_id as id, t.leg_pairing as "legPairing", u.user_name as "agentName",
+       nullif(t.call_purpose, '') as purpose, nullif(t.call_sentiment, '') as sentiment, t.csat_score as "csatScore",
+       t.agent_performance_score as "performanceScore", t.is_action_required as "isActionRequired",
+       t.is_urgent_action_required as "isUrgent", t.agent_speaker as "agentSpeaker", t.segment_count as "segmentCount",
+       (select coalesce(jsonb_agg(jsonb_build_object('name', k.kpi_name, 'value', k.kpi_value,
+          'note', case when p.is_text_shown then nullif(k.kpi_note, '') end) order by k.ordinal), '[]')
+        from warehouse.transcript_kpis k where k.transcript_id = t.transcript_id) as measures,
+       case when p.is_text_shown then jsonb_build_object('summary', nullif(t.short_summary, ''), 'points', to_jsonb(t.bullet_points),
+         'csatNote', nullif(t.csat_note, ''), 'performanceNote', nullif(t.agent_performance_note, ''),
+         'actionNote', nullif(t.action_required_note, ''), 'urgentNote', nullif(t.urgent_action_required_note, ''),
+         'segments', (select b.segments from warehouse.transcript_bodies b where b.transcript_id = t.transcript_id)) end as words
+     from warehouse.transcripts t cross join reporting.params p
+       left join rollups.transcript_agents a on a.transcript_id = t.transcript_id
+       left join reporting.dim_user u on u.user_id = a.agent_user_id
+     where t.call_id = ${callId} and t.deleted_at is null order by t.transcript_id limit ${maxOfEach}`,
+  );
+}
+
+async function readThreads(db: Database, { externalNumber, accountNumber }: CallFacts): Promise<CallThread[]> {
+  if (externalNumber === null) return [];
+  return query(
+    db,
+    sql<CallThread>`select line, number, participants, message_count as "messageCount", last_message_at as "lastAt"
+     from warehouse.sms_conversations where number = ${externalNumber} and participants_key = '' and deleted_at is null
+     order by line is distinct from ${accountNumber}, last_message_at desc nulls last limit ${maxOfEach}`,
+  );
+}
+
+async function readCallRuns(
+  db: Database,
+  { id, startedAt, externalNumber, accountNumber }: CallFacts,
+  transcripts: readonly CallTranscript[],
+): Promise<RuleRun[]> {
+  if (startedAt === null || externalNumber === null || accountNumber === null) return [];
+  const span = { from: startedAt, until: new Date(startedAt.getTime() + rulesMs) };
+  const runs = await readRuns(db, { line: accountNumber, number: externalNumber }, span);
+  const keys = new Set([id, ...transcripts.map((each) => each.id)]);
+  return runs.filter(({ triggerKind, triggerKey }) => triggerKind !== 'message_received' && keys.has(triggerKey));
+}

@@ -1,0 +1,269 @@
+import { type Database, query, sql } from '../../db/database.ts';
+import { type Thread, threadKey } from '../../shared/thread.ts';
+import { areWordsShown } from '../row-list.ts';
+import { type RuleRun, readRuns, type Span } from './automation.ts';
+import { type Origin, readOrigins } from './origin.ts';
+
+/** One page of a thread, as people read it. */
+export interface ThreadRecord {
+  readonly thread: Thread;
+  readonly state: ThreadState;
+  /** Of the number on each line that it is known of; on none for a group. */
+  readonly optStates: readonly OptState[];
+  /** Whether the number is known to be blocked on the line. */
+  readonly isBlocked: boolean;
+  /** Oldest first. */
+  readonly texts: readonly ThreadText[];
+  /** Calls with the number in the time of these texts, oldest first. */
+  readonly calls: readonly ThreadCall[];
+  /** There were more calls in the time of these texts, before these. */
+  readonly areCallsCut: boolean;
+  /** Rules that matched in the time of these texts. */
+  readonly runs: readonly RuleRun[];
+  /** What was observed of its state in the time of these texts, oldest first. */
+  readonly changes: readonly StateChange[];
+  readonly pages: ThreadPages;
+  readonly origin: Origin | undefined;
+  readonly areWordsShown: boolean;
+}
+
+export interface ThreadState {
+  readonly conversationId: string;
+  readonly lineName: string | null;
+  readonly messageCount: number;
+  readonly firstAt: Date | null;
+  readonly lastAt: Date | null;
+  readonly isResolved: boolean | null;
+  readonly resolvedByName: string | null;
+  readonly resolvedObservedAt: Date | null;
+  /** never_observed, stale_since_inbound or as_observed. */
+  readonly resolvedConfidence: string;
+  readonly isAssignmentKnown: boolean;
+  readonly assignedName: string | null;
+  /** Whether a read has listed it to its end. */
+  readonly isComplete: boolean;
+}
+
+export interface OptState {
+  readonly line: string;
+  readonly isOptedOut: boolean;
+  readonly decidedAt: Date | null;
+  /** inbound_word or service_skip. */
+  readonly evidence: string;
+}
+
+export interface ThreadText {
+  readonly id: string;
+  readonly direction: string | null;
+  readonly from: string | null;
+  readonly sentAt: Date | null;
+  /** customer, user, automatic or unknown; null where no direction is reported, and of a scheduled text. */
+  readonly sender: string | null;
+  readonly userName: string | null;
+  /** Of an automatic text. */
+  readonly rule: string | null;
+  /** Null while words are hidden. */
+  readonly body: string | null;
+  readonly length: number;
+  readonly mediaCount: number;
+  readonly deliveryClass: string | null;
+  /** The carrier's own words. */
+  readonly deliveryStatus: string | null;
+  readonly deliveryError: string | null;
+  readonly deliveryAt: Date | null;
+  readonly blockReason: string | null;
+  readonly isScheduled: boolean;
+  readonly scheduledAt: Date | null;
+  readonly optOutVerdict: string | null;
+}
+
+export interface ThreadCall {
+  readonly id: string;
+  readonly startedAt: Date;
+  readonly direction: string | null;
+  readonly outcome: string;
+  readonly talkSeconds: number | null;
+  readonly userName: string | null;
+  readonly accountNumber: string | null;
+}
+
+export interface StateChange {
+  readonly axis: 'resolved' | 'assigned' | 'comment';
+  readonly at: Date;
+  readonly isResolved: boolean | null;
+  readonly userName: string | null;
+  readonly actor: string;
+  readonly runId: string | null;
+}
+
+/** Other pages of the thread, as values of `before`: undefined where there is none, null for the newest page. */
+export interface ThreadPages {
+  readonly older: string | undefined;
+  readonly newer: string | null | undefined;
+}
+
+/** Which page: the newest, the texts before one, or the page around one. */
+export type ThreadPlace = { readonly before: string } | { readonly around: string } | undefined;
+
+export const textsPerPage = 50;
+/** Texts that came after the one that a page is around. */
+const newerAround = 10;
+const maxCalls = 50;
+
+/** Reads a page of a thread; undefined when the thread is not held. */
+export async function readThread(db: Database, thread: Thread, place: ThreadPlace): Promise<ThreadRecord | undefined> {
+  const state = await readState(db, thread);
+  if (!state) return undefined;
+  const held = { ...thread, conversationId: state.conversationId };
+  const before =
+    place && ('before' in place ? place.before : await boundAfter(db, held, place.around, newerAround + 1));
+  const found = await readTexts(db, held, before);
+  const texts = found.slice(0, textsPerPage).reverse();
+  const hasOlder = found.length > textsPerPage;
+  const span = await spanOf(db, held, { texts, before, hasOlder });
+  const calls = thread.participants.length > 0 ? [] : await readCalls(db, thread.number, span);
+  return {
+    thread,
+    state,
+    optStates: thread.participants.length > 0 ? [] : await readOptStates(db, thread.number),
+    isBlocked: await isBlocked(db, thread),
+    texts,
+    calls: calls.slice(0, maxCalls).reverse(),
+    areCallsCut: calls.length > maxCalls,
+    runs: await readRuns(db, thread, span),
+    changes: await readChanges(db, state.conversationId, span),
+    pages: {
+      older: hasOlder ? texts[0]?.id : undefined,
+      newer: before === undefined ? undefined : ((await boundAfter(db, held, before, textsPerPage)) ?? null),
+    },
+    origin: (await readOrigins(db, [{ kind: 'thread', key: threadKey(thread) }]))[0],
+    areWordsShown: await areWordsShown(db),
+  };
+}
+
+/** Whether somebody who was erased takes part: such a thread is never read. */
+export async function isErasedThread(db: Database, thread: Thread): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ isErased: boolean }>`select ops.is_erased_thread(${threadKey(thread)}) as "isErased"`,
+  );
+  return row?.isErased ?? false;
+}
+
+async function readState(db: Database, { line, number, participants }: Thread): Promise<ThreadState | undefined> {
+  const [row] = await query(
+    db,
+    sql<ThreadState>`select s.conversation_id as "conversationId", nullif(l.name, '') as "lineName", s.message_count as "messageCount",
+       s.first_message_at as "firstAt", s.last_message_at as "lastAt", s.is_resolved as "isResolved", u.user_name as "resolvedByName",
+       s.resolved_observed_at as "resolvedObservedAt", s.resolved_confidence as "resolvedConfidence",
+       s.is_assignment_known as "isAssignmentKnown", s.assigned_name as "assignedName",
+       c.is_thread_complete as "isComplete"
+     from warehouse.sms_conversations c join reporting.conversation_state s using (conversation_id)
+       left join warehouse.sms_lines l on l.line = c.line
+       left join reporting.dim_user u on u.user_id = c.resolved_by and c.is_resolved
+     where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}`,
+  );
+  return row;
+}
+
+interface HeldThread extends Thread {
+  readonly conversationId: string;
+}
+
+// The index on (number, sent_at) gives the order: a thread can have very many texts.
+const isOf = ({ number, conversationId }: HeldThread) =>
+  sql`m.number = ${number} and m.conversation_id = ${conversationId} and m.deleted_at is null`;
+
+const sentAtOf = ({ conversationId }: HeldThread, id: string) =>
+  sql`(select sent_at from warehouse.sms_messages where conversation_id = ${conversationId} and message_id = ${id})`;
+
+/** The text so many places after one in the order of sending; undefined when there are fewer. */
+async function boundAfter(db: Database, thread: HeldThread, id: string, places: number): Promise<string | undefined> {
+  const at = sentAtOf(thread, id);
+  const [row] = await query(
+    db,
+    sql<{ id: string }>`select m.message_id as id from warehouse.sms_messages m
+     where ${isOf(thread)} and m.sent_at >= ${at} and (m.sent_at, m.message_id) >= (${at}, ${id})
+     order by m.sent_at, m.message_id offset ${places} limit 1`,
+  );
+  return row?.id;
+}
+
+/** The newest first, and one more than a page has. Texts without a time count as the newest. */
+function readTexts(db: Database, thread: HeldThread, before: string | undefined): Promise<ThreadText[]> {
+  const at = before === undefined ? undefined : sentAtOf(thread, before);
+  const bound = at ? sql`and m.sent_at <= ${at} and (m.sent_at, m.message_id) < (${at}, ${before})` : sql``;
+  return query(
+    db,
+    sql<ThreadText>`select m.message_id as id, m.direction, m.from_number as "from", m.sent_at as "sentAt", f.sender_kind as sender,
+       coalesce(f.sent_by_name, u.user_name) as "userName", s.rule, case when p.is_text_shown then m.body end as body,
+       coalesce(char_length(m.body), 0) as length, coalesce(m.media_count, 0) as "mediaCount",
+       f.delivery_class as "deliveryClass", f.delivery_status as "deliveryStatus", f.delivery_error as "deliveryError",
+       m.delivery_at as "deliveryAt", m.block_reason as "blockReason", m.is_scheduled is true as "isScheduled",
+       m.scheduled_at as "scheduledAt", m.opt_out_verdict as "optOutVerdict"
+     from (
+       select m.* from warehouse.sms_messages m where ${isOf(thread)} ${bound}
+       order by m.sent_at desc nulls first, m.message_id desc limit ${textsPerPage + 1}
+     ) m cross join reporting.params p
+       left join reporting.fct_sms_message f on f.conversation_id = m.conversation_id and f.message_id = m.message_id
+       left join ops.sends s on s.line = m.line and s.message_id = m.message_id
+       left join reporting.dim_user u on u.user_id = m.sent_by
+     order by m.sent_at desc nulls first, m.message_id desc`,
+  );
+}
+
+/** The time of a page: up to the text after it, and from its first text, or as far back as anything goes on the oldest page. */
+async function spanOf(
+  db: Database,
+  thread: HeldThread,
+  { texts, before, hasOlder }: { texts: readonly ThreadText[]; before: string | undefined; hasOlder: boolean },
+): Promise<Span> {
+  const [row] =
+    before === undefined ? [] : await query(db, sql<{ at: Date | null }>`select ${sentAtOf(thread, before)} as at`);
+  const first = texts.find(({ sentAt }) => sentAt !== null)?.sentAt;
+  return {
+    from: hasOlder && first ? first : '-infinity',
+    until: row?.at ?? 'infinity',
+  };
+}
+
+/** The newest first, and one more than is shown. */
+function readCalls(db: Database, number: string, { from, until }: Span): Promise<ThreadCall[]> {
+  return query(
+    db,
+    sql<ThreadCall>`select r.call_id as id, r.started_at as "startedAt", r.direction, r.outcome, r.talk_seconds as "talkSeconds",
+       u.user_name as "userName", r.account_number as "accountNumber"
+     from (
+       select * from reporting.fct_call where external_number = ${number} and started_at >= ${from} and started_at < ${until}
+       order by started_at desc limit ${maxCalls + 1}
+     ) r left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)
+     order by r.started_at desc`,
+  );
+}
+
+function readOptStates(db: Database, number: string): Promise<OptState[]> {
+  return query(
+    db,
+    sql<OptState>`select line, is_opted_out as "isOptedOut", decided_at as "decidedAt", evidence
+     from reporting.sms_opt_status where number = ${number} order by decided_at desc nulls last, line`,
+  );
+}
+
+async function isBlocked(db: Database, { line, number, participants }: Thread): Promise<boolean> {
+  if (participants.length > 0) return false;
+  const rows = await query(db, sql`select from warehouse.blocked_senders where line = ${line} and number = ${number}`);
+  return rows.length > 0;
+}
+
+function readChanges(db: Database, conversationId: string, { from, until }: Span): Promise<StateChange[]> {
+  return query(
+    db,
+    sql<StateChange>`select e.axis, e.observed_at as at, e.is_resolved as "isResolved", u.user_name as "userName", e.actor, e.run_id as "runId"
+     from (
+       select * from warehouse.sms_conversation_events
+       where conversation_id = ${conversationId} and observed_at >= ${from} and observed_at < ${until}
+       order by observed_at desc limit ${maxCalls}
+     ) e left join reporting.dim_user u on u.user_id = e.user_id
+     order by e.observed_at`,
+  );
+}

@@ -1,0 +1,274 @@
+import type { Database } from '../../db/database.ts';
+import { countOf, quantity } from '../../ops/format.ts';
+import { type Thread, threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
+import { BadAddress } from '../answering.ts';
+import { type Html, html } from '../html.ts';
+import { hiddenWords } from '../row-list.ts';
+import { type RuleRun, renderRun } from './automation.ts';
+import { facts, frame, section, timeIn } from './frame.ts';
+import { renderOrigins } from './origin.ts';
+import {
+  isErasedThread,
+  type OptState,
+  readThread,
+  type StateChange,
+  type ThreadCall,
+  type ThreadPlace,
+  type ThreadRecord,
+  type ThreadState,
+  type ThreadText,
+} from './read-thread.ts';
+import { idOf, type Parameters, pathIn, textOf, type View } from './view.ts';
+import { clockIn, lengthOf, outcomeWords, partyOf } from './words.ts';
+
+function threadPath(thread: Thread): string {
+  return `/threads/${threadKey(thread)}`;
+}
+
+/**
+ * One page of a thread, its newest text at the bottom: `before` and the id of a text chooses older texts, `text` the page with a
+ * text. Throws `BadAddress`.
+ */
+export async function threadPage(db: Database, key: string, query: Parameters, view: View): Promise<string> {
+  const typed = typedThreadKey(key);
+  if (typed === undefined) {
+    throw new BadAddress(
+      'This is not a thread: write /threads/line/number, and /threads/line/number,number for a group.',
+    );
+  }
+  const thread = threadOf(typed);
+  if (await isErasedThread(db, thread)) {
+    throw new BadAddress('This thread is not held: one of its participants was erased, so that it is never read.', 404);
+  }
+  const record = await readThread(db, thread, placeOf(query));
+  if (!record) {
+    throw new BadAddress(
+      `The thread ${typed} is not held. To read it from the service: npx trunkline resync thread ${typed}`,
+      404,
+    );
+  }
+  return renderThread(record, view);
+}
+
+function placeOf(query: Parameters): ThreadPlace {
+  const [before, text] = [textOf(query, 'before'), textOf(query, 'text')];
+  if (before !== undefined) return { before: idOf(before) };
+  return text === undefined ? undefined : { around: idOf(text) };
+}
+
+function renderThread(record: ThreadRecord, view: View): string {
+  const { thread, state, texts, origin } = record;
+  const title =
+    thread.participants.length > 0 ? `Group of ${thread.participants.join(', ')}` : `Texts with ${thread.number}`;
+  const line = partyOf(state.lineName, thread.line) ?? thread.line;
+  return frame({
+    title,
+    current: '/reports',
+    content: html`<div class="head"><h1>${title}</h1>${texts.length > 0 && html`<a class="link" href="#newest">To the newest</a>`}</div>
+<p class="about">On ${line} · ${countOf(state.messageCount, 'text')} held${!state.isComplete && ', perhaps not all: no read has listed the thread to its end'}</p>
+${section('State', overview(record, view))}
+${pager(record, view, 'older')}
+${texts.length === 0 ? html`<p class="hint">There are no texts on this page.</p>` : html`<ol class="thread">${entries(record, view)}</ol>`}
+${pager(record, view, 'newer')}
+${!record.areWordsShown && hiddenWords}
+${section('Where this comes from', source(record, origin ? renderOrigins([origin], view) : html``))}`,
+  });
+}
+
+function overview({ thread, state, optStates, isBlocked }: ThreadRecord, view: View): Html {
+  const isGroup = thread.participants.length > 0;
+  return facts([
+    ['Conversation', resolvedWords(state, view)],
+    ['Assigned to', state.isAssignmentKnown ? (state.assignedName ?? 'nobody') : 'never observed'],
+    ['Automatic texts', !isGroup && optWords(optStates, thread.line, view)],
+    ['Blocked', isBlocked && 'yes, on this line'],
+    ['First text held', state.firstAt && timeIn(view.zone, state.firstAt)],
+    ['Newest text', state.lastAt && timeIn(view.zone, state.lastAt)],
+  ]);
+}
+
+/** The service cannot be asked for the state, so that it is as old as its observation. */
+function resolvedWords(
+  { isResolved, resolvedByName, resolvedObservedAt, resolvedConfidence }: ThreadState,
+  view: View,
+): Html {
+  if (isResolved === null) return html`never observed <small>only answers to requests of this daemon show it</small>`;
+  const by = isResolved && resolvedByName !== null ? ` by ${resolvedByName}` : '';
+  const since = resolvedConfidence === 'stale_since_inbound' ? ', before a newer text of theirs' : '';
+  return html`<span class="state">${isResolved ? 'resolved' : 'open'}</span>${by} <small>as observed ${timeIn(view.zone, resolvedObservedAt)}${since}</small>`;
+}
+
+/** An opt-out on any line keeps rules from texting, except on a line where they opted in since. */
+function optWords(states: readonly OptState[], line: string, view: View): Html {
+  const out = states.find((each) => each.line === line && each.isOptedOut) ?? states.find((each) => each.isOptedOut);
+  const here = states.find((each) => each.line === line);
+  if (here && !here.isOptedOut) return html`opted in ${timeIn(view.zone, here.decidedAt)}`;
+  if (!out) return html`not opted out`;
+  const how = out.evidence === 'service_skip' ? 'the service skipped a text' : 'by their text';
+  return html`<span class="problem">opted out</span> <small>${how} ${timeIn(view.zone, out.decidedAt)}${out.line !== line && ` on ${out.line}`}</small>`;
+}
+
+function pager({ thread, pages }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
+  const path = threadPath(thread);
+  const { older, newer } = pages;
+  if (end === 'older' ? older === undefined : newer === undefined) return html``;
+  const links =
+    end === 'older'
+      ? html`<a class="link" href="${pathIn(view, `${path}?before=${older}`)}" rel="prev">Older texts</a>`
+      : html`${newer !== null && html`<a class="link" href="${pathIn(view, `${path}?before=${newer}`)}" rel="next">Newer texts</a>`}<a class="link" href="${pathIn(view, path)}">Newest texts</a>`;
+  return html`<nav class="turn" aria-label="${end === 'older' ? 'Older texts' : 'Newer texts'}">${links}</nav>`;
+}
+
+interface Entry {
+  readonly at: Date | null;
+  readonly content: Html;
+}
+
+/** Texts, calls, rules and changes of state in the order of time, with a heading for each day. */
+function entries(record: ThreadRecord, view: View): Html[] {
+  const { texts, calls, changes, state, areCallsCut } = record;
+  const runs = Map.groupBy(record.runs, ({ triggerKey }) => triggerKey);
+  const shown = new Set(record.runs.map(({ id }) => id));
+  const take = (key: string) => {
+    const taken = runs.get(key) ?? [];
+    runs.delete(key);
+    return taken;
+  };
+  const newest = texts.at(-1)?.id;
+  const all: Entry[] = [
+    ...texts.map((text) => ({
+      at: text.sentAt,
+      content: bubble(text, take(`${state.conversationId}/${text.id}`), { record, view, isNewest: text.id === newest }),
+    })),
+    ...calls.map((call) => ({ at: call.startedAt, content: callEntry(call, take(call.id), record, view) })),
+    // What a rule of this page did is told with the rule.
+    ...changes
+      .filter(({ runId }) => runId === null || !shown.has(runId))
+      .map((change) => ({ at: change.at, content: aside(view, change.at, changeWords(change)) })),
+  ];
+  all.push(
+    ...[...runs.values()]
+      .flat()
+      .map((run) => ({ at: run.triggerAt, content: aside(view, run.triggerAt, renderRun(run)) })),
+  );
+  // Texts without a time stay at the end, where they were read.
+  all.sort((a, b) => Number(a.at ?? Number.POSITIVE_INFINITY) - Number(b.at ?? Number.POSITIVE_INFINITY) || 0);
+  const dated = all.flatMap(({ at, content }, place) => {
+    const day = dayOf(at, view);
+    const before = place > 0 ? dayOf(all[place - 1]?.at ?? null, view) : undefined;
+    return day === before ? [content] : [html`<li class="day">${day}</li>`, content];
+  });
+  return areCallsCut ? [html`<li class="aside">Older calls of this time are left out.</li>`, ...dated] : dated;
+}
+
+function dayOf(at: Date | null, view: View): string {
+  if (at === null) return 'No time reported';
+  return at.toLocaleDateString('en-GB', {
+    timeZone: view.zone,
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+  });
+}
+
+function aside(view: View, at: Date, content: Html): Html {
+  return html`<li class="aside">${clockIn(view.zone, at)} ${content}</li>`;
+}
+
+interface Place {
+  readonly record: ThreadRecord;
+  readonly view: View;
+  readonly isNewest: boolean;
+}
+
+function bubble(text: ThreadText, runs: readonly RuleRun[], { record, view, isNewest }: Place): Html {
+  const side = text.direction === 'in' ? 'in' : 'out';
+  return html`<li class="text ${side}${(text.deliveryClass === 'failed' || text.deliveryClass === 'blocked') && ' failed'}" id="text-${text.id}">
+${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text, record)} ${text.sentAt && clockIn(view.zone, text.sentAt)}</p>
+<div class="bubble">${wordsOf(text, record.areWordsShown)}</div>
+${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}</li>`;
+}
+
+function senderWords(
+  { direction, from, sender, userName, rule, isScheduled }: ThreadText,
+  { thread }: ThreadRecord,
+): Html {
+  if (direction === 'in') return html`${from ?? thread.number}`;
+  if (sender === 'automatic') return html`Automatic${rule !== null && html`: rule <b>${rule}</b>`}`;
+  if (userName !== null) return html`${userName}`;
+  return html`${sender === 'user' ? 'A user' : isScheduled ? '' : 'Unknown sender'}`;
+}
+
+function wordsOf({ body, length, mediaCount }: ThreadText, areWordsShown: boolean): Html {
+  const media = mediaCount > 0 && html`<p class="tag">${countOf(mediaCount, 'file')}</p>`;
+  if (length === 0) return html`${media || html`<p class="soft">no words</p>`}`;
+  if (!areWordsShown) return html`<p class="soft">${countOf(length, 'character')}, hidden</p>${media}`;
+  return html`<p class="body" dir="auto">${body}</p>${media}`;
+}
+
+const verdictWords: Readonly<Record<string, string>> = {
+  opt_out: 'opts out of automatic texts',
+  opt_in: 'opts in to automatic texts',
+  unsure: 'may opt out: rules do not answer it',
+};
+
+function metaWords(text: ThreadText, view: View): Html {
+  const parts = [
+    text.isScheduled && html`not sent yet: scheduled for ${timeIn(view.zone, text.scheduledAt)}`,
+    deliveryWords(text),
+    verdictWords[text.optOutVerdict ?? ''] !== undefined && html`${verdictWords[text.optOutVerdict ?? '']}`,
+  ].filter((each) => each !== false);
+  return parts.length === 0
+    ? html``
+    : html`<p class="meta">${parts.map((each, at) => html`${at > 0 && ' · '}${each}`)}</p>`;
+}
+
+function deliveryWords({ deliveryClass, deliveryStatus, deliveryError, blockReason }: ThreadText): Html | false {
+  const why = deliveryError ?? deliveryStatus;
+  switch (deliveryClass) {
+    case null:
+      return false;
+    case 'delivered':
+      return html`delivered`;
+    case 'in_flight':
+      return html`on its way`;
+    case 'failed':
+      return html`<span class="problem">not delivered</span>${why !== null && `: ${why}`}`;
+    case 'blocked':
+      return html`<span class="problem">not delivered</span>: blocked${blockReason && ` (${blockReason})`}`;
+    case 'no_receipt':
+      return html`no receipt yet`;
+    default:
+      return html`delivery not known${why !== null && `: ${why}`}`;
+  }
+}
+
+function callEntry(call: ThreadCall, runs: readonly RuleRun[], { thread }: ThreadRecord, view: View): Html {
+  const name = call.direction === 'outbound' ? 'We called' : 'They called';
+  const elsewhere =
+    call.accountNumber !== null &&
+    call.accountNumber !== thread.line &&
+    `${call.direction === 'outbound' ? ' from' : ''} ${call.accountNumber}`;
+  const by = call.userName !== null && ` (${call.userName})`;
+  const talk = call.talkSeconds ? `, ${lengthOf(call.talkSeconds)}` : '';
+  return html`<li class="aside">${clockIn(view.zone, call.startedAt)} <a href="${pathIn(view, `/calls/${call.id}`)}">${name}${elsewhere}</a>: ${
+    outcomeWords[call.outcome] ?? call.outcome
+  }${by}${talk}${runs.map((run) => html`<br>${renderRun(run)}`)}</li>`;
+}
+
+function changeWords({ axis, isResolved, userName, actor }: StateChange): Html {
+  const by = html` <span class="soft">by ${actor}</span>`;
+  if (axis === 'comment') return html`Internal note added${by}`;
+  if (axis === 'assigned') return html`Assigned to ${userName ?? 'nobody'}${by}`;
+  return html`${isResolved ? 'Resolved' : 'Reopened'}${isResolved && userName !== null && `, credited to ${userName}`}${by}`;
+}
+
+function source({ thread, state, texts }: ThreadRecord, origin: Html): Html {
+  const key = threadKey(thread);
+  const files = texts.some(({ mediaCount }) => mediaCount > 0);
+  return html`${origin}
+<p class="note"><code>npx trunkline trace ${key}</code> tells every step${
+    files && html`, <code>npx trunkline links thread ${key}</code> prints links to the files`
+  }. ${quantity(state.messageCount)} held; texts that the service deleted are not shown.</p>`;
+}

@@ -1,0 +1,211 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readThread } from '../../../src/server/records/read-thread.ts';
+import { launchBrowser } from '../../browser.ts';
+import { adminToken, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
+import { factsDatabase } from '../../reporting/facts.ts';
+import { scannedBy } from './scans.ts';
+
+/* A thread with texts of every sender, calls between, rules and changes of state; one of 120 texts; and a group. */
+
+const facts = await factsDatabase();
+let world: TestReceiver;
+let browser: Browser;
+
+const line = '15559990000';
+const [number, longNumber, member] = ['15551000001', '15551000002', '15551000003'];
+const [thread, long] = [`/threads/${line}/${number}`, `/threads/${line}/${longNumber}`];
+const call = '1795475360.101';
+const minute = (at: number) => new Date(Date.UTC(2026, 10, 2, 15, at)).toISOString();
+
+beforeAll(async () => {
+  world = await openReceiver(settingsFor(facts.url, { TIME_ZONE: 'America/New_York' }));
+  browser = await launchBrowser();
+  await facts.user(1, ['201']);
+  await facts.thread(
+    1,
+    [
+      [minute(0), 'in', { body: 'Where is my <b>lamp</b>?\nIt was \u202edue' }],
+      [minute(1), 'out', { body: 'We are closed', delivery_status: 'DELIVRD', sent_by: 1 }],
+      [
+        minute(2),
+        'out',
+        { body: 'It is on its way', sent_by: 1, delivery_status: 'UNDELIV', delivery_error: 'absent' },
+      ],
+      [minute(3), 'out', { body: 'From elsewhere', media_count: 2 }],
+      [minute(9), 'in', { body: 'STOP' }],
+      [minute(10), 'out', { body: 'See you soon', sent_by: 1, is_scheduled: true, scheduled_at: minute(60) }],
+      [minute(11), 'in', { body: 'Taken back', deleted_at: minute(12) }],
+    ],
+    { number },
+  );
+  await facts.call({ call_id: call, started_at: minute(5), external_number: number, account_number: '15559990001' });
+  await facts.query(
+    `insert into warehouse.sms_conversation_events (conversation_id, axis, is_resolved, actor, observed_at, observed_via)
+     values (1, 'resolved', true, 'rule thanks', $1, 'conversations.resolve')`,
+    minute(4),
+  );
+  await facts.query(
+    `update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = $1, message_count = 6 where conversation_id = 1`,
+    minute(4),
+  );
+  await facts.query(
+    `with run as (
+       insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, line, number, mode, is_matched, reason)
+       values ('closed', 'v', 'message_received', '1/1000', $3, $1, $2, 'live', true, 'matched'),
+         ('stopped', 'v', 'message_received', '1/1004', $4, $1, $2, 'live', true, 'matched'),
+         ('called', 'v', 'call_ended', $5, $6, $1, $2, 'dry-run', true, 'matched') returning run_id, rule
+     ), send as (
+       insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at, message_id)
+       values ('closed', $1, $2, 'message', '1000', now(), 'live', 'We are closed', 'SENT', null, now(), 1001),
+         ('stopped', $1, $2, 'message', '1004', now(), 'live', 'Are you sure?', 'DENIED', 'gate:opted_out', now(), null)
+       returning send_id, rule
+     ), settled as (
+       insert into ops.rule_actions (run_id, ordinal, kind, state, send_id)
+       select run_id, 1, 'reply', 'done', send_id from run join send using (rule)
+     ) insert into ops.rule_actions (run_id, ordinal, kind, state) select run_id, 1, 'resolve', 'dry_run' from run where rule = 'called'`,
+    ...[line, number, minute(0), minute(9), call, minute(6)],
+  );
+  await facts.thread(
+    2,
+    Array.from(
+      { length: 120 },
+      (_, at) => [minute(at), at % 2 === 0 ? 'in' : 'out', { body: `Text no. ${at}.` }] as const,
+    ),
+    { number: longNumber },
+  );
+  await facts.thread(
+    3,
+    [[minute(0), 'in', { body: 'Hi all', from_number: member, group_participants: [number, member] }]],
+    {
+      ...{ number, participants_key: `${number},${member}` },
+    },
+  );
+  await facts.query(
+    `update warehouse.sms_conversations set participants = array[$1, $2] where conversation_id = 3`,
+    number,
+    member,
+  );
+}, 60_000);
+beforeEach(() => facts.params({ is_text_shown: true }));
+afterAll(async () => {
+  await browser?.close();
+  await world[Symbol.asyncDispose]();
+  await facts[Symbol.asyncDispose]();
+});
+
+const page = async (path: string) => (await world.get(path)).text();
+/** The words of a page without its markup, every space once. */
+const words = async (path: string) =>
+  (await page(path))
+    .replace(/<style>.*?<\/style>|<script>.*?<\/script>/gs, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+const numbersOf = (markup: string) => Array.from(markup.matchAll(/Text no\. (\d+)\./g), ([, at]) => Number(at));
+
+describe('the page of a thread', () => {
+  test('tells the texts, their senders, calls, rules and state in the order of time', async () => {
+    const text = await words(thread);
+    const parts = [
+      'On 15559990000 · 6 texts held',
+      'resolved as observed 2026-11-02 10:04:00 , before a newer text of theirs',
+      'opted out by their text 2026-11-02 10:09:00',
+      '2 November 2026',
+      '15551000001 10:00 Where is my &lt;b&gt;lamp&lt;/b&gt;? It was \\u202edue Rule closed : reply sent',
+      'Automatic: rule closed 10:01 We are closed delivered',
+      'User 1 10:02 It is on its way not delivered : absent',
+      'Unknown sender 10:03 From elsewhere 2 files no receipt yet',
+      '10:04 Resolved by rule thanks',
+      '10:05 They called 15559990001 : answered',
+      'Rule called (dry-run): resolve only recorded',
+      '15551000001 10:09 STOP opts out of automatic texts Rule stopped : reply not sent (gate:opted_out): Are you sure?',
+      'User 1 10:10 See you soon not sent yet: scheduled for 2026-11-02 11:00:00',
+      'npx trunkline links thread 15559990000/15551000001',
+    ];
+    const places = parts.map((part) => text.indexOf(part));
+    expect(parts.filter((_, at) => places[at] === -1)).toEqual([]);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(text).not.toContain('Taken back');
+    expect(await page(thread)).toContain(`<a href="/calls/${call}">They called`);
+  });
+
+  test('hides what was written unless reports show it', async () => {
+    await facts.params({ is_text_shown: false });
+    const hidden = await page(thread);
+    for (const each of ['Where is my', 'We are closed', 'STOP', 'Are you sure', 'See you'])
+      expect(hidden).not.toContain(each);
+    expect(hidden).toContain('13 characters, hidden');
+    expect(hidden).toContain('reporting.params.is_text_shown');
+  });
+
+  test('leads to older texts and back, and to the page with a text', async () => {
+    const newest = await page(long);
+    expect(numbersOf(newest)).toEqual(Array.from({ length: 50 }, (_, at) => 70 + at));
+    const [, older = ''] = newest.match(/href="([^"]+)" rel="prev">Older/) ?? [];
+    const second = await page(older);
+    expect(numbersOf(second)).toEqual(Array.from({ length: 50 }, (_, at) => 20 + at));
+    const [, oldest = ''] = second.match(/href="([^"]+)" rel="prev">Older/) ?? [];
+    const last = await page(oldest);
+    expect(numbersOf(last)).toEqual(Array.from({ length: 20 }, (_, at) => at));
+    expect(last).not.toContain('rel="prev"');
+    const [, newer = ''] = last.match(/href="([^"]+)" rel="next">Newer/) ?? [];
+    expect(await page(newer)).toContain('Text no. 69.');
+    expect(second).not.toContain('rel="next"');
+    expect(second).toContain(`<a class="link" href="${long}">Newest texts</a>`);
+    expect(numbersOf(await page(`${long}?text=2030`))).toEqual(Array.from({ length: 41 }, (_, at) => at));
+    expect(numbersOf(await page(`${long}?text=2115`)).at(-1)).toBe(119);
+  });
+
+  test('shows a group with who wrote each text', async () => {
+    const text = await words(`/threads/${line}/${number},${member}`);
+    expect(text).toContain(`Group of ${number}, ${member}`);
+    expect(text).toContain(`${member} 10:00 Hi all`);
+    expect(text).not.toContain('They called');
+  });
+
+  test('says what to do for a thread that is not held, and why an erased one is not', async () => {
+    const answer = await world.get(`/threads/${line}/15557777777`);
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain(`npx trunkline resync thread ${line}/15557777777`);
+    expect((await world.get('/threads/x')).status).toBe(400);
+    expect((await world.get(`${thread}?before=x`)).status).toBe(404);
+    await facts.thread(4, [[minute(0), 'in', { body: 'Forget me' }]], { number: '15551000004' });
+    await facts.query(`insert into ops.erasures (number_hash) values (ops.erasure_hash('15551000004'))`);
+    const gone = await world.get(`/threads/${line}/15551000004`);
+    expect(gone.status).toBe(404);
+    expect(await gone.text()).toContain('was erased');
+  });
+
+  test('is for the administrator alone, and never cached', async () => {
+    expect((await fetch(`${world.receiver.url}${thread}`)).status).toBe(401);
+    expect((await world.get(thread)).headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('is read by indexes', async () => {
+    const of = (digits: string) => ({ line, number: digits, participants: [] });
+    // Tables of a few rows, of which no index is needed.
+    const small = ['reporting.params'];
+    expect(await scannedBy(facts.db, (db) => readThread(db, of(number), undefined))).toEqual(small);
+    expect(await scannedBy(facts.db, (db) => readThread(db, of(longNumber), { before: '2050' }))).toEqual(small);
+    expect(await scannedBy(facts.db, (db) => readThread(db, of(longNumber), { around: '2050' }))).toEqual(small);
+  });
+
+  test.each([1280, 390])('fits a window of %i pixels', async (width) => {
+    const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` };
+    const window = await browser.newPage({ viewport: { width, height: 800 }, extraHTTPHeaders });
+    const errors: string[] = [];
+    window.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    for (const path of [thread, long, `/calls/${call}`]) {
+      await window.goto(`${world.receiver.url}${path}`);
+      expect(await window.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0);
+    }
+    await window.goto(`${world.receiver.url}${thread}`);
+    // Ours stand to the right of theirs.
+    const [theirs, ours] = await Promise.all(
+      ['.text.in .bubble', '.text.out .bubble'].map((each) => window.locator(each).first().boundingBox()),
+    );
+    expect(ours?.x).toBeGreaterThan(theirs?.x ?? 0);
+    expect(errors).toEqual([]);
+    await window.close();
+  });
+});
