@@ -5,11 +5,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Whole deployments, commands in processes of their own, every case of the specification: what takes long begins first. */
 const longFolders = /\/test\/(?:faults|local|credentials|cli|conformance)\//;
 
+/** One server after the other, since a worker that changes servers is started anew, which costs seconds of loading modules. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification) => longFolders.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const ofServers = Map.groupBy(sorted, ({ project }) => project.name);
+    return [...ofServers.values()].flatMap((own) => [...own.filter(isLong), ...own.filter((file) => !isLong(file))]);
   }
 }
 
