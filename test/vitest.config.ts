@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -39,6 +41,21 @@ const longFiles = [
   'test/reporting/oracle.test.ts',
 ];
 
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Whether a file, or what it imports, takes a database: without one it would do the same on both servers. */
+function usesPostgres(path: string, seen = new Set<string>()): boolean {
+  if (path.endsWith('test/stores/databases.ts')) return true;
+  if (seen.has(path)) return false;
+  seen.add(path);
+  const imports = readFileSync(join(root, path), 'utf8').matchAll(/\b(?:from|import)\s*\(?'(\.[^']+\.ts)'/g);
+  return [...imports].some(([, name = '']) => usesPostgres(join(dirname(path), name), seen));
+}
+
+const onBoth = sqlFolders
+  .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: root }))
+  .filter((file) => usesPostgres(file) && !longFiles.includes(file));
+
 /** The Postgres servers to run on, by `npm test -- --postgres=…`. Default: all files on the embedded one, the folders above on Debian's too. */
 const servers = process.env.TEST_POSTGRES ?? 'both';
 
@@ -46,10 +63,7 @@ const projects = [
   { name: 'embedded', include: ['test/**/*.test.ts'], isChosen: servers !== 'debian' },
   {
     name: 'debian',
-    include:
-      servers === 'debian'
-        ? ['test/**/*.test.ts']
-        : [`test/{${sqlFolders.join(',')}}/**/*.test.ts`, ...longFiles.map((file) => `!${file}`)],
+    include: servers === 'debian' ? ['test/**/*.test.ts'] : onBoth,
     isChosen: servers !== 'embedded',
   },
 ].flatMap(({ name, include, isChosen }) =>
@@ -57,7 +71,7 @@ const projects = [
 );
 
 export default defineConfig({
-  root: fileURLToPath(new URL('..', import.meta.url)),
+  root,
   test: {
     projects,
     // `npm run faults` runs those that take minutes too.
