@@ -287,11 +287,7 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770313');
   await inbox.accept(telling('15557770313'));
   await inbox.accept(telling('15557770314'));
-  const bodies = await query(
-    db,
-    `select body from ops.deliveries where received_at > now() - interval '5 seconds'`,
-    [],
-  );
+  const bodies = await query(db, 'select body from ops.deliveries', []);
   expect(JSON.stringify(bodies)).not.toContain('15557770313');
   expect(JSON.stringify(bodies)).toContain('15557770314');
 });
