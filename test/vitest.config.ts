@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Whole deployments, commands in processes of their own, every case of the specification: what takes long begins first. */
-const longFolders = /\/test\/(?:faults|local|credentials|cli|conformance)\//;
+/** Whole deployments, outages, commands in processes of their own, every case of the specification: what takes long begins first. */
+const longFolders = /\/test\/(?:faults|local|credentials|cli|conformance|queues|rules\/shipped)\b/;
 
 /** One server after the other, since a worker that changes servers is started anew, which costs seconds of loading modules. */
 class LongestFirst extends BaseSequencer {
