@@ -46,10 +46,25 @@ const hasNoQueue = 'texts go through no queue';
 const local = (moment: Condition) =>
   sql`to_char(${moment} at time zone (select time_zone from reporting.params), 'YYYY-MM-DD HH24:MI:SS')`;
 const utc = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
-const times = (moment: Condition): RowColumn[] => [
-  { key: 'local_time', name: 'Time', value: local(moment) },
+type RowLink = NonNullable<RowColumn['link']>;
+
+/** The time opens the page of the call or thread that a row is about. */
+const times = (moment: Condition, link: RowLink): RowColumn[] => [
+  { key: 'local_time', name: 'Time', value: local(moment), link },
   { key: 'at', name: 'Instant', value: utc(moment), isCsvOnly: true },
 ];
+const callPage: RowLink = ({ call_id }) => `/calls/${call_id}`;
+
+/** In the form that commands take: `line/number`, and `line/number/a,b` for a group. Of `r` and the conversation `c`. */
+const thread: RowColumn = {
+  ...column('thread', 'Thread', sql`concat_ws('/', r.line, c.number, nullif(c.participants_key, ''))`),
+  isCsvOnly: true,
+};
+/** Erased persons have no page. */
+const threadPage: RowLink = ({ thread, message_id: id }) => {
+  if (!thread || !/^\d+\/\d+(\/[\d,]+)?$/.test(thread)) return undefined;
+  return id ? `/threads/${thread}?text=${id}#text-${id}` : `/threads/${thread}`;
+};
 
 const calls: RowTable = {
   noun: 'call',
@@ -65,7 +80,7 @@ const calls: RowTable = {
   joins: sql`left join reporting.dim_queue q on q.queue_key = coalesce(r.queue_key, r.huntgroup_key)
     left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)`,
   columns: [
-    ...times(sql`r.started_at`),
+    ...times(sql`r.started_at`, callPage),
     column('direction', 'Direction'),
     column('outcome', 'Outcome'),
     column('external_number', 'Other party'),
@@ -95,7 +110,7 @@ const missed: RowTable = {
   filters: { number: (number) => sql`r.number_key = ${number}`, queue: byQueue, agent: wasNobody },
   joins: sql``,
   columns: [
-    ...times(sql`r.started_at`),
+    ...times(sql`r.started_at`, callPage),
     column('outcome', 'Outcome'),
     column('external_number', 'Caller'),
     column('caller_name', 'Name'),
@@ -122,9 +137,9 @@ const texts: RowTable = {
     queue: hasNoQueue,
     agent: (agent) => sql`r.user_key = ${agent} and r.sender_kind = 'user'`,
   },
-  joins: sql``,
+  joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id`,
   columns: [
-    ...times(sql`r.sent_at`),
+    ...times(sql`r.sent_at`, threadPage),
     column('direction', 'Direction'),
     column('number', 'Other party'),
     column('line', 'Our line'),
@@ -133,6 +148,7 @@ const texts: RowTable = {
     column('delivery_class', 'Delivery'),
     { ...column('body', 'Text'), isText: true },
     { ...column('message_id', 'Message'), isCsvOnly: true },
+    thread,
   ],
 };
 
@@ -146,7 +162,7 @@ const turns: RowTable = {
   joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id
     left join reporting.dim_user u on u.user_key = r.first_user_reply_by`,
   columns: [
-    ...times(sql`r.turn_started_at`),
+    ...times(sql`r.turn_started_at`, threadPage),
     column('number', 'Other party', sql`c.number`),
     column('line', 'Our line'),
     count('inbound_count', 'Texts in'),
@@ -156,6 +172,7 @@ const turns: RowTable = {
     count('user_reply_business_seconds', 'Business s', sql`round(r.user_reply_business_seconds)`),
     { ...count('conversation_id', 'Conversation'), isCsvOnly: true },
     { ...count('turn_number', 'Turn'), isCsvOnly: true },
+    thread,
   ],
 };
 
@@ -178,7 +195,7 @@ const transcripts: RowTable = {
   },
   joins: sql`left join reporting.fct_call c on c.call_id = r.call_id`,
   columns: [
-    ...times(sql`r.call_started_at`),
+    ...times(sql`r.call_started_at`, callPage),
     column('external_number', 'Other party', sql`c.external_number`),
     column('agent_name', 'Agent'),
     column('call_sentiment', 'Sentiment'),
@@ -202,7 +219,7 @@ const charged: RowTable = {
   filters: { number: byLine, queue: rulesHaveNoQueue, agent: rulesHaveNoAgent },
   joins: sql``,
   columns: [
-    ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`),
+    ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`, threadPage),
     column('rule', 'Rule'),
     column('number', 'To'),
     column('line', 'From'),
@@ -212,6 +229,9 @@ const charged: RowTable = {
     count('segments', 'Segments', sql`r.units`),
     count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
     { ...column('send_id', 'Send', sql`r.send_id::text`), isCsvOnly: true },
+    // Rules text no groups.
+    { ...thread, value: sql`r.line || '/' || r.number` },
+    { ...column('message_id', 'Message'), isCsvOnly: true },
   ],
 };
 

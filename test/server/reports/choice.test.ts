@@ -232,6 +232,24 @@ describe('rows', () => {
     }
   });
 
+  test('open the call or thread that they are about', async () => {
+    const links: Readonly<Record<string, RegExp>> = {
+      answered: /^\/calls\/1700\d{6}\.1$/,
+      missed: /^\/calls\/1700\d{6}\.1$/,
+      analysed: /^\/calls\/1700\d{6}\.1$/,
+      inbound_texts: /^\/threads\/1555999000\d\/\d+\?text=(\d+)#text-\1$/,
+      turns: /^\/threads\/1555999000\d\/\d+$/,
+    };
+    for (const [set, form] of Object.entries(links)) {
+      const rows = unescaped(await text(`/reports/rows?set=${set}&${range}`)).match(/<tbody>.*<\/tbody>/s)?.[0] ?? '';
+      const [, link = ''] = rows.match(/<td class=""><a href="([^"]+)">\d{4}-/) ?? [];
+      expect(link, set).toMatch(form);
+      expect((await world.get(link.replace(/#.*/, ''))).status, set).toBe(200);
+    }
+    const sends = await text(`/reports/rows?set=sent&${range}`);
+    expect(sends).not.toContain('href="/threads/15559990000/s');
+  });
+
   test('come as CSV that a spreadsheet takes as texts', async () => {
     const csv = await text(`/reports/rows.csv?set=missed&from=${dayOf(28)}&to=${dayOf(0)}`);
     expect(csv.split('\r\n')[0]).toBe(
