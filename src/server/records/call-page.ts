@@ -132,7 +132,7 @@ function legs({ call, legs }: CallRecord, view: View): Html {
         : html`Its legs were not read yet: <code>npx trunkline resync call ${call.id}</code> reads them.`
     }</p>`;
   }
-  return html`<ol class="steps">${legs.map(
+  return html`<ol class="steps legs">${legs.map(
     (leg) =>
       html`<li>${leg.startedAt ? clockIn(view.zone, leg.startedAt, true) : html`<span>–</span>`}<span class="step">${lengthOf(leg.durationSeconds)}</span><span>${legWords(leg)}</span></li>`,
   )}</ol>`;
@@ -294,7 +294,7 @@ ${facts([
   ['Somebody should act', action && html`${action}${note && html` <small>${note}</small>`}`],
   ...measures.map(({ name, value, note }) => [name, value === null ? 'not scored' : scored(value, note)] as const),
 ])}
-${words?.segments && words.segments.length > 0 && html`<details><summary>What was said: ${countOf(words.segments.length, 'utterance')}</summary><ol class="said">${words.segments.map((segment) => utterance(segment, each))}</ol></details>`}
+${words?.segments && words.segments.length > 0 && html`<details><summary>What was said: ${countOf(words.segments.length, 'utterance')}</summary><ol class="said" tabindex="0" aria-label="What was said">${words.segments.map((segment) => utterance(segment, each))}</ol></details>`}
 ${!words && each.segmentCount !== null && html`<p class="soft apart">${countOf(each.segmentCount, 'utterance')}, hidden</p>`}
 ${(each.legPairing === 'none' || each.legPairing === 'ambiguous') && html`<p class="note">Which leg was recorded is not known.</p>`}`;
 }

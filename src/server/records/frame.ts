@@ -112,6 +112,7 @@ export const style = `${pageStyle}
 .lines { display: grid; gap: 4px; } .lines a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .apart { margin-top: 12px; }
 .points { padding-left: 20px; margin: 6px 0 12px; max-width: 68ch; } .prose + .facts, .points + .facts { margin-top: 12px; }
 .said { list-style: none; padding: 0; margin-top: 8px; display: grid; gap: 6px; font-size: 14px; max-height: 480px; overflow: auto; }
+@media (min-width: 521px) { .legs li { grid-template-columns: 68px 92px minmax(0, 1fr); } }
 .thread { list-style: none; padding: 4px 0 12px; display: grid; gap: 12px; } .thread :target .bubble { outline: 2px solid var(--accent); outline-offset: 2px; }
 .day { text-align: center; font-size: 12px; color: var(--soft); padding-top: 10px; } .aside { text-align: center; font-size: 13px; color: var(--soft); } .aside a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
 .text { max-width: min(78%, 560px); justify-self: start; min-width: 0; } .text.out { justify-self: end; }
