@@ -262,6 +262,9 @@ const variables = z.object({
     })
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional().register(documentation, {
+    doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
+  }),
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
     doc: 'How many days deliveries are kept in the inbox, and for how long that a rule did not match (at least 30).',
   }),
@@ -300,6 +303,8 @@ export interface Settings {
   readonly logLevel: string;
   readonly eventRetentionDays: number;
   readonly notify: NotifySettings;
+  /** OpenTelemetry reads its settings itself. */
+  readonly isTracing: boolean;
 }
 
 /** Where alerts go, and which. */
@@ -417,6 +422,7 @@ function grouped(read: z.output<typeof variables>): Settings {
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
     notify: notifySettings(read),
+    isTracing: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   };
 }
 

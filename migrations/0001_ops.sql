@@ -133,7 +133,8 @@ create table ops.deliveries (
   targets text[] not null,
   is_recognized boolean not null,
   is_erased boolean not null default false,
-  named text[] not null default '{}'
+  named text[] not null default '{}',
+  traceparent text
 );
 create index deliveries_received_at on ops.deliveries using brin (received_at);
 create index deliveries_unrecognized on ops.deliveries (delivery_id) where not is_recognized;
@@ -150,6 +151,7 @@ comment on column ops.deliveries.targets is 'What the delivery points at, each a
 comment on column ops.deliveries.is_recognized is 'False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.';
 comment on column ops.deliveries.is_erased is 'It mentioned a person who was erased, so its body was removed.';
 comment on column ops.deliveries.named is 'Texts that it names, each as "line/number[/participants] id"; the first thousand.';
+comment on column ops.deliveries.traceparent is 'Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.';
 
 create table ops.sync_targets (
   kind text not null,

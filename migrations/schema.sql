@@ -111,6 +111,7 @@ create table ops.deliveries (
   is_recognized boolean not null, -- False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.
   is_erased boolean not null default false, -- It mentioned a person who was erased, so its body was removed.
   named text[] not null default '{}'::text[], -- Texts that it names, each as "line/number[/participants] id"; the first thousand.
+  traceparent text, -- Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.
   constraint deliveries_pkey PRIMARY KEY (delivery_id)
 );
 CREATE INDEX deliveries_received_at ON ops.deliveries USING brin (received_at);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
+import { startTelemetry } from '../ops/telemetry.ts';
 import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { jsonFlag } from './arguments.ts';
@@ -24,11 +25,15 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   const log = createLog(settings.logLevel);
   await checkRulesFile(settings);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  const telemetry = await startTelemetry(settings, 'start', log);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
   runUntilStopped(log, {
     abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
-    close: async () => (await starting).close(),
+    async close() {
+      await (await starting).close();
+      await telemetry.stop();
+    },
   });
   const started = await starting;
   const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;

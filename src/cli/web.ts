@@ -4,6 +4,7 @@ import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { areMigrated } from '../migrations.ts';
 import { startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
+import { startTelemetry } from '../ops/telemetry.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
@@ -31,6 +32,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   );
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  const telemetry = await startTelemetry(settings, 'web', log);
   // With queues in Redis it serves at once, and answers 503 until Postgres is reachable.
   const { databaseUrl, redisUrl } = settings;
   if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections);
@@ -57,6 +59,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
       await Promise.all([receiver.close(), registration?.stop(), alerts.stop()]);
       await reporting.stop();
       await context[Symbol.asyncDispose]();
+      await telemetry.stop();
     },
   });
   // Printed last: a reader of this line may send a signal at once.

@@ -3,6 +3,7 @@ import { type QueueName, queueNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { reportConnections } from '../ops/processes.ts';
+import { startTelemetry } from '../ops/telemetry.ts';
 import { openWorkerPort } from '../server/metrics.ts';
 import { createLog } from '../shared/log.ts';
 import { whenReadyFlag } from './arguments.ts';
@@ -50,6 +51,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   await checkRulesFile(settings);
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
+  const telemetry = await startTelemetry(settings, 'worker', log);
   await waitForPostgres(settings.databaseUrl, log, settings.redisUrl === undefined ? minConnections : 1);
   await waitForMigrations(settings, log);
   const context = await createContext(settings, {
@@ -67,6 +69,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
     async close() {
       await Promise.all([workers.close(drainMs), port?.close()]);
       await context[Symbol.asyncDispose]();
+      await telemetry.stop();
     },
   });
   // Printed last: a reader of this line may send a signal at once.

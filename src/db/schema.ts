@@ -92,6 +92,7 @@ export interface Schema {
     is_recognized: boolean;
     is_erased: Defaulted<boolean>;
     named: Defaulted<string[]>;
+    traceparent: string | null;
   };
   'ops.drift': {
     operation: string;

@@ -2,7 +2,7 @@ import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { type DueTarget, type Priority, priorities, type Target, type TargetKind, targetKinds } from './targets.ts';
+import { type DueTarget, type Priority, priorities, type TargetKind, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */
 export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
@@ -45,7 +45,7 @@ export function createNotifier(
   const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isFailing = false;
 
-  function enqueue(target: Target, priority: Priority = priorities.live): void {
+  function enqueue({ traceparent, ...target }: Omit<DueTarget, 'afterMs'>, priority: Priority): void {
     const queue = queueOf[target.kind];
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
@@ -53,6 +53,7 @@ export function createNotifier(
       kind: target.kind,
       key: target.key,
       ...(priority !== priorities.live && { isUrgent: false }),
+      ...(traceparent !== undefined && { traceparent }),
     });
     if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
   }
@@ -82,7 +83,7 @@ export function createNotifier(
 
   return {
     notify(due) {
-      for (const { afterMs, priority, ...target } of due) {
+      for (const { afterMs, priority = priorities.live, ...target } of due) {
         if (afterMs <= 0) {
           enqueue(target, priority);
           continue;

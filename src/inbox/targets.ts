@@ -43,6 +43,8 @@ export interface DueTarget extends Target {
   readonly afterMs: number;
   /** Default: live. */
   readonly priority?: Priority;
+  /** The trace that its read continues, as a W3C `traceparent`. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A target to mark dirty, due now or some seconds from now. */

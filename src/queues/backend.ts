@@ -1,4 +1,4 @@
-import type { BulkJobOptions, Processor, Queue, QueueOptions, Worker } from 'bullmq';
+import type { BulkJobOptions, Processor, Queue, QueueOptions, Telemetry, Worker } from 'bullmq';
 import { storableText } from '../shared/storable.ts';
 
 /** A job: read the target, or advance the send. */
@@ -7,6 +7,8 @@ export interface TargetJob {
   readonly key: string;
   /** False: worked only when no urgent job waits. Default: true. */
   readonly isUrgent?: boolean;
+  /** The trace that its work continues, as a W3C `traceparent`. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What a job carries: ids and never data, so that one job stands for any number of changes. */
@@ -23,19 +25,25 @@ export interface BullJob {
 
 /** One job per target, sorted, so that two callers cannot deadlock. */
 export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
-  const byTarget = new Map<string, Required<TargetJob>>();
+  const byTarget = new Map<string, TargetJob>();
   for (const job of jobs) {
     // A job that jsonb rejects would fail its whole batch.
     const data = { kind: storableText(job.kind), key: storableText(job.key) };
     const id = targetId(data);
-    byTarget.set(id, { ...data, isUrgent: job.isUrgent !== false || byTarget.get(id)?.isUrgent === true });
+    const held = byTarget.get(id);
+    const isUrgent = job.isUrgent !== false || held?.isUrgent === true;
+    byTarget.set(id, { ...data, isUrgent, traceparent: held?.traceparent ?? job.traceparent });
   }
   return [...byTarget]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, { kind, key, isUrgent }]) => ({
+    .map(([id, { kind, key, isUrgent, traceparent }]) => ({
       name: kind,
       data: { kind, key },
-      opts: { deduplication: { id, keepLastIfActive: true }, ...(!isUrgent && { priority: lowPriority }) },
+      opts: {
+        deduplication: { id, keepLastIfActive: true },
+        ...(!isUrgent && { priority: lowPriority }),
+        ...(traceparent !== undefined && { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
+      },
     }));
 }
 
@@ -56,6 +64,7 @@ export interface WorkerTuning {
   /** Seconds. */
   readonly drainDelay: number;
   readonly runRetryDelay: number;
+  readonly telemetry?: Telemetry;
 }
 
 export interface StoreHealth {
@@ -73,7 +82,7 @@ export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
   /** False while a command would only wait. */
   isConnected(): boolean;
-  openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate'>): BullQueue;
+  openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate' | 'telemetry'>): BullQueue;
   openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
   /** Removes the store's record of past jobs of a queue, which names their targets. */
   forgetEvents(queue: BullQueue): Promise<void>;

@@ -10,6 +10,7 @@ import { readDeploymentId } from '../db/connections.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
+import { currentTracing, detached, inSpan } from '../shared/tracing.ts';
 import {
   type BullQueue,
   type BullWorker,
@@ -113,7 +114,9 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
           if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
           return deploymentId;
         });
-  const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false };
+  const telemetry = currentTracing()?.ofQueues;
+  const traced = telemetry && { telemetry };
+  const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false, ...traced };
   const queues = new Map<QueueName, BullQueue>();
   const workers = new Set<QueueWorker>();
   let deploymentId: string | undefined;
@@ -176,9 +179,15 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         ...job,
         opts: { ...job.opts, removeOnComplete: true, removeOnFail: true },
       }));
-      for (let from = 0; from < jobs.length; from += enqueueBatch) {
-        await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + enqueueBatch)));
-      }
+      const causes = targets.flatMap(({ traceparent }) => traceparent ?? []);
+      // The span in progress is that of whoever enqueued first, and jobs of others go along.
+      await detached(() =>
+        inSpan(`enqueue ${name}`, { causes }, async () => {
+          for (let from = 0; from < jobs.length; from += enqueueBatch) {
+            await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + enqueueBatch)));
+          }
+        }),
+      );
     },
 
     async waiting(name) {
@@ -202,6 +211,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         maxStalledCount,
         drainDelay: pollEvery / 1_000,
         runRetryDelay: retryDelay,
+        ...traced,
       };
       const worker = createQueueWorker(store, name, tuning, handler, outage, log);
       const tracked: QueueWorker = {

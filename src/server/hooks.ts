@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Accepted, type Inbox, targetsOf } from '../inbox/deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
+import { currentTracing, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { type DeliveryFacts, extract } from '../webhooks/extract.ts';
 import { type BodyBudget, type BodyShare, decodeBody, readBody } from './body.ts';
 
@@ -64,7 +65,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     const { facts, arrivedAt } = received;
     let accepted: Accepted;
     try {
-      accepted = await deps.inbox.accept({
+      const delivery = {
         eventType: facts.type,
         claimedType: facts.claimedType,
         contentType: short(sentAs.get(request.raw)),
@@ -72,7 +73,13 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
         body: facts.body,
         fingerprint: facts.fingerprint,
         isTruncated: facts.isTruncated,
+        traceparent: currentTracing()?.traceparent(),
         ...targetsOf(facts.references),
+      };
+      accepted = await inSpan('store delivery', ofPostgres, async (span) => {
+        const stored = await deps.inbox.accept(delivery);
+        span.set({ 'trunkline.delivery.id': stored.id });
+        return stored;
       });
     } catch (error) {
       if (!isFailing) deps.log.error({ err: error }, 'Deliveries cannot be stored and are answered 503');

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from './log.ts';
+import { detached } from './tracing.ts';
 
 export interface Loop {
   /**
@@ -60,7 +61,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   function kick(): Promise<void> {
     if (signal.aborted) return running ?? Promise.resolve();
     isWanted = true;
-    running ??= run();
+    running ??= detached(run);
     return running;
   }
 

@@ -12,6 +12,7 @@ import {
   failTarget,
   releaseClaims,
   type TargetState,
+  withTraces,
 } from '../inbox/claims.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/parking.ts';
@@ -19,6 +20,7 @@ import { markDirty, maskedTarget, priorities, type Target, type TargetKind } fro
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
+import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { heldCalls } from '../warehouse/calls.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
@@ -91,14 +93,20 @@ export function createSync(deps: SyncDeps): Sync {
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
     const claimed = new Map(
-      (await admit(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
+      (await admit(await traced(await claimTargets(db, targets)))).map((claim) => [
+        `${claim.kind} ${claim.key}`,
+        claim,
+      ]),
     );
     return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
   }, oneAtATime);
   const dueClaims = new Map(
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
-      createBatch<void, Claim | undefined>(async ({ length }) => admit(await claimDue(db, kinds, length)), oneAtATime),
+      createBatch<void, Claim | undefined>(
+        async ({ length }) => admit(await traced(await claimDue(db, kinds, length))),
+        oneAtATime,
+      ),
     ]),
   );
 
@@ -123,6 +131,10 @@ export function createSync(deps: SyncDeps): Sync {
     return lease(now);
   }
 
+  async function traced(claimed: readonly Claim[]): Promise<readonly Claim[]> {
+    return currentTracing() ? withTraces(db, claimed) : claimed;
+  }
+
   function lease(claimed: readonly Claim[]): readonly Claim[] {
     for (const claim of claimed) leases.hold(claim);
     return claimed;
@@ -130,7 +142,10 @@ export function createSync(deps: SyncDeps): Sync {
 
   async function fetch(claim: Claim, signal: AbortSignal): Promise<FetchedRead> {
     try {
-      return { claim, result: await readers[claim.kind](claim, deps, signal) };
+      return {
+        claim,
+        result: await inSpan(`read ${claim.kind}`, traceOf(claim), () => readers[claim.kind](claim, deps, signal)),
+      };
     } catch (error) {
       return { claim, error };
     }
@@ -149,7 +164,8 @@ export function createSync(deps: SyncDeps): Sync {
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
     if (!claim) return 'not_pending';
-    return (await readClaimed(claim, queue, signal)).outcome;
+    // The job that brought the handler here is about another target.
+    return (await detached(() => readClaimed(claim, queue, signal))).outcome;
   }
 
   function readClaimed(claim: Claim, queue: QueueName, signal: AbortSignal): Promise<EndedRead> {
@@ -162,7 +178,7 @@ export function createSync(deps: SyncDeps): Sync {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
     // During a flood, a real target must not wait until the jobs before it are done.
     if (allowance.isUsedUp) await deferUnconfirmed(db, kinds);
-    const claimed = lease(await claimUnconfirmed(db, kinds, max));
+    const claimed = lease(await traced(await claimUnconfirmed(db, kinds, max)));
     const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
     const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');
     return { read: ended.length, missed: missed.length };
@@ -243,7 +259,9 @@ export function createSync(deps: SyncDeps): Sync {
   }
 
   function settle(claim: Claim, state: TargetState, result: PartialResult, error?: string): Promise<boolean> {
-    return writer.write({ claim, state, error, result });
+    const { causes, attributes } = traceOf(claim);
+    const options = { causes, attributes: { ...attributes, ...ofPostgres.attributes } };
+    return inSpan(`write ${claim.kind}`, options, () => writer.write({ claim, state, error, result }));
   }
 
   async function timed(kind: TargetKind, read: () => Promise<EndedRead>): Promise<EndedRead> {
@@ -259,6 +277,14 @@ export function createSync(deps: SyncDeps): Sync {
     readUnconfirmed,
     leases: () => leases.count,
     idle: () => writer.idle(),
+  };
+}
+
+/** A read belongs to the trace of the delivery that caused it, else to that of its job. */
+function traceOf({ deliveryId, traceparent }: Claim) {
+  return {
+    causes: traceparent === undefined ? undefined : [traceparent],
+    attributes: deliveryId === undefined ? {} : { 'trunkline.delivery.id': deliveryId },
   };
 }
 

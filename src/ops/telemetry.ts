@@ -1,0 +1,29 @@
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../shared/log.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import type { TracedProcess } from '../shared/tracing.ts';
+
+/** Milliseconds for the last spans at a stop. */
+const stopMs = 500;
+
+/**
+ * Traces with OpenTelemetry if OTEL_EXPORTER_OTLP_ENDPOINT is set; otherwise nothing of it is loaded. Call it before queues and
+ * servers are opened. Never rejects: without traces the work goes on. `stop` waits for half a second at most.
+ */
+export async function startTelemetry(
+  { isTracing }: Pick<Settings, 'isTracing'>,
+  process: TracedProcess,
+  log: Log,
+): Promise<{ stop(): Promise<void> }> {
+  if (!isTracing) return { stop: () => Promise.resolve() };
+  const { startOpenTelemetry } = await import('./opentelemetry.ts');
+  const shutDown = startOpenTelemetry(process, log);
+  return {
+    stop: () =>
+      withTimeout(
+        stopMs,
+        shutDown().catch(() => undefined),
+        () => undefined,
+      ),
+  };
+}
