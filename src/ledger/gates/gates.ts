@@ -20,6 +20,91 @@ const maxHoldMs = 86_400_000;
 
 type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt'>;
 
+/** What the gates are given. */
+interface Given {
+  readonly send: Judged;
+  readonly inputs: GateInputs;
+  /** The line has blocked the number. */
+  readonly isBlocked: boolean;
+  readonly countries: AccountLimits['countries'];
+}
+
+/** A gate that may refuse a send. */
+interface Gate {
+  /** As reasons begin with it, after `gate:`. */
+  readonly name: string;
+  /** What is so when it lets a send pass. */
+  readonly asks: string;
+  /** Why it refuses; undefined when it does not. */
+  readonly refusal: (given: Given) => string | undefined;
+}
+
+const gate = (name: string, asks: string, refuses: (given: Given) => boolean): Gate => ({
+  name,
+  asks,
+  refusal: (given) => (refuses(given) ? name : undefined),
+});
+
+/** The gates that refuse, in the order in which they are asked: the first refusal decides. */
+const refusingGates: readonly Gate[] = [
+  gate('rule_off', 'The rule is in force and not off', ({ inputs }) => inputs.ruleMode === 'off'),
+  gate(
+    'no_number',
+    'The recipient is a phone number',
+    ({ send: { number } }) => !/^\d+$/.test(number) || number.length > maxDigits,
+  ),
+  gate('short_code', 'It is not a short code', ({ send: { number } }) => number.length < minDigits),
+  gate(
+    'own_number',
+    'It is not a number of the account',
+    ({ send: { number, line }, inputs }) => number === line || inputs.isOwnNumber,
+  ),
+  gate('costly_number', 'It is not a premium-rate or satellite number', ({ send }) => isCostlyNumber(send.number)),
+  gate(
+    'country',
+    'Its country is allowed',
+    ({ send: { number, line }, inputs, countries }) =>
+      !isAllowedCountry(number, countries, [line, ...inputs.ownPrefixes]),
+  ),
+  gate('erased', 'The person was not erased', ({ inputs }) => inputs.isErased),
+  gate('group', 'The text that it answers is not of a group', ({ inputs }) => inputs.isGroup),
+  gate('opted_out', 'The person has not opted out', ({ send: { line }, inputs }) =>
+    hasOptedOut(line, inputs.optOuts, inputs.skips),
+  ),
+  gate(
+    'opt_out_unsure',
+    'The text that it answers is surely not an opt-out',
+    ({ inputs: { trigger } }) => trigger?.direction === 'in' && trigger.optOutVerdict === 'unsure',
+  ),
+  gate('blocked', 'The line has not blocked the number', ({ isBlocked }) => isBlocked),
+  gate(
+    'trigger_gone',
+    'The text that it answers still exists',
+    ({ send: { trigger }, inputs }) => trigger.kind === 'message' && inputs.trigger === null,
+  ),
+  gate(
+    'newer_inbound',
+    'They have not written since, or it is no follow-up',
+    ({ send: { limits }, inputs }) => inputs.hasNewerInbound && limits.isFollowUp === true,
+  ),
+  gate('answered', 'Nobody else has answered', ({ inputs }) => inputs.isAnswered),
+  gate(
+    'human_wrote',
+    'No person of the account wrote in the thread lately',
+    ({ send: { limits }, inputs: { humanAt, now } }) =>
+      humanAt !== null &&
+      now.getTime() - humanAt.getTime() < (limits.humanMinutes ?? defaultRuleLimits.humanMinutes) * 60_000,
+  ),
+  {
+    name: 'loop',
+    asks: 'They do not look like a machine that answers us',
+    refusal: ({ send: { limits }, inputs }) => {
+      const loop = detectLoop(inputs, limits);
+      return loop === undefined ? undefined : `loop_${loop}`;
+    },
+  },
+];
+
 /**
  * Decides about a send by every gate except the budgets. `isBlocked`: the line has blocked the number. A rule's limits
  * affect only the gates of age, human answers, loops and quiet hours.
@@ -31,39 +116,58 @@ export function judge(
   { countries }: Pick<AccountLimits, 'countries'>,
 ): Verdict {
   if (inputs.now > send.expiresAt) return { kind: 'expire' };
-  const reason = findRefusal(send, inputs, isBlocked, countries);
-  if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
+  const given = { send, inputs, isBlocked, countries };
+  for (const { refusal } of refusingGates) {
+    const reason = refusal(given);
+    if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
+  }
   // A rule that answers the newer text supersedes this send; if none does, this one goes out.
   if (inputs.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
   return judgeQuietHours(send, inputs);
 }
 
-function findRefusal(
+/** A gate, and whether it lets a send pass; undefined where it was not asked. */
+export interface GateVerdict {
+  readonly asks: string;
+  readonly passes: boolean | undefined;
+}
+
+const [age, quiet, budgets] = [
+  'It is not too old',
+  'The quiet hours of the recipient are over',
+  'The budgets of the day are not used up',
+];
+
+/** What each gate decides about a send now, in their order. The budgets are asked when the send is reserved. */
+export function judgeEach(
   send: Judged,
   inputs: GateInputs,
   isBlocked: boolean,
-  countries: AccountLimits['countries'],
-): string | undefined {
-  const { number, line, trigger, limits } = send;
-  if (inputs.ruleMode === 'off') return 'rule_off';
-  if (!/^\d+$/.test(number) || number.length > maxDigits) return 'no_number';
-  if (number.length < minDigits) return 'short_code';
-  if (number === line || inputs.isOwnNumber) return 'own_number';
-  if (isCostlyNumber(number)) return 'costly_number';
-  if (!isAllowedCountry(number, countries, [line, ...inputs.ownPrefixes])) return 'country';
-  if (inputs.isErased) return 'erased';
-  if (inputs.isGroup) return 'group';
-  if (hasOptedOut(line, inputs.optOuts, inputs.skips)) return 'opted_out';
-  if (inputs.trigger?.direction === 'in' && inputs.trigger.optOutVerdict === 'unsure') return 'opt_out_unsure';
-  if (isBlocked) return 'blocked';
-  if (trigger.kind === 'message' && inputs.trigger === null) return 'trigger_gone';
-  if (inputs.hasNewerInbound && limits.isFollowUp) return 'newer_inbound';
-  if (inputs.isAnswered) return 'answered';
-  const minutes = limits.humanMinutes ?? defaultRuleLimits.humanMinutes;
-  if (inputs.humanAt !== null && inputs.now.getTime() - inputs.humanAt.getTime() < minutes * 60_000)
-    return 'human_wrote';
-  const loop = detectLoop(inputs, limits);
-  return loop === undefined ? undefined : `loop_${loop}`;
+  { countries }: Pick<AccountLimits, 'countries'>,
+): GateVerdict[] {
+  const given = { send, inputs, isBlocked, countries };
+  return [
+    { asks: age, passes: inputs.now <= send.expiresAt },
+    ...refusingGates.map(({ asks, refusal }) => ({ asks, passes: refusal(given) === undefined })),
+    { asks: quiet, passes: judgeQuietHours(send, inputs).kind === 'pass' },
+    { asks: budgets, passes: undefined },
+  ];
+}
+
+/**
+ * What each gate decided about a send that was refused for a reason, or that passed all of them (undefined): those before the
+ * refusing one let it pass, those after it were not asked. Undefined for a reason that is no gate's.
+ */
+export function recordedVerdicts(reason: string | undefined): GateVerdict[] | undefined {
+  const order = ['too_old', ...refusingGates.map(({ name }) => name), 'quiet_hours', 'budget'];
+  const words = [age, ...refusingGates.map(({ asks }) => asks), quiet, budgets];
+  const name = reason?.replace(/^gate:/, '').replace('unknown_zone', 'quiet_hours');
+  const refusing = order.findIndex((each) => name === each || name?.startsWith(`${each}_`));
+  if (name !== undefined && refusing < 0) return undefined;
+  return words.map((asks, at) => ({
+    asks,
+    passes: name === undefined || at < refusing ? true : at === refusing ? false : undefined,
+  }));
 }
 
 function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInputs): Verdict {
