@@ -4,7 +4,7 @@ import { markDirty, type Target } from '../inbox/targets.ts';
 import { threadOf } from '../shared/thread.ts';
 
 /**
- * Makes the workers read a target again, whether or not a delivery announced it: a thread as a whole, since a usual read stops at
+ * Makes the workers read a target again now, whether or not a delivery announced it: a thread as a whole, since a usual read stops at
  * messages that are already mirrored. False for the thread of a person who was erased.
  */
 export async function readAgain({ db, pauses, notify }: InboxDeps, target: Target): Promise<boolean> {
@@ -18,6 +18,12 @@ export async function readAgain({ db, pauses, notify }: InboxDeps, target: Targe
     );
   }
   notify(await markDirty(db, [target], pauses));
-  const rows = await query(db, sql`select from ops.sync_targets where kind = ${kind} and key = ${key}`);
+  // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep enqueues it.
+  const rows = await query(
+    db,
+    sql`update ops.sync_targets set due_at = least(due_at, now()),
+        enqueued_at = case when due_at > now() then '-infinity' else enqueued_at end
+      where kind = ${kind} and key = ${key} returning 1`,
+  );
   return rows.length > 0;
 }
