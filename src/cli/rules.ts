@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Argument, type Command } from 'commander';
 import { createDatabase, type OpenDatabase, query, sql } from '../db/database.ts';
 import { toTheSecond } from '../ops/format.ts';
-import { explain, type RuleExplanation, type TextChoice } from '../rules/explain.ts';
+import { explain, outcomeWords, type RuleExplanation, replyWords, type TextChoice } from '../rules/explain.ts';
 import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
 import { factAt } from '../rules/facts/values.ts';
 import { parseRules } from '../rules/file/parse.ts';
@@ -272,9 +272,7 @@ function renderExplanation(
     const values = Object.entries(facts).map(([path, value]) => `${path} = ${printable(value)}`);
     lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
   }
-  if (reply === 'sent') lines.push('  Its reply passes every gate.');
-  else if (reply === 'held') lines.push('  Its reply is held until the quiet hours end.');
-  else if (reply !== undefined) lines.push(`  Its reply is refused: ${reply}.`);
+  if (reply !== undefined) lines.push(`  ${replyWords(reply)}`);
   const least = lesserMode(mode, maxMode);
   if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: its mode is ${least}.`);
   if (outcome === 'matched' && isTooOldNow)
@@ -290,23 +288,6 @@ function renderExplanation(
     lines.push('  In fact: no worker has evaluated it on this text.');
   }
   return lines;
-}
-
-function outcomeWords(outcome: string, on: string): string {
-  const words: Readonly<Record<string, string>> = {
-    matched: 'matches',
-    condition_false: 'its condition is false',
-    off: 'is off',
-    other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for a text`,
-    not_due: 'the thread has not been idle for long enough yet',
-    gone: 'its trigger no longer exists',
-    no_other_party: 'there is no other party',
-    group_thread: 'rules do not act in groups',
-  };
-  const [kind = '', detail = ''] = outcome.split(':');
-  if (kind === 'limit') return `its limit per ${detail} is used up`;
-  if (kind === 'stopped') return `${detail} above stopped it`;
-  return words[outcome] ?? outcome;
 }
 
 interface SimulateFlags extends Flags {

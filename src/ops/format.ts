@@ -1,5 +1,6 @@
 import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
+import type { SendState } from '../ledger/send.ts';
 
 /** The display names of the kinds of target. */
 export const streamNames: Readonly<Record<TargetKind, string>> = {
@@ -16,6 +17,22 @@ export const missingTextStates: Readonly<Record<MissingTexts['state'], string>> 
   behind: 'being searched for',
   unexplained: 'not found: a possible gap',
   older: 'older than this mirror: `backfill threads` may find them',
+};
+
+/** The states of sends, in words. */
+export const sendStateNames: Readonly<Record<SendState, string>> = {
+  PLANNED: 'planned',
+  HELD: 'held',
+  RESERVED: 'reserved',
+  DISPATCHED: 'in progress',
+  UNKNOWN: 'outcome unknown, being reconciled',
+  NEEDS_HUMAN: 'need manual review',
+  SENT: 'sent',
+  SKIPPED: 'skipped by the service',
+  REJECTED: 'refused by the service',
+  NOT_SENT: 'not sent, retries failed',
+  DENIED: 'refused by a gate',
+  EXPIRED: 'expired',
 };
 
 const steps = [

@@ -1,6 +1,6 @@
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
@@ -143,7 +143,7 @@ export async function takeSnapshot({ database, queues, service, settings, metric
 }
 
 /** Reads in a read-only transaction of its own, limited to three seconds a statement. */
-export function readWithTimeout<T>(db: Database, read: (db: Database) => Promise<T>): Promise<T> {
+export function readWithTimeout<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
   return db
     .transaction()
     .setAccessMode('read only')

@@ -111,21 +111,8 @@ async function explainRules(
   const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
   const triggers = await triggersOf(tx, set, message);
-  const results = new Map<Rule, Omit<RuleExplanation, 'rule' | 'on' | 'mode'>>();
-  for (const trigger of triggers) {
-    // With RULES_MODE off, rules are explained as in a dry run.
-    const tries = await explainTrigger(tx, set, trigger, mode === 'off' ? 'dry-run' : mode);
-    const past = await pastRuns(tx, trigger);
-    for (const { rule, ...rest } of tries) {
-      const isTooOldNow = (now.getTime() - trigger.at.getTime()) / 1_000 > rule.maxAgeSeconds;
-      const isDue = trigger.at <= now;
-      results.set(rule, {
-        ...(isDue ? rest : { outcome: 'not_due', falseClauses: [] }),
-        isTooOldNow,
-        past: past.get(rule.name),
-      });
-    }
-  }
+  const results: TriedRules = new Map();
+  for (const trigger of triggers) await tryTrigger(tx, set, trigger, mode, now, results);
   return set.rules.map((rule) => ({
     rule: rule.name,
     on: rule.on,
@@ -136,6 +123,66 @@ async function explainRules(
       isTooOldNow: false,
     }),
   }));
+}
+
+type TriedRules = Map<Rule, Omit<RuleExplanation, 'rule' | 'on' | 'mode'>>;
+
+async function tryTrigger(
+  tx: Transaction,
+  set: RuleSet,
+  trigger: Trigger,
+  mode: Mode,
+  now: Date,
+  results: TriedRules,
+): Promise<void> {
+  // With RULES_MODE off, rules are explained as in a dry run.
+  const tries = await explainTrigger(tx, set, trigger, mode === 'off' ? 'dry-run' : mode);
+  const past = await pastRuns(tx, trigger);
+  for (const { rule, ...rest } of tries) {
+    const isTooOldNow = (now.getTime() - trigger.at.getTime()) / 1_000 > rule.maxAgeSeconds;
+    const isDue = trigger.at <= now;
+    results.set(rule, {
+      ...(isDue ? rest : { outcome: 'not_due', falseClauses: [] }),
+      isTooOldNow,
+      past: past.get(rule.name),
+    });
+  }
+}
+
+/** Evaluates the rules that wait for a trigger, with the data that was known then. Writes nothing. */
+export async function explainRulesOn(
+  tx: Transaction,
+  set: RuleSet,
+  trigger: Trigger,
+  mode: Mode,
+): Promise<RuleExplanation[]> {
+  const results: TriedRules = new Map();
+  await tryTrigger(tx, set, trigger, mode, new Date(), results);
+  return [...results].map(([{ name, on, mode }, tried]) => ({ rule: name, on, mode, ...tried }));
+}
+
+/** An outcome in words. */
+export function outcomeWords(outcome: string, on: string): string {
+  const words: Readonly<Record<string, string>> = {
+    matched: 'matches',
+    condition_false: 'its condition is false',
+    off: 'is off',
+    other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for a text`,
+    not_due: 'the thread has not been idle for long enough yet',
+    gone: 'its trigger no longer exists',
+    no_other_party: 'there is no other party',
+    group_thread: 'rules do not act in groups',
+  };
+  const [kind = '', detail = ''] = outcome.split(':');
+  if (kind === 'limit') return `its limit per ${detail} is used up`;
+  if (kind === 'stopped') return `${detail} above stopped it`;
+  return words[outcome] ?? outcome;
+}
+
+/** What is decided about a reply, in a sentence. */
+export function replyWords(reply: string): string {
+  if (reply === 'sent') return 'Its reply passes every gate.';
+  return reply === 'held' ? 'Its reply is held until the quiet hours end.' : `Its reply is refused: ${reply}.`;
 }
 
 /** The text itself if it is inbound, and the idle triggers after it if it is the last text of its thread. */

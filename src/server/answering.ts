@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyReply } from 'fastify';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
 
@@ -65,7 +65,7 @@ export async function onConnection<T>(db: Database, work: (connection: Database)
 }
 
 /** Reads with a limit on each statement. One that takes too long is the reader's to change: a shorter range is faster. */
-export async function limited<T>(db: Database, read: (db: Database) => Promise<T>): Promise<T> {
+export async function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     return await readWithTimeout(db, read);
   } catch (error) {

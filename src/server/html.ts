@@ -89,6 +89,10 @@ export const palette = `:root { color-scheme: light dark;
 const pages: readonly (readonly [path: string, name: string])[] = [
   ['/', 'Status'],
   ['/deliveries', 'Deliveries'],
+  ['/targets', 'Reads'],
+  ['/coverage', 'Coverage'],
+  ['/rules', 'Rules'],
+  ['/sends', 'Sends'],
   ['/reports', 'Reports'],
   ['/queues', 'Queues'],
 ];
@@ -148,7 +152,7 @@ export const liveScript = `
       document.body.classList.remove('stale');
       if (isBusy()) return;
       const [olds, news] = [[...main.children], [...fresh.children]];
-      if (olds.length === news.length) olds.forEach((old, at) => { if (!old.isEqualNode(news[at])) replace(old, news[at]); });
+      if (olds.length === news.length) olds.forEach((old, at) => { if (!old.matches('form') && !old.isEqualNode(news[at])) replace(old, news[at]); });
       else main.replaceChildren(...news);
       document.title = next.title;
     } catch {
@@ -200,7 +204,7 @@ h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px;
 .filters :is(input, select, button):focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .tag { font-size: 11px; padding: 0 6px; border-radius: 4px; background: var(--track); color: var(--soft); white-space: nowrap; }
 td a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .whole > * { font-weight: 600; }
-.about { color: var(--soft); margin: -18px 0 20px; } .rows { padding: 6px 20px; overflow: auto; overflow-wrap: normal; font-size: 13.5px; } .rows td { white-space: nowrap; vertical-align: top; } .rows td.words { white-space: normal; min-width: 260px; }
+.about { color: var(--soft); margin: -18px 0 20px; } .rows { padding: 6px 20px; overflow: auto; overflow-wrap: normal; font-size: 13.5px; } .rows td { white-space: nowrap; vertical-align: top; } .rows td.words { white-space: normal; min-width: 160px; }
 .rows thead th { white-space: nowrap; }
 .pager { display: flex; gap: 8px 20px; flex-wrap: wrap; justify-content: space-between; padding: 4px 0 40px; font-size: 14px; } .pager nav { gap: 16px; }
 .csv { font-size: 12px; letter-spacing: .03em; }
@@ -292,6 +296,9 @@ code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
 .unknown { color: var(--warning); font-size: 14px; }
 footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; font-size: 13px; color: var(--soft); }
 .wide { margin-top: 12px; }
+td a, .entries a, .note a, .warning a, .stream p a { color: inherit; text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
+.stream .state:hover .word { text-decoration: underline; }
+a:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 4px; }
 @media (max-width: 820px) { .streams { grid-template-columns: repeat(2, minmax(0, 1fr)); } .columns { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 520px) {
   body > header, main { padding-left: 16px; padding-right: 16px; }

@@ -25,7 +25,7 @@ export interface RowColumn {
   /** For programs: left out of the page. */
   readonly isCsvOnly?: boolean;
   /** How the page shows a value; the CSV has it in full. */
-  readonly show?: (value: string) => string;
+  readonly show?: (value: string, row: Row) => string;
   /** The page that the value opens. */
   readonly link?: (row: Row) => string | undefined;
 }
@@ -153,11 +153,11 @@ export function renderRows({ title, list }: Pick<ShownRows, 'title' | 'list'>): 
 ${list.areWordsHidden && hiddenWords}`;
 }
 
-function cell({ key, show = String, link }: RowColumn, row: Row): Html {
+function cell({ key, show = (value) => value, link }: RowColumn, row: Row): Html {
   const value = row[key] ?? null;
   if (value === null) return html`–`;
   const address = link?.(row);
-  return address === undefined ? html`${show(value)}` : html`<a href="${address}">${show(value)}</a>`;
+  return address === undefined ? html`${show(value, row)}` : html`<a href="${address}">${show(value, row)}</a>`;
 }
 
 /** Says that words are left out, and where that is set. */

@@ -1,6 +1,6 @@
 import { queueNames } from '../../config/queues.ts';
 import { type TargetKind, targetKinds } from '../inbox/targets.ts';
-import type { LedgerSummary } from '../ledger/control.ts';
+import type { SendState } from '../ledger/send.ts';
 import {
   ago,
   countOf,
@@ -8,6 +8,7 @@ import {
   exactly,
   missingTextStates,
   quantity,
+  sendStateNames,
   simulatedWords,
   span,
   streamNames,
@@ -17,6 +18,7 @@ import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
+import { eventTypeOf } from '../shared/event-types.ts';
 import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, refreshSeconds, style } from './html.ts';
 
 export interface PageOptions {
@@ -107,30 +109,35 @@ function stream(snapshot: Snapshot, kind: TargetKind, timeZone: string): Html {
   const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
   const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
-  const { level, word } = stateOf(snapshot, kind, backlog, fresh?.readAt ?? null);
+  const { level, word, state } = stateOf(snapshot, kind, backlog, fresh?.readAt ?? null);
   const isDirectory = kind === 'users' || kind === 'lines';
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   return html`<article class="card stream">
-  <header><h3>${streamNames[kind]}</h3><span class="state" title="${word}"><span class="dot ${level}"></span><span class="word soft">${word}</span></span></header>
+  <header><h3>${streamNames[kind]}</h3><a class="state" href="/targets?kind=${kind}&amp;state=${state}" title="${word}"><span class="dot ${level}"></span><span class="word soft">${word}</span></a></header>
   <p class="newest">${isDirectory ? (rows ?? '?') : moment(fresh?.newestAt ?? null, snapshot.takenAt, timeZone)}</p>
   <p>${!isDirectory && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isDirectory ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null, snapshot.takenAt, timeZone)}</span></p>
-  <p>${pending(backlog)}</p>
+  <p><a href="/targets?kind=${kind}&amp;state=pending">${pending(backlog)}</a></p>
 </article>`;
 }
 
+/** How a stream is doing; `state` filters the list of its reads. */
 function stateOf(
   { parked }: Snapshot,
   kind: TargetKind,
   backlog: Backlog | undefined,
   readAt: Date | null,
-): { level: string; word: string } {
+): { level: string; word: string; state: string } {
   const wait = known(parked, []).find((each) => each.kind === kind);
-  if (wait) return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused' };
-  if (!backlog) return { level: 'quiet', word: 'not known' };
-  if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing` };
-  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind' };
-  if (backlog.due > 0) return { level: 'ok', word: 'reading' };
-  return readAt === null ? { level: 'quiet', word: 'nothing read yet' } : { level: 'ok', word: 'up to date' };
+  const state = 'pending';
+  if (wait)
+    return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused', state: 'parked' };
+  if (!backlog) return { level: 'quiet', word: 'not known', state };
+  if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing`, state: 'failing' };
+  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind', state };
+  if (backlog.due > 0) return { level: 'ok', word: 'reading', state };
+  return readAt === null
+    ? { level: 'quiet', word: 'nothing read yet', state }
+    : { level: 'ok', word: 'up to date', state };
 }
 
 function pending(backlog: Backlog | undefined): Html {
@@ -148,10 +155,15 @@ function pending(backlog: Backlog | undefined): Html {
 
 /** Deliveries: per minute, by type, and the latest. */
 export function inbox(snapshot: Snapshot, timeZone: string): Html {
-  return card('Deliveries', snapshot.inbox, (status) => {
-    if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
-    return html`${pace(status)}${types(status)}${latest(status, snapshot.takenAt, timeZone)}`;
-  });
+  return card(
+    'Deliveries',
+    snapshot.inbox,
+    (status) => {
+      if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
+      return html`${pace(status)}${types(status)}${latest(status, snapshot.takenAt, timeZone)}`;
+    },
+    '/deliveries',
+  );
 }
 
 const paceHeight = 24;
@@ -172,35 +184,45 @@ function types({ types, isAtLeast, unrecognized }: InboxStatus): Html {
 <thead><tr><th>type</th><th class="number">last hour</th><th class="number">last day</th></tr></thead>
 <tbody>${types.map(
     ({ type, lastHour, lastDay }) =>
-      html`<tr><td>${type ?? 'no type in the address'}</td><td class="number">${quantity(lastHour)}</td><td class="number">${quantity(lastDay)}${more}</td></tr>`,
+      html`<tr><td>${type ?? 'no type in the address'}</td><td class="number">${deliveriesLink(type, 'hour', quantity(lastHour))}</td><td class="number">${deliveriesLink(type, 'day', `${quantity(lastDay)}${more}`)}</td></tr>`,
   )}
-<tr><td class="${unrecognized.lastDay > 0 ? 'warning' : 'soft'}">not recognized</td><td class="number soft">${quantity(unrecognized.count)}${unrecognized.isAtLeast && '+'} kept</td><td class="number">${quantity(unrecognized.lastDay)}</td></tr></tbody>
+<tr><td class="${unrecognized.lastDay > 0 ? 'warning' : 'soft'}">not recognized</td><td class="number soft"><a href="/deliveries?recognized=no&amp;span=all">${quantity(unrecognized.count)}${unrecognized.isAtLeast && '+'} kept</a></td><td class="number"><a href="/deliveries?recognized=no&amp;span=day">${quantity(unrecognized.lastDay)}</a></td></tr></tbody>
 </table>`;
 }
 
+/** The deliveries behind a count; a type that is not known has no filter. */
+function deliveriesLink(type: string | null, span: 'hour' | 'day', text: string): Html {
+  const known = type === null ? 'none' : eventTypeOf(type);
+  return known === undefined ? html`${text}` : html`<a href="${`/deliveries?type=${known}&span=${span}`}">${text}</a>`;
+}
+
 function latest({ latest }: InboxStatus, from: Date, timeZone: string): Html {
-  const lines = latest.map(({ receivedAt, type, targets, isRecognized }) => {
+  const lines = latest.map(({ id, receivedAt, type, targets, isRecognized }) => {
     const what = isRecognized
       ? targets.map((target) => html`<code>${target}</code> `)
       : html`<span class="warning">not recognized</span>`;
-    return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span>${type ?? 'no type'}</span><span class="aside">${what}</span>`;
+    return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span><a href="/deliveries/${id}">${type ?? 'no type'}</a></span><span class="aside">${what}</span>`;
   });
   return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
 }
 
 /** Hourly coverage of the last two days, and missing texts. */
 export function completeness({ completeness, takenAt }: Snapshot, timeZone: string): Html {
-  return card('Compared with the service', completeness, (status) =>
-    status.hours.length === 0
-      ? html`<p class="soft">Call history has not been compared yet.</p>`
-      : html`${strip(status)}
-<p class="note">${proven(status)}${unannounced(status)}</p>
+  return card(
+    'Compared with the service',
+    completeness,
+    (status) =>
+      status.hours.length === 0
+        ? html`<p class="soft">Call history has not been compared yet.</p>`
+        : html`${strip(status)}
+<p class="note"><a href="/coverage/hours">${proven(status)}</a>${unannounced(status)}</p>
 ${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
-${status.openGapCount > 0 && html`<p class="warning">${countOf(status.openGapCount, 'gap')} in the webhooks, being filled.</p>`}
+${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
 ${status.lines.map(
   ({ line, missing, since, state }) =>
     html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
 )}`,
+    '/coverage',
   );
 }
 
@@ -226,33 +248,23 @@ function unannounced({ lastDay }: Completeness): string {
 
 /** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
 export function sends({ sends, takenAt }: Snapshot, timeZone: string): Html {
-  return card('Automatic texts', sends, ({ control, counts, simulated, today, dailyMicros }) => {
-    const rows = Object.entries(counts).map(
-      ([state, count]) =>
-        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${stateNames[state as keyof typeof stateNames]}</td><td class="number">${quantity(count)}${simulatedWords(simulated[state as keyof typeof stateNames], count)}</td></tr>`,
-    );
-    const paused =
-      control.isPaused &&
-      html`<p class="warning">Paused ${moment(control.since, takenAt, timeZone)}: ${control.reason}</p>`;
-    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
+  return card(
+    'Automatic texts',
+    sends,
+    ({ control, counts, simulated, today, dailyMicros }) => {
+      const rows = Object.entries(counts).map(
+        ([state, count]) =>
+          html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${sendStateNames[state as SendState]}</td><td class="number"><a href="/sends?state=${state}&amp;span=day">${quantity(count)}</a>${simulatedWords(simulated[state as SendState], count)}</td></tr>`,
+      );
+      const paused =
+        control.isPaused &&
+        html`<p class="warning">Paused ${moment(control.since, takenAt, timeZone)}: ${control.reason}</p>`;
+      return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
 ${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None in the last day.</p>`}`;
-  });
+    },
+    '/sends',
+  );
 }
-
-const stateNames: Readonly<Record<keyof LedgerSummary['counts'], string>> = {
-  PLANNED: 'planned',
-  HELD: 'held',
-  RESERVED: 'reserved',
-  DISPATCHED: 'in progress',
-  UNKNOWN: 'outcome unknown, being reconciled',
-  NEEDS_HUMAN: 'need manual review',
-  SENT: 'sent',
-  SKIPPED: 'skipped by the service',
-  REJECTED: 'refused by the service',
-  NOT_SENT: 'not sent, retries failed',
-  DENIED: 'refused by a gate',
-  EXPIRED: 'expired',
-};
 
 const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
 
@@ -281,17 +293,22 @@ function shares(counts: Readonly<Record<string, number>>): Html {
 }
 
 export function queues({ queues }: Snapshot): Html {
-  return card('Queue', queues, ({ backend, isReachable, waiting }) => {
-    const state = isReachable
-      ? html`<span class="ok">reachable</span>`
-      : html`<span class="problem">unreachable</span>`;
-    return html`<table><tbody>
+  return card(
+    'Queue',
+    queues,
+    ({ backend, isReachable, waiting }) => {
+      const state = isReachable
+        ? html`<span class="ok">reachable</span>`
+        : html`<span class="problem">unreachable</span>`;
+      return html`<table><tbody>
 <tr><td>${backend === 'redis' ? 'Redis' : 'Postgres'}</td><td class="number">${state}</td></tr>
 ${queueNames.map((name) => {
   const count = waiting[name];
   return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
 })}</tbody></table>`;
-  });
+    },
+    '/queues',
+  );
 }
 
 export function subscriptions({ subscriptions, takenAt }: Snapshot, timeZone: string): Html {
@@ -320,7 +337,7 @@ export function holdings({ holdings }: Snapshot): Html {
 
 export function errors({ errors, takenAt }: Snapshot, timeZone: string): Html {
   if (known(errors, undefined)?.length === 0) return html``;
-  return html`<div class="wide">${card('Latest failures', errors, (rows) => entries(rows.map((row) => refusal(row, takenAt, timeZone))))}</div>`;
+  return html`<div class="wide">${card('Latest failures', errors, (rows) => entries(rows.map((row) => refusal(row, takenAt, timeZone))), '/targets')}</div>`;
 }
 
 function refusal(
@@ -350,20 +367,30 @@ export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
 /** Which rules are in force, and what they did within a day. */
 export function rules({ rules, takenAt }: Snapshot, timeZone: string): Html {
   if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
-  return card('Rules', rules, (status) => {
-    if (!status) return html``;
-    const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
-    const rows = lastDay.map(
-      ({ rule, tried, matched }) =>
-        html`<tr><td>${rule}</td><td class="number">${quantity(matched)}</td><td class="number soft">${quantity(tried)}</td></tr>`,
-    );
-    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
-    const inForce =
-      version === null
-        ? html`none in force`
-        : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt, takenAt, timeZone)}`;
-    return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
-  });
+  return card(
+    'Rules',
+    rules,
+    (status) => {
+      if (!status) return html``;
+      const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
+      const rows = lastDay.map(
+        ({ rule, tried, matched }) =>
+          html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
+      );
+      const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
+      const inForce =
+        version === null
+          ? html`none in force`
+          : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt, takenAt, timeZone)}`;
+      return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
+    },
+    '/rules',
+  );
+}
+
+/** The evaluations of a rule in the last day. */
+function runsPath(rule: string, more = ''): string {
+  return `/rules?rule=${encodeURIComponent(rule)}&span=day${more}`;
 }
 
 /** A time relative to the snapshot, with the exact time as tooltip. */
@@ -372,9 +399,9 @@ export function moment(at: Date | null, from: Date, timeZone: string): Html {
   return html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, from)}</time>`;
 }
 
-/** A card that shows its part, or why it is unknown. */
-export function card<T>(title: string, part: Part<T>, show: (value: T) => Html): Html {
-  return html`<section class="card"><h2>${title}</h2>${
+/** A card that shows its part, or why it is unknown; its title leads to `path`. */
+export function card<T>(title: string, part: Part<T>, show: (value: T) => Html, path?: string): Html {
+  return html`<section class="card"><h2>${path === undefined || part.state === 'unknown' ? title : html`<a href="${path}">${title}</a>`}</h2>${
     part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`
   }</section>`;
 }

@@ -60,7 +60,9 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       isAtLeast: false,
       perMinute: [0, 1],
       unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
-      latest: [{ receivedAt: before(2), type: 'AccountSMS', targets: ['thread …0100/…0123'], isRecognized: true }],
+      latest: [
+        { id: '42', receivedAt: before(2), type: 'AccountSMS', targets: ['thread …0100/…0123'], isRecognized: true },
+      ],
     }),
     holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
     drift: known({ kinds: 0, latest: [], partial: [] }),

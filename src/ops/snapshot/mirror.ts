@@ -250,6 +250,7 @@ export interface TypeCount {
 }
 
 export interface LatestDelivery {
+  readonly id: string;
   readonly receivedAt: Date;
   readonly type: string | null;
   /** Each as `kind key`, numbers masked. */
@@ -279,7 +280,7 @@ export async function readInbox(db: Database): Promise<InboxStatus> {
   );
   const latest = await query<LatestDelivery>(
     db,
-    sql`select received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
+    sql`select delivery_id as id, received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
      from ops.deliveries order by delivery_id desc limit ${latestShown}`,
   );
   const perMinute = Array.from({ length: minutes }, (_, at) =>

@@ -1,10 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
+import { query, sql } from '../../db/database.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
+import { pauseSends, resumeSends } from '../../ledger/control.ts';
+import { settleManually } from '../../ledger/settle.ts';
+import { readAgain } from '../../sync/read-again.ts';
 import { signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
 import { renderOutage } from './frame.ts';
-import { idOf } from './view.ts';
+import { sendIdOf } from './send.ts';
+import { targetOf } from './target.ts';
+import { idOf, targetPath } from './view.ts';
 
 type Route = { Params: Readonly<Record<string, string>> };
 
@@ -44,6 +50,39 @@ export function registerActions(
     const replayed = await replayDelivery(inbox, idOf(id));
     if (!replayed) throw new BadAddress(`There is no delivery ${id}.`, 404);
     return `/deliveries/${id}`;
+  });
+
+  action('/targets/:kind/*', 'retry', async (params) => {
+    const target = targetOf(params.kind, params['*']);
+    const [known] = await query(
+      db,
+      sql`select from ops.sync_targets where kind = ${target.kind} and key = ${target.key}`,
+    );
+    if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
+    await readAgain(inbox, target);
+    return targetPath(`${target.kind} ${target.key}`);
+  });
+
+  for (const [word, state] of [
+    ['sent', 'SENT'],
+    ['not-sent', 'NOT_SENT'],
+  ] as const) {
+    action(`/sends/:id/settle/${word}`, word, async ({ id }) => {
+      const sendId = sendIdOf(id);
+      if (!(await settleManually(db, sendId, state))) {
+        throw new BadAddress('Only a send in manual review can be settled: this one is not, or was settled meanwhile.');
+      }
+      return `/sends/${sendId}`;
+    });
+  }
+
+  action('/sends/pause', 'pause', async () => {
+    await pauseSends(db, 'by the operator, on the page of sends');
+    return '/sends';
+  });
+  action('/sends/resume', 'resume', async () => {
+    await resumeSends(db);
+    return '/sends';
   });
 }
 

@@ -7,7 +7,7 @@ import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
 import { shownBody } from './shown-body.ts';
-import { pathIn, type View } from './view.ts';
+import { pathIn, targetPath, type View } from './view.ts';
 
 const shownTargets = 50;
 
@@ -59,12 +59,6 @@ ${section('What it led to', led ? story(led, view) : html`<p class="soft">Nothin
 ${section('Body', body(found, isTextShown))}
 ${!isTextShown && !isErased && hiddenWords}`,
   });
-}
-
-/** The page of a target, of `kind key`. */
-export function targetPath(target: string): string {
-  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
-  return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function recognition({ isRecognized, targets }: StoredDelivery): string {

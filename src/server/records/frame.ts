@@ -55,11 +55,15 @@ export function ask({ label, question, answers }: Question): Html {
   )}</div></details>`;
 }
 
-/** A moment in a zone, to the second: `2026-11-01 14:05:09`. */
-export function timeIn(zone: string, at: Date | null): Html {
-  if (at === null) return html`–`;
-  // Swedish writes times as ISO 8601 does.
-  return html`<time datetime="${at.toISOString()}">${at.toLocaleString('sv-SE', { timeZone: zone })}</time>`;
+/** A moment in a zone, to the second: `2026-11-01 14:05:09`, or to the millisecond. */
+export function timeIn(zone: string, at: Date, isExact = false): Html {
+  // Swedish writes times as ISO 8601 does, with a comma.
+  const time = at.toLocaleString('sv-SE', {
+    timeZone: zone,
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    ...(isExact && { fractionalSecondDigits: 3 }),
+  });
+  return html`<time datetime="${at.toISOString()}">${time.replace(',', '.')}</time>`;
 }
 
 /** Says that an action was done, by its word in the address. */
@@ -72,7 +76,7 @@ export function doneNote(done: string | undefined, words: Readonly<Record<string
 export function story({ steps, pending, isCut }: Trace, view: View): Html {
   return html`<ol class="steps">${steps.map(
     ({ at, step, subject, what }) =>
-      html`<li>${timeIn(view.zone, at)}<span class="step">${step}</span><span>${subjectLink(subject, view)}: ${what}</span></li>`,
+      html`<li>${timeIn(view.zone, at, true)}<span class="step">${step}</span><span>${subjectLink(subject, view)}: ${what}</span></li>`,
   )}</ol>
 ${pending.map(
   ({ target, dueAt, attempts, error }) =>
@@ -91,6 +95,7 @@ function subjectLink(subject: string, view: View): Html {
 const subjectPages: Readonly<Record<string, (key: string) => string>> = {
   delivery: (id) => `/deliveries/${id}`,
   call: (id) => `/calls/${id}`,
+  send: (id) => `/sends/${id}`,
 };
 
 /** The inline style sheet of lists and records. The content security policy contains its hash. */
@@ -99,14 +104,17 @@ export const style = `${pageStyle}
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: 12px 24px; }
 .facts dt { font-size: 12px; color: var(--soft); } .facts dd { margin: 0; }
 .plain { list-style: none; padding: 0; font-size: 14px; } .steps a, .facts a, .prose a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
-.about { text-wrap: pretty; } .state { font-weight: 600; } .warning { color: var(--warning); }
+.about { text-wrap: pretty; } .state { font-weight: 600; } .warning { color: var(--warning); } .counted { margin: 0 0 8px; } .filters { padding-bottom: 14px; } .buttons { display: flex; gap: 14px; align-items: center; } .more { grid-column: 1 / -1; margin: 0; } .more .filters { padding: 10px 0 0; }
 .words-of { white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.55 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; max-height: 480px; overflow: auto; }
-.steps { list-style: none; padding: 0; font-size: 14px; } .steps li { display: grid; grid-template-columns: 148px 84px minmax(0, 1fr); gap: 2px 14px; padding: 6px 0; border-top: 1px solid var(--line); } .steps li:first-child { border-top: 0; }
-.steps time, .steps .step { color: var(--soft); }
+.steps { list-style: none; padding: 0; font-size: 14px; } .steps li { display: grid; grid-template-columns: 180px 76px minmax(0, 1fr); gap: 2px 14px; padding: 6px 0; border-top: 1px solid var(--line); } .steps li:first-child { border-top: 0; }
+.steps time { white-space: nowrap; } .steps time, .steps .step { color: var(--soft); }
 .asks { display: flex; flex-wrap: wrap; gap: 10px; align-items: start; margin-bottom: 16px; }
 .ask { margin: 0; font-size: 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); max-width: 560px; } .ask summary { padding: 6px 14px; color: var(--accent); width: auto; border-radius: 8px; list-style: none; } .ask summary::-webkit-details-marker { display: none; }
 .ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
 .answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
+.reason { margin: 6px 0 14px; padding-left: 12px; border-left: 3px solid var(--warning); } .state + * { margin-top: 0; } .card > p + .facts, .reason + .facts { margin-top: 14px; }
+.gates { list-style: none; padding: 0; font-size: 14px; columns: 2; column-gap: 40px; } .gates li { display: flex; justify-content: space-between; gap: 14px; padding: 4px 0; break-inside: avoid; }
+.rule { padding: 10px 0; border-top: 1px solid var(--line); } .rule:first-of-type { border-top: 0; padding-top: 0; } .rule h3 { font-size: 14px; margin: 0; color: var(--ink); } .clause { padding: 4px 0 0 14px; font-size: 14px; } .values th { width: 40%; } .values tr:first-child > * { border-top: 0; }
 .done { border-left: 3px solid var(--ok); padding: 4px 12px; margin-bottom: 16px; }
 .facts small { display: block; font-size: 12.5px; color: var(--soft); } time { white-space: nowrap; }
 .lines { display: grid; gap: 4px; } .lines a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .apart { margin-top: 12px; }
@@ -119,5 +127,5 @@ export const style = `${pageStyle}
 .bubble { background: var(--card); border: 1px solid var(--line); border-radius: 4px 14px 14px 14px; padding: 8px 13px; width: fit-content; max-width: 100%; } .out .bubble { border-radius: 14px 4px 14px 14px; background: color-mix(in srgb, var(--accent) 14%, var(--card)); margin-left: auto; } .failed .bubble { border-color: var(--problem); }
 .body { white-space: pre-wrap; overflow-wrap: anywhere; } .who, .meta { font-size: 12px; color: var(--soft); } .who { margin-bottom: 3px; } .meta { margin-top: 3px; } .out .who, .out .meta { text-align: right; }
 .turn { justify-content: center; padding: 4px 0 12px; font-size: 14px; }
-@media (max-width: 520px) { .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+@media (max-width: 520px) { .gates { columns: 1; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 `;

@@ -1,3 +1,4 @@
+import type { Transaction } from '../../db/database.ts';
 import { countOf } from '../../ops/format.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
@@ -32,6 +33,8 @@ export interface ListFilter {
 /** A list of rows with filters, as a page and as CSV. */
 export interface ListDefinition {
   readonly path: string;
+  /** The path of its entry in the header; its own one if it has one. */
+  readonly current?: string;
   readonly title: string;
   /** What its rows are, in a sentence or two. */
   readonly about: Html;
@@ -39,6 +42,8 @@ export interface ListDefinition {
   /** The span of an address without one; undefined for a list that has no times to choose. */
   readonly span: SpanName | undefined;
   readonly source: (choice: ListChoice) => RowSource;
+  /** What stands over its rows, such as what can be done to all. */
+  readonly above?: (tx: Transaction, view: View, done: string | undefined) => Promise<Html>;
   /** What it means that there is no row, and what comes next. */
   readonly empty: Html;
 }
@@ -83,7 +88,7 @@ export function choiceOf({ filters, span }: ListDefinition, query: Parameters, o
   return { view, range, where, values, parameters };
 }
 
-/** A page of a list; `above` stands over its rows, such as what can be done to all. */
+/** A page of a list. */
 export function renderList(
   list: ListDefinition,
   choice: ListChoice,
@@ -96,7 +101,7 @@ export function renderList(
   const count = total === undefined ? 'too many rows to count' : countOf(total, 'row');
   return frame({
     title,
-    current: path,
+    current: list.current ?? path,
     content: html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
 <p class="about prose">${about}</p>
 ${above}
@@ -124,24 +129,27 @@ function nothing(list: ListDefinition, { values, range, view }: ListChoice): Htm
 }
 
 function form({ path, filters, span }: ListDefinition, { values, range, view, parameters }: ListChoice): Html {
+  const hasDays = range.from !== undefined || range.to !== undefined;
   return html`<form class="filters" action="${path}" aria-label="Filters">
 ${filters.map((filter) => field(filter, values.get(filter.name) ?? filter.usual))}
 ${
   span !== undefined &&
-  html`${select(
+  select(
     'span',
     'Time',
     range.span,
     Object.entries(spans).map(([value, { name }]) => ({ value, name })),
-  )}${day('from', 'or from', range.from)}${day('to', 'to', range.to)}`
+  )
 }
+<div class="buttons"><button>Show</button>${parameters !== '' && html`<a class="link" href="${path}">Reset</a>`}</div>
+<details class="more"${(hasDays || view.zone !== view.ownZone) && html` open`}><summary>${span === undefined ? 'Time zone' : 'Days and time zone'}</summary><div class="filters">
+${span !== undefined && html`${day('from', 'From', range.from)}${day('to', 'To', range.to)}`}
 ${select(
   'zone',
   'Time zone',
   view.zone,
   zonesFor(view).map((zone) => ({ value: zone, name: zone.replaceAll('_', ' ') })),
-)}
-<div class="buttons"><button>Show</button>${parameters !== '' && html`<a class="link" href="${path}">Reset</a>`}</div>
+)}</div></details>
 </form>`;
 }
 

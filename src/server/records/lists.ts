@@ -1,18 +1,26 @@
 import { sql } from '../../db/database.ts';
+import { targetKinds } from '../../inbox/targets.ts';
+import { states } from '../../ledger/send.ts';
+import { outcomeWords } from '../../rules/explain.ts';
 import { eventTypes } from '../../shared/event-types.ts';
-import { maskTarget } from '../../shared/masking.ts';
+import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
+import { normalizeNumber } from '../../shared/numbers.ts';
 import { isCallId, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
 import { type Condition, column, count } from '../row-list.ts';
 import type { ListChoice, ListDefinition } from './list-page.ts';
-import { endsOf, pathIn, timeColumns } from './view.ts';
+import { pauseSwitch } from './send.ts';
+import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
 
 const all = sql`true`;
 const allOf = (conditions: readonly Condition[]) =>
   conditions.length === 0 ? all : sql.join([...conditions], sql` and `);
 const named = (values: readonly string[]) => values.map((value) => ({ value, name: value }));
 const any = { value: '', name: 'any' };
+
+/** An error of the service may quote a number. */
+const masked = (text: string) => maskNumbers(text);
 
 /** `kind key` of each target that a call id or a thread as typed may be. Throws `BadAddress`. */
 function targetsNamed(text: string): string[] {
@@ -110,3 +118,378 @@ function targetsInWords(joined: string): string {
   const more = targets.length - shownTargets;
   return `${targets.slice(0, shownTargets).map(maskTarget).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
+
+const pending = sql`r.dirty_version > r.clean_version`;
+const isParked = sql`r.kind in (select kind from ops.streams)`;
+
+/** The state of a target (`r` of ops.sync_targets), in words. */
+export const targetState = sql`case when r.claimed_until > now() then 'being read' when r.state <> 'active' then r.state
+  when not (${pending}) then case when r.last_error is null then 'up to date' else 'failed' end
+  when ${isParked} then 'parked' when r.attempts > 0 then 'failing' when r.due_at <= now() then 'due' else 'due later' end`;
+
+/** Each is read along an index, however many targets there are. */
+const targetStates: Readonly<Record<string, Condition>> = {
+  trouble: sql`r.last_error is not null`,
+  failing: sql`r.last_error is not null and ${pending}`,
+  refused: sql`r.last_error is not null and r.state <> 'active'`,
+  parked: sql`${pending} and ${isParked}`,
+  pending,
+};
+
+export const targets: ListDefinition = {
+  path: '/targets',
+  title: 'Reads',
+  about: html`What is read through the API: the threads, calls and so on that <a href="/deliveries">deliveries</a> or comparisons made pending, with the error of the newest read. A failed read is retried by itself, ever less often.`,
+  span: undefined,
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      usual: 'trouble',
+      options: [
+        { value: 'trouble', name: 'failed or refused' },
+        { value: 'failing', name: 'failed, will be retried' },
+        { value: 'refused', name: 'gone or refused for good' },
+        { value: 'parked', name: 'parked' },
+        { value: 'pending', name: 'pending' },
+      ],
+      where: (state) => targetStates[state],
+    },
+    {
+      name: 'kind',
+      label: 'Kind',
+      options: [any, ...named(targetKinds)],
+      where: (kind) => sql`r.kind = ${kind}`,
+    },
+    {
+      name: 'target',
+      label: 'Call or thread',
+      placeholder: 'call id or line/number',
+      where: (text) => {
+        const [first = '', ...more] = targetsNamed(text);
+        const kinds = [first, ...more].map((target) => target.split(' ')[0]);
+        return sql`r.kind = any(${kinds}) and r.key = ${first.slice(first.indexOf(' ') + 1)}`;
+      },
+    },
+  ],
+  source: ({ view, where }) => {
+    const conditions = [...where].filter(([name]) => name !== 'state' || !where.has('target'));
+    return {
+      columns: [
+        column('kind', 'Kind'),
+        {
+          ...column('key', 'Key'),
+          show: (key, { kind }) => maskKey(kind ?? '', key),
+          link: ({ kind, key }) => pathIn(view, targetPath(`${kind} ${key}`)),
+        },
+        column('state', 'State', targetState),
+        count('attempts', 'Failures in a row'),
+        { ...column('last_error', 'Why'), isWide: true, show: masked },
+        ...timeColumns('read', 'Read', sql`r.read_at`, view),
+        ...timeColumns('next', 'Next', sql`case when ${pending} then r.due_at end`, view),
+        { ...column('delivery_id', 'Because of'), link: ({ delivery_id: id }) => pathIn(view, `/deliveries/${id}`) },
+      ],
+      from: sql`from ops.sync_targets r where ${allOf(conditions.map(([, condition]) => condition))}`,
+      // A back-fill leaves millions pending: these are read in the order of their index.
+      order:
+        where.has('target') ||
+        where.get('state') === targetStates.trouble ||
+        where.get('state') === targetStates.failing
+          ? sql`order by r.read_at desc nulls last, r.kind, r.key`
+          : sql`order by r.priority, r.due_at, r.kind, r.key`,
+      joins: sql``,
+    };
+  },
+  empty: html`No read failed or was refused. Reads that wait for their turn are <a href="/targets?state=pending">pending</a>.`,
+};
+
+/** The first and the last local day of a choice; the list of days is bounded. */
+const maxDays = 400;
+const localDay = (moment: Condition, zone: string) => sql`(${moment} at time zone ${zone})::date`;
+const dayStart = (day: Condition, zone: string) => sql`(${day}::timestamp at time zone ${zone})`;
+
+export const coverage: ListDefinition = {
+  path: '/coverage',
+  title: 'Coverage by day',
+  about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a>`,
+  span: 'month',
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      options: [any, { value: 'incomplete', name: 'not complete' }],
+      where: () => sql`r.proven_hours < r.hours`,
+    },
+  ],
+  source: ({ range, view, where }) => {
+    const { zone } = view;
+    const { since, until } = endsOf(range, view);
+    const oldest = sql`(select min(from_at) from ops.coverage where stream = 'calls')`;
+    const last = until
+      ? localDay(sql`least(now(), ${until} - interval '1 microsecond')`, zone)
+      : localDay(sql`now()`, zone);
+    const first = sql`greatest(${localDay(sql`coalesce(${since ?? oldest}, now())`, zone)}, ${last} - ${maxDays}::integer)`;
+    const [from, to] = [dayStart(sql`day`, zone), dayStart(sql`(day::date + 1)`, zone)];
+    return {
+      columns: [
+        {
+          ...column('day', 'Day', sql`r.day::text`),
+          link: ({ day }) => pathIn(view, `/coverage/hours?from=${day}&to=${day}`),
+        },
+        column(
+          'state',
+          'State',
+          sql`case when r.proven_hours >= r.hours then 'complete' when r.compared_hours = 0 then 'not compared yet' else 'not complete' end`,
+        ),
+        count('proven_hours', 'Hours proven'),
+        count('hours', 'of'),
+        count('reported_count', 'Calls reported'),
+        count('held_count', 'Held'),
+        count('unannounced_count', 'Not announced'),
+        {
+          ...count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
+          link: () => pathIn(view, '/gaps?state=open'),
+        },
+        {
+          ...column(
+            'difference',
+            'Why not complete',
+            sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
+              when r.compared_hours < r.hours then 'not every hour was compared yet' else 'an hour is to be compared again' end)`,
+          ),
+          isWide: true,
+          show: masked,
+        },
+      ],
+      from: sql`from (
+        select day::date as day, greatest(0, floor(extract(epoch from least(now(), ${to}) - ${from}) / 3600))::integer as hours, c.*,
+          (select count(*) from ops.gaps where filled_at is null and from_at < ${to} and to_at > ${from}) as open_gaps
+        from generate_series(${first}::timestamp, ${last}::timestamp, interval '1 day') day
+        cross join lateral (
+          select count(*)::integer as compared_hours, count(*) filter (where state = 'proven')::integer as proven_hours,
+            sum(reported_count) as reported_count, sum(held_count) as held_count, sum(unannounced_count) as unannounced_count,
+            min(last_error) filter (where state <> 'proven') as error
+          from ops.coverage where stream = 'calls' and to_at <= now() and from_at >= ${from} and from_at < ${to}
+        ) c
+      ) r where ${allOf([...where.values()])}`,
+      order: sql`order by r.day desc`,
+      joins: sql``,
+    };
+  },
+  empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>trunkline backfill calls</code> reads older history.`,
+};
+
+export const hours: ListDefinition = {
+  path: '/coverage/hours',
+  current: '/coverage',
+  title: 'Coverage by hour',
+  about: html`Each hour of call history that is compared with the service: minutes after its end, and again for late changes. <a href="/coverage">Days</a>`,
+  span: 'day',
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      options: [any, ...named(['waiting', 'proven', 'differs', 'failed'])],
+      where: (state) => sql`r.state = ${state}`,
+    },
+  ],
+  source: ({ range, view, where }) => {
+    const { since, until } = endsOf(range, view);
+    return {
+      columns: [
+        ...timeColumns('from', 'From', sql`r.from_at`, view),
+        column('state', 'State'),
+        count('reported_count', 'Calls reported'),
+        count('held_count', 'Held'),
+        count('unannounced_count', 'Not announced'),
+        ...timeColumns('checked', 'Compared', sql`r.checked_at`, view),
+        ...timeColumns('next', 'Next', sql`nullif(r.due_at, 'infinity')`, view),
+        { ...column('last_error', 'Why'), isWide: true, show: masked },
+      ],
+      from: sql`from ops.coverage r where ${allOf([
+        sql`r.stream = 'calls'`,
+        ...(since ? [sql`r.from_at >= ${since}`] : []),
+        ...(until ? [sql`r.from_at < ${until}`] : []),
+        ...where.values(),
+      ])}`,
+      order: sql`order by r.from_at desc`,
+      joins: sql``,
+    };
+  },
+  empty: html`No hour of this time was compared yet. The workers compare each hour some minutes after its end.`,
+};
+
+export const gaps: ListDefinition = {
+  path: '/gaps',
+  current: '/coverage',
+  title: 'Gaps in the webhooks',
+  about: html`Times in which deliveries may have been lost. What happened then is searched through the API, so a filled gap lost nothing but time.`,
+  span: 'all',
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      options: [any, { value: 'open', name: 'open' }, { value: 'filled', name: 'filled' }],
+      where: (state) => (state === 'open' ? sql`r.filled_at is null` : sql`r.filled_at is not null`),
+    },
+    {
+      name: 'stream',
+      label: 'Of',
+      options: [any, ...named(['calls', 'texts'])],
+      where: (stream) => sql`r.stream = ${stream}`,
+    },
+  ],
+  source: ({ range, view, where }) => {
+    const { since, until } = endsOf(range, view);
+    return {
+      columns: [
+        { ...count('gap_id', 'Gap'), isCsvOnly: true },
+        column('stream', 'Of'),
+        ...timeColumns('from', 'From', sql`r.from_at`, view),
+        ...timeColumns('to', 'To', sql`r.to_at`, view),
+        { ...column('reason', 'Why deliveries may be lost'), isWide: true, show: masked },
+        ...timeColumns('filled', 'Filled', sql`r.filled_at`, view),
+        ...timeColumns('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`, view),
+        { ...column('last_error', 'Why not filled'), isWide: true, show: masked },
+      ],
+      from: sql`from ops.gaps r where ${allOf([
+        ...(since ? [sql`r.to_at >= ${since}`] : []),
+        ...(until ? [sql`r.from_at < ${until}`] : []),
+        ...where.values(),
+      ])}`,
+      order: sql`order by r.gap_id desc`,
+      joins: sql``,
+    };
+  },
+  empty: html`No gap was noticed: no webhook subscription was broken and the receiver was never away for long. <a class="link" href="/coverage">Coverage</a>`,
+};
+
+const usd = (micros: Condition) => sql`round(${micros} / 1000000.0, 6)`;
+const digits = (text: string) => {
+  const number = normalizeNumber(text);
+  if (number === '') throw new BadAddress('number must have digits.');
+  return number;
+};
+
+export const sends: ListDefinition = {
+  path: '/sends',
+  title: 'Sends',
+  about: html`The texts that <a href="/rules">rules</a> wanted to send, and what came of each. At most one request is ever sent for one; what a gate refused was not sent.`,
+  span: 'all',
+  filters: [
+    {
+      name: 'state',
+      label: 'State',
+      options: [any, ...states.map((state) => ({ value: state, name: state }))],
+      where: (state) =>
+        // Sends with an unknown outcome have an index of their own.
+        state === 'UNKNOWN' || state === 'NEEDS_HUMAN'
+          ? sql`r.state = ${state} and r.unknown_at is not null`
+          : sql`r.state = ${state}`,
+    },
+    {
+      name: 'mode',
+      label: 'Mode',
+      options: [any, ...named(['live', 'dry-run'])],
+      where: (mode) =>
+        mode === 'live'
+          ? sql`r.mode = 'live' and r.reason is distinct from 'dry_run'`
+          : sql`(r.mode = 'dry-run' or r.reason = 'dry_run')`,
+    },
+    { name: 'rule', label: 'Rule', placeholder: 'its name', where: (rule) => sql`r.rule = ${rule}` },
+    { name: 'number', label: 'To', placeholder: 'a number', where: (text) => sql`r.number = ${digits(text)}` },
+  ],
+  above: pauseSwitch,
+  source: ({ range, view, where }) => {
+    const { since, until } = endsOf(range, view);
+    return {
+      columns: [
+        ...timeColumns('planned', 'Planned', sql`r.planned_at`, view),
+        {
+          ...column('send_id', 'Send', sql`r.send_id::text`),
+          show: (id) => id.slice(0, 8),
+          link: ({ send_id: id }) => pathIn(view, `/sends/${id}`),
+        },
+        column('rule', 'Rule'),
+        column('number', 'To'),
+        column('line', 'From'),
+        column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
+        column('state', 'State'),
+        { ...column('reason', 'Why'), show: masked },
+        count('segments', 'Segments', sql`r.units`),
+        { ...count('charged_usd', 'Charged $', usd(sql`r.settled_micros`)), show: (amount) => String(Number(amount)) },
+        { ...column('body', 'Text'), isText: true },
+      ],
+      from: sql`from ops.sends r where ${allOf([
+        ...(since ? [sql`r.planned_at >= ${since}`] : []),
+        ...(until ? [sql`r.planned_at < ${until}`] : []),
+        ...where.values(),
+      ])}`,
+      order: sql`order by r.planned_at desc, r.send_id desc`,
+      joins: sql``,
+    };
+  },
+  empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>trunkline rules simulate</code> shows what would happen.`,
+};
+
+export const runs: ListDefinition = {
+  path: '/rules',
+  title: 'Rules',
+  about: html`Every evaluation of a rule on a text, a call or a transcript: whether it matched, why not, and what it did. <a href="/sends">Sends</a> are what came of replies.`,
+  span: 'week',
+  filters: [
+    { name: 'rule', label: 'Rule', placeholder: 'its name', where: (rule) => sql`r.rule = ${rule}` },
+    {
+      name: 'result',
+      label: 'Result',
+      options: [
+        any,
+        { value: 'matched', name: 'matched' },
+        { value: 'unmatched', name: 'did not match' },
+        { value: 'failed', name: 'failed' },
+      ],
+      where: (result) =>
+        ({ matched: sql`r.is_matched`, unmatched: sql`not r.is_matched`, failed: sql`r.reason like 'error:%'` })[
+          result
+        ],
+    },
+    {
+      name: 'mode',
+      label: 'Mode',
+      options: [any, ...named(['live', 'dry-run'])],
+      where: (mode) => sql`r.mode = ${mode}`,
+    },
+    { name: 'number', label: 'Other party', placeholder: 'a number', where: (text) => sql`r.number = ${digits(text)}` },
+  ],
+  source: ({ range, view, where }) => {
+    const { since, until } = endsOf(range, view);
+    return {
+      columns: [
+        { ...column('run_id', 'Run'), link: ({ run_id: id }) => pathIn(view, `/rules/runs/${id}`) },
+        ...timeColumns('evaluated', 'Evaluated', sql`r.evaluated_at`, view),
+        column('rule', 'Rule'),
+        column('trigger_kind', 'On'),
+        { ...column('trigger_key', 'Trigger'), isCsvOnly: true },
+        column('number', 'Other party'),
+        { ...column('line', 'Our line'), isCsvOnly: true },
+        column('mode', 'Mode'),
+        column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),
+        {
+          ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
+          show: (reason, { trigger_kind: on }) => masked(outcomeWords(reason, on ?? '')),
+        },
+        { ...column('steps', 'Steps', sql`steps.words`), isWide: true },
+      ],
+      from: sql`from ops.rule_runs r where ${allOf([
+        ...(since ? [sql`r.evaluated_at >= ${since}`] : []),
+        ...(until ? [sql`r.evaluated_at < ${until}`] : []),
+        ...where.values(),
+      ])}`,
+      order: sql`order by r.evaluated_at desc, r.run_id desc`,
+      joins: sql`left join lateral (
+        select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
+      ) steps on true`,
+    };
+  },
+  empty: html`No rule was evaluated in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>trunkline rules check</code> says whether the file is right, <code>trunkline rules simulate</code> tries it on the past.`,
+};

@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import type { Database } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { known, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { parseRules } from '../../rules/file/parse.ts';
+import type { RuleSet } from '../../rules/rule.ts';
 import { answering, asCsv, asPage, asText, limited, onConnection, oneAtATime, pageHeaders } from '../answering.ts';
 import { liveScript } from '../html.ts';
 import { countRows, csvOfRows, maxCsvRows, pageNumberOf, readCsvRows, readRowList, rowsPerPage } from '../row-list.ts';
@@ -11,28 +14,46 @@ import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
 import { renderOutage, style } from './frame.ts';
 import { choiceOf, type ListDefinition, renderList } from './list-page.ts';
-import { deliveries } from './lists.ts';
+import { coverage, deliveries, gaps, hours, runs, sends, targets } from './lists.ts';
+import { runPage } from './run.ts';
+import { sendIdOf, sendPage } from './send.ts';
+import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
 import { idOf, type Parameters, textOf, type View, viewOf } from './view.ts';
 
 type Route = { Querystring: Parameters; Params: Readonly<Record<string, string>> };
 
-/** The page of one record: of the parameters of its path, in a view; `query` has what else its address says. */
-type Render = (db: Database, params: Route['Params'], view: View, query: Parameters) => Promise<string>;
+/** What the page of one record is rendered with. */
+interface Asked {
+  readonly params: Route['Params'];
+  readonly view: View;
+  /** All that its address says. */
+  readonly query: Parameters;
+  /** The action that led here. */
+  readonly done: string | undefined;
+  /** Of the rules file; undefined when it cannot be read here. */
+  readonly rules: () => Promise<RuleSet | undefined>;
+}
 
-const records: Readonly<{ [path: string]: Render }> = {
-  '/deliveries/:id': (db, { id }, view, query) => deliveryPage(db, idOf(id), view, textOf(query, 'done')),
-  '/calls/:id': (db, { id }, view) => callPage(db, id, view),
+const records: Readonly<Record<string, (tx: Transaction, asked: Asked) => Promise<string>>> = {
+  '/deliveries/:id': (tx, { params, view, done }) => deliveryPage(tx, idOf(params.id), view, done),
+  '/calls/:id': (tx, { params, view }) => callPage(tx, params.id, view),
   // Fastify bounds the length of named parameters, and a group has many participants.
-  '/threads/*': (db, { '*': key }, view, query) => threadPage(db, key ?? '', query, view),
+  '/threads/*': (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view),
+  '/targets/:kind/*': (tx, { params, view, done }) => targetPage(tx, targetOf(params.kind, params['*']), view, done),
+  '/sends/:id': async (tx, { params, rules, ...rest }) =>
+    sendPage(tx, sendIdOf(params.id), { ...rest, rules: await rules() }),
+  '/rules/runs/:id': async (tx, { params, rules, ...rest }) =>
+    runPage(tx, idOf(params.id), { ...rest, rules: await rules() }),
 };
 
-const lists: readonly ListDefinition[] = [deliveries];
+const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];
 
 /** Serves the lists of deliveries, reads, sends and so on, each as a page and as CSV, and a page for each of their rows. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
-  const { timeZone } = context.settings;
+  const { timeZone, rulesFile } = context.settings;
+  const rules = () => readRuleSet(rulesFile, timeZone);
   const readOnce = oneAtATime();
 
   app.register(async (scope) => {
@@ -46,14 +67,17 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
           const page = pageNumberOf(query.page);
           const source = list.source(choice);
           const window = { limit: rowsPerPage, offset: (page - 1) * rowsPerPage };
-          const [rows, counted] = await readOnce(() =>
-            onConnection(db, async (connection) => [
-              await limited(connection, (tx) => readRowList(tx, source, window)),
-              await part(() => readWithTimeout(connection, (tx) => countRows(tx, source.from, maxCsvRows + 1))),
-            ]),
+          const { rows, above, counted } = await readOnce(() =>
+            onConnection(db, async (connection) => ({
+              rows: await limited(connection, (tx) => readRowList(tx, source, window)),
+              above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
+              counted: await part(() =>
+                readWithTimeout(connection, (tx) => countRows(tx, source.from, maxCsvRows + 1)),
+              ),
+            })),
           );
           const total = known(counted, Number.POSITIVE_INFINITY);
-          return renderList(list, choice, { list: rows, page, total: total <= maxCsvRows ? total : undefined });
+          return renderList(list, choice, { list: rows, page, total: total <= maxCsvRows ? total : undefined }, above);
         });
       });
 
@@ -74,13 +98,20 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
       scope.get<Route>(path, async ({ query, params }, reply) => {
         asPage(reply);
         return answering(reply, renderOutage, async () => {
-          const view = viewOf(query, timeZone);
-          return readOnce(() =>
-            onConnection(db, (connection) => limited(connection, (tx) => render(tx, params, view, query))),
-          );
+          const asked = { params, query, view: viewOf(query, timeZone), done: textOf(query, 'done'), rules };
+          return readOnce(() => onConnection(db, (connection) => limited(connection, (tx) => render(tx, asked))));
         });
       });
     }
     registerActions(scope, context);
   });
+}
+
+/** The rules of the file that this process has; undefined when there is none, or it has mistakes. */
+async function readRuleSet(file: string, timeZone: string): Promise<RuleSet | undefined> {
+  try {
+    return parseRules(await readFile(file, 'utf8'), { file, timeZone });
+  } catch {
+    return undefined;
+  }
 }

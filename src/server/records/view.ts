@@ -23,6 +23,12 @@ export function pathIn({ zone, ownZone }: View, path: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}zone=${encodeURIComponent(zone)}`;
 }
 
+/** The page of a target, of `kind key`. */
+export function targetPath(target: string): string {
+  const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
+  return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
+
 const maxLength = 250;
 
 /** A parameter; undefined when it is empty. Throws `BadAddress`. */

@@ -1,0 +1,170 @@
+import type { Transaction } from '../../db/database.ts';
+import { readControl } from '../../ledger/control.ts';
+import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
+import { readGateInputs } from '../../ledger/gates/inputs.ts';
+import { accountLimits } from '../../ledger/limits.ts';
+import { readSend, type Send } from '../../ledger/send.ts';
+import { dollars, sendStateNames } from '../../ops/format.ts';
+import type { RuleSet } from '../../rules/rule.ts';
+import { maskNumbers } from '../../shared/masking.ts';
+import { BadAddress } from '../answering.ts';
+import { type Html, html } from '../html.ts';
+import { areWordsShown, hiddenWords } from '../row-list.ts';
+import { ask, doneNote, facts, frame, section, timeIn } from './frame.ts';
+import { pathIn, type View } from './view.ts';
+
+/** The id of a send in a path. Throws `BadAddress`. */
+export function sendIdOf(text: string | undefined): string {
+  if (text === undefined || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) {
+    throw new BadAddress('There is no such send: its id has 36 characters.', 404);
+  }
+  return text;
+}
+
+/** The page of a send: its text, what each gate decided, and its history. `rules` are those of the rules file, if it can be read. */
+export async function sendPage(
+  tx: Transaction,
+  id: string,
+  { view, done, rules }: { view: View; done: string | undefined; rules: RuleSet | undefined },
+): Promise<string> {
+  const found = await readSend(tx, id);
+  if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
+  const { send, events } = found;
+  const isTextShown = await areWordsShown(tx);
+  const { zone } = view;
+  const isDry = send.mode === 'dry-run' || send.reason === 'dry_run';
+  return frame({
+    title: `Send ${id.slice(0, 8)}`,
+    current: '/sends',
+    content: html`<div class="head"><h1>Send <span class="soft">${id.slice(0, 8)}</span></h1></div>
+${doneNote(done, {
+  sent: 'Settled as sent: what was reserved counts as spent. Nothing was sent again.',
+  'not-sent': 'Settled as not sent: what was reserved is free again. Nothing was sent again.',
+})}
+${send.state === 'NEEDS_HUMAN' && review(send)}
+${section(
+  'State',
+  html`<p><span class="state">${sendStateNames[send.state]}</span>${send.reason !== null && html`: ${maskNumbers(send.reason)}`}. ${stateWords(send)}</p>
+${facts([
+  ['rule', html`<a href="${pathIn(view, `/rules?rule=${encodeURIComponent(send.rule)}`)}">${send.rule}</a>`],
+  ['version', send.ruleVersion],
+  ['mode', isDry ? 'dry-run: only simulated, nothing is sent' : 'live'],
+  ['from', send.line],
+  ['to', html`<a href="${pathIn(view, `/sends?number=${send.number}`)}">${send.number}</a>`],
+  ['answers', `${send.trigger.kind} ${send.trigger.id}`],
+  ['of', timeIn(zone, send.trigger.at)],
+  ['planned', timeIn(zone, send.plannedAt)],
+  ['expires', ['PLANNED', 'HELD', 'RESERVED'].includes(send.state) && timeIn(zone, send.expiresAt)],
+  ['dispatched', send.dispatchedAt && timeIn(zone, send.dispatchedAt)],
+  ['segments', send.units ?? 'not counted'],
+  ['cost', costOf(send)],
+  ['message', send.messageId ?? 'none known'],
+  ['tries without effect', send.tries > 0 && send.tries],
+])}`,
+)}
+${section('Text', text(send, isTextShown))}
+${gates(send, await verdicts(tx, send, rules))}
+${section(
+  'History',
+  html`<ol class="steps">${events.map(
+    ({ at, to, reason, actor }) =>
+      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateNames[to]}${reason !== null && `: ${maskNumbers(reason)}`}</span></li>`,
+  )}</ol>`,
+)}`,
+  });
+}
+
+function text({ text }: Send, isTextShown: boolean): Html {
+  if (text === '') return html`<p class="soft">Its recipient was erased, so the text was removed.</p>`;
+  return isTextShown
+    ? html`<p class="body">${text}</p>`
+    : html`<p class="soft">${[...text].length} characters</p>${hiddenWords}`;
+}
+
+/** What comes next. */
+function stateWords({ state }: Send): string {
+  switch (state) {
+    case 'PLANNED':
+    case 'RESERVED':
+      return 'It leaves within seconds, unless a gate refuses it or sends are paused.';
+    case 'HELD':
+      return 'It waits until that ends, or until it is too old.';
+    case 'DISPATCHED':
+      return 'Its one request is under way.';
+    case 'UNKNOWN':
+      return 'A request may have left, and its answer was lost. It is looked for in the thread; nothing is sent again.';
+    case 'NEEDS_HUMAN':
+      return 'It was not found in the thread. Read the thread, and record what happened.';
+    default:
+      return 'This is final.';
+  }
+}
+
+function costOf({ settledMicros, reservedMicros, state }: Send): string {
+  if (settledMicros !== null) return dollars(settledMicros);
+  if (reservedMicros > 0) return `at most ${dollars(reservedMicros)}`;
+  return state === 'SENT' ? 'not reported' : 'nothing';
+}
+
+function review({ sendId, line, number, reservedMicros }: Send): Html {
+  const amount = dollars(reservedMicros);
+  return html`<div class="asks">${ask({
+    label: 'Settle …',
+    question: `Read the thread of ${line} with ${number} at the service first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
+    answers: [
+      { label: 'It was sent', action: `/sends/${sendId}/settle/sent` },
+      { label: 'It was not sent', action: `/sends/${sendId}/settle/not-sent` },
+    ],
+  })}</div>`;
+}
+
+/** What each gate decides now about an open send, and what it decided about any other. */
+async function verdicts(
+  tx: Transaction,
+  send: Send,
+  rules: RuleSet | undefined,
+): Promise<readonly GateVerdict[] | undefined> {
+  const { state, reason } = send;
+  if (state === 'PLANNED' || state === 'HELD' || state === 'RESERVED') {
+    const inputs = await readGateInputs(tx, send);
+    return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
+  }
+  if (state !== 'DENIED' && state !== 'EXPIRED') return recordedVerdicts(undefined);
+  return recordedVerdicts(reason === null || reason === 'dry_run' ? undefined : reason);
+}
+
+function gates({ state, reason }: Send, verdicts: readonly GateVerdict[] | undefined): Html {
+  const isOpen = state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
+  if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${reason}.</p>`);
+  return section(
+    isOpen ? 'Gates, as of now' : 'Gates',
+    html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
+      const [word, tone] =
+        passes === undefined ? ['not asked', 'soft'] : passes ? ['passes', 'ok'] : ['refuses', 'problem'];
+      return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
+    })}</ul>
+<p class="note">${isOpen ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
+  );
+}
+
+/** Stands over the list of sends: whether they are paused, and the switch. */
+export async function pauseSwitch(tx: Transaction, view: View, done: string | undefined): Promise<Html> {
+  const { isPaused, reason, since, by } = await readControl(tx);
+  const who = by === 'ledger' ? 'by the ledger, until the outcomes are known' : 'by the operator';
+  return html`${doneNote(done, { pause: 'All sends are paused. Requests that were under way finish.', resume: 'Sends are resumed, as far as RULES_MODE allows.' })}
+<div class="asks">${
+    isPaused
+      ? html`<p class="warning">All sends are paused since ${timeIn(view.zone, since)}, ${who}: ${maskNumbers(reason ?? 'no reason given')}</p>${ask(
+          {
+            label: 'Resume …',
+            question: 'Sends that are due go out at once, unless they have expired meanwhile.',
+            answers: [{ label: 'Resume all sends', action: '/sends/resume' }],
+          },
+        )}`
+      : ask({
+          label: 'Pause all …',
+          question: 'No process sends anything until you resume. Planned sends wait until they expire.',
+          answers: [{ label: 'Pause all sends', action: '/sends/pause' }],
+        })
+  }</div>`;
+}

@@ -1,0 +1,100 @@
+import { query, sql, type Transaction } from '../../db/database.ts';
+import { maskedTarget, type Target, targetKinds } from '../../inbox/targets.ts';
+import { trace } from '../../ops/trace.ts';
+import { maskNumbers } from '../../shared/masking.ts';
+import { BadAddress } from '../answering.ts';
+import { html } from '../html.ts';
+import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
+import { targetState } from './lists.ts';
+import { pathIn, targetPath, type View } from './view.ts';
+
+/** The target of a path. Throws `BadAddress`. */
+export function targetOf(kind: string | undefined, key: string | undefined): Target {
+  const known = targetKinds.find((each) => each === kind);
+  if (known === undefined || !key)
+    throw new BadAddress(`The first part must be one of ${targetKinds.join(', ')}.`, 404);
+  return { kind: known, key };
+}
+
+interface TargetRow {
+  readonly state: string;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly readAt: Date | null;
+  readonly nextAt: Date | null;
+  readonly refusedAt: Date | null;
+  readonly priority: number;
+  readonly deliveryId: string | null;
+  readonly parkedUntil: Date | null;
+  readonly parkedReason: string | null;
+  readonly missingScope: string | null;
+}
+
+/** What a state means, and what comes next. */
+const stateWords: Readonly<Record<string, string>> = {
+  'up to date': 'Nothing to read: the mirror has what the newest read found.',
+  'being read': 'A worker reads it now.',
+  due: 'It waits for a worker.',
+  'due later': 'It is read again by itself, as a recheck.',
+  failing: 'The newest read failed. It is retried by itself, ever less often; a retry asks the service at once.',
+  failed: 'The newest read failed, and nothing has made it pending again.',
+  parked:
+    'The credential may not read anything of this kind, so all its reads wait. Grant what is missing; they go on by themselves.',
+  gone: 'The service does not have it any more. It is read again when a delivery names it.',
+  forbidden: 'The role of the credential may not read it. It is tried again ever less often, and after each log in.',
+  refused: 'The service refuses the request itself, so it is not repeated. It is read again when a delivery names it.',
+};
+
+const ranks = ['live', 'history, after live reads', 'unconfirmed, slowly', 'unconfirmed, slowly'] as const;
+
+/** The page of a read: its state, why, and the way to it. */
+export async function targetPage(
+  tx: Transaction,
+  target: Target,
+  view: View,
+  done: string | undefined,
+): Promise<string> {
+  const { kind, key } = target;
+  const [row] = await query<TargetRow>(
+    tx,
+    sql`select ${targetState} as state, r.attempts, r.last_error as error, r.read_at as "readAt",
+        case when r.dirty_version > r.clean_version then r.due_at end as "nextAt", r.refused_at as "refusedAt", r.priority,
+        r.delivery_id as "deliveryId", s.parked_until as "parkedUntil", s.reason as "parkedReason", s.missing_scope as "missingScope"
+      from ops.sync_targets r left join ops.streams s using (kind) where kind = ${kind} and key = ${key}`,
+  );
+  const name = maskedTarget(target);
+  if (!row) throw new BadAddress(`Nothing made ${name} pending so far: \`trunkline resync\` reads it.`, 404);
+  const way = kind === 'thread' || kind === 'call' ? await trace(tx, kind, key) : undefined;
+  const { deliveryId } = row;
+  return frame({
+    title: name,
+    current: '/targets',
+    content: html`<div class="head"><h1>${name.charAt(0).toUpperCase()}${name.slice(1, kind.length)} <span class="soft">${name.slice(kind.length + 1)}</span></h1></div>
+${doneNote(done, { retry: 'It is read now. The state below changes within seconds.' })}
+<div class="asks">${ask({
+      label: 'Read again …',
+      question: `Read ${kind === 'thread' ? 'the whole thread' : 'it'} through the API now, without waiting for the next retry. What is mirrored stays; what changed is mirrored again.`,
+      answers: [{ label: 'Read again', action: targetPath(`${kind} ${key}`) }],
+    })}</div>
+${section(
+  'State',
+  html`<p><span class="state">${row.state}</span>. ${stateWords[row.state]}</p>
+${row.error !== null && html`<p class="reason">${maskNumbers(row.error)}</p>`}
+${facts([
+  ['newest read', row.readAt && timeIn(view.zone, row.readAt)],
+  ['next read', row.nextAt && timeIn(view.zone, row.nextAt)],
+  ['failures in a row', row.attempts],
+  ['refused since', row.refusedAt && timeIn(view.zone, row.refusedAt)],
+  ['parked until', row.parkedUntil && timeIn(view.zone, row.parkedUntil)],
+  ['parked because', row.parkedReason && maskNumbers(row.parkedReason)],
+  ['missing scope', row.missingScope],
+  ['order', ranks[row.priority] ?? row.priority],
+  [
+    'because of',
+    deliveryId !== null && html`<a href="${pathIn(view, `/deliveries/${deliveryId}`)}">delivery ${deliveryId}</a>`,
+  ],
+])}`,
+)}
+${way !== undefined && section('The way to it', story(way, view))}`,
+  });
+}

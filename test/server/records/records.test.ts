@@ -1,0 +1,311 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { query, sql } from '../../../src/db/database.ts';
+import { launchBrowser } from '../../browser.ts';
+import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
+import { databaseForTest } from '../../stores/databases.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const [line, number] = ['18005550100', '18455550123'];
+const sendIds = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'] as const;
+let world: TestReceiver;
+
+beforeAll(async () => {
+  world = await openReceiver(settingsFor(databaseUrl));
+  const { db } = world.context.database;
+  await fill(db);
+  await query(
+    db,
+    sql`insert into ops.sends (send_id, rule, rule_version, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason,
+        expires_at, reserved_micros, unknown_at, planned_at) values
+      (${sendIds[0]}, 'greets', 'v1', ${line}, ${number}, 'message', '1', now(), 'live', 'We are closed.', 'NEEDS_HUMAN', 'not found', now(), 50000, now(), now()),
+      (${sendIds[1]}, 'greets', 'v1', ${line}, ${number}, 'message', '2', now(), 'live', 'We are closed.', 'DENIED', 'gate:opted_out', now(), 0, null, now())`,
+  );
+  await query(
+    db,
+    sql`insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor) values
+      (${sendIds[0]}, null, 'PLANNED', 0, null, 'rule'), (${sendIds[0]}, 'UNKNOWN', 'NEEDS_HUMAN', 1, 'not found', 'worker')`,
+  );
+  await query(
+    db,
+    sql`insert into warehouse.sms_conversations (conversation_id, line, number, discovered_via)
+      overriding system value values (7, ${line}, '18455550199', 'webhook')`,
+  );
+  await query(
+    db,
+    sql`insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, body, sent_at, content_hash, source, fetch_seq, fetched_at)
+      values (7, 70, ${line}, '18455550199', 'in', 'Where is my order?', now() - interval '1 minute', 'h', 'test', 1, now())`,
+  );
+  await query(
+    db,
+    sql`insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode, is_matched, reason, facts)
+      values ('thanks-resolves', 'v1', 'message_received', '7/70', now() - interval '1 minute', 7, ${line}, '18455550199', 'dry-run', false,
+        'condition_false', '{"message.plain": "(17 characters)"}'),
+        ('out-of-hours-reply', 'v1', 'message_received', '7/70', now() - interval '1 minute', 7, ${line}, '18455550199', 'dry-run', true, 'matched', '{}')`,
+  );
+  await query(
+    db,
+    sql`insert into ops.rule_actions (run_id, ordinal, kind, state, send_id) values (2, 1, 'reply', 'dry_run', ${sendIds[1]})`,
+  );
+  await query(
+    db,
+    sql`insert into ops.coverage (stream, from_at, to_at, state, reported_count, held_count, is_watched, due_at, checked_at, last_error)
+      select 'calls', at, at + interval '1 hour', case when at < day + interval '1 hour' then 'differs' else 'proven' end, 2, 2, true, 'infinity', now(),
+        case when at < day + interval '1 hour' then 'one call is missing' end
+      from (select date_trunc('day', now() - interval '2 days', 'UTC') as day) d,
+        generate_series(day, day + interval '23 hours', interval '1 hour') at`,
+  );
+  await query(
+    db,
+    sql`insert into ops.gaps (stream, from_at, to_at, reason) values ('texts', now() - interval '2 hours', now() - interval '1 hour', 'the receiver was away')`,
+  );
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const page = async (path: string) => (await world.get(path)).text();
+const rowsOf = (markup: string) => markup.match(/<tbody>.*<\/tbody>/s)?.[0].match(/<tr>/g)?.length ?? 0;
+const post = (path: string) =>
+  fetch(`${world.receiver.url}${path}`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+const one = async <T>(statement: ReturnType<typeof sql<T>>) =>
+  (await query(world.context.database.db, statement))[0] as T;
+
+describe('the lists', () => {
+  test.each([
+    ['/targets', 2],
+    ['/targets?state=failing', 1],
+    ['/targets?state=refused', 1],
+    ['/targets?state=parked', 0],
+    ['/targets?state=pending', 3],
+    ['/targets?state=pending&kind=call', 2],
+    ['/targets?target=1783385493.057901', 2],
+    ['/coverage?state=incomplete&span=all', 1],
+    ['/gaps', 1],
+    ['/gaps?state=filled', 0],
+    ['/sends', 2],
+    ['/sends?state=NEEDS_HUMAN', 1],
+    ['/sends?mode=dry-run', 0],
+    ['/sends?rule=greets&number=845-555-0123', 2],
+    ['/rules', 2],
+    ['/rules?result=matched', 1],
+    ['/rules?result=failed', 0],
+    ['/rules?rule=thanks-resolves&span=hour', 1],
+  ])('%s has %i rows, and as many in its CSV', async (path, rows) => {
+    const markup = await page(path);
+    const isLong = path.startsWith('/coverage');
+    if (!isLong) expect(rowsOf(markup)).toBe(rows);
+    expect(markup).toMatch(/aria-current="page"/);
+    const [base = '', parameters = ''] = path.split('?');
+    const csv = await page(`${base}.csv?${parameters}`);
+    if (!isLong) expect(csv.trimEnd().split('\r\n')).toHaveLength(rows + 1);
+  });
+
+  test('a day counts the hours of the chosen zone, and opens them', async () => {
+    const day = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+    const { day: utcDay } = await one(
+      sql<{ day: string }>`select to_char(min(from_at) at time zone 'UTC', 'YYYY-MM-DD') as day from ops.coverage`,
+    );
+    expect([day, utcDay]).toContain(utcDay);
+    const list = await page(`/coverage.csv?from=${utcDay}&to=${utcDay}`);
+    expect(list.split('\r\n')[1]).toBe(`${utcDay},not complete,23,24,48,48,,,one call is missing`);
+    const shifted = await page(`/coverage.csv?from=${utcDay}&to=${utcDay}&zone=Asia/Tokyo`);
+    expect(shifted.split('\r\n')[1]).toMatch(new RegExp(`^${utcDay},not complete,14,24,30,30,`));
+    expect(await page(`/coverage?from=${utcDay}&to=${utcDay}`)).toContain(
+      `/coverage/hours?from=${utcDay}&amp;to=${utcDay}`,
+    );
+    expect(rowsOf(await page(`/coverage/hours?from=${utcDay}&to=${utcDay}`))).toBe(24);
+  });
+
+  test('have no words of people while these are hidden', async () => {
+    const { db } = world.context.database;
+    for (const path of ['/sends', `/sends/${sendIds[0]}`, '/rules/runs/1']) {
+      const markup = await page(path);
+      expect(markup, path).not.toMatch(/We are closed|where is my order/i);
+      expect(markup, path).toContain('is_text_shown');
+    }
+    await query(db, sql`update reporting.params set is_text_shown = true`);
+    try {
+      expect(await page('/sends')).toContain('We are closed.');
+      expect(await page(`/sends/${sendIds[0]}`)).toContain('We are closed.');
+      expect(await page('/rules/runs/1')).toContain('where is my order');
+    } finally {
+      await query(db, sql`update reporting.params set is_text_shown = false`);
+    }
+  });
+});
+
+describe('a read', () => {
+  const path = `/targets/thread/${line}/${number}`;
+
+  test('says why it fails, masked, and what comes next', async () => {
+    const markup = await page(path);
+    expect(markup).toContain('<span class="state">failing</span>. The newest read failed.');
+    expect(markup).toContain('refused for …0123');
+    expect((await world.get('/targets/thread/1/2')).status).toBe(404);
+    expect((await world.get('/targets/unheard/1')).status).toBe(404);
+  });
+
+  test('is retried at once, in spite of its back-off', async () => {
+    const answer = await post(path);
+    expect(answer.headers.get('location')).toBe(`${path}?done=retry`);
+    const { isDue } = await one(
+      sql<{ isDue: boolean }>`select due_at <= now() as "isDue" from ops.sync_targets where kind = 'thread'`,
+    );
+    expect(isDue).toBe(true);
+    expect((await post('/targets/thread/1/2')).status).toBe(404);
+  });
+});
+
+describe('a send', () => {
+  test('shows what each gate decided', async () => {
+    const markup = await page(`/sends/${sendIds[1]}`);
+    expect(markup).toContain('<span>The person has not opted out</span><span class="problem">refuses</span>');
+    expect(markup).toContain('<span>The person was not erased</span><span class="ok">passes</span>');
+    expect(markup).toContain('<span>Nobody else has answered</span><span class="soft">not asked</span>');
+    expect((await world.get('/sends/33333333-3333-4333-8333-333333333333')).status).toBe(404);
+    expect((await world.get('/sends/none')).status).toBe(404);
+  });
+
+  test('in manual review is settled once', async () => {
+    expect(await page(`/sends/${sendIds[0]}`)).toContain('It was not sent');
+    const settled = await post(`/sends/${sendIds[0]}/settle/not-sent`);
+    expect(settled.headers.get('location')).toBe(`/sends/${sendIds[0]}?done=not-sent`);
+    const { state } = await one(sql<{ state: string }>`select state from ops.sends where send_id = ${sendIds[0]}`);
+    expect(state).toBe('NOT_SENT');
+    expect((await post(`/sends/${sendIds[0]}/settle/sent`)).status).toBe(400);
+    expect(await page(`/sends/${sendIds[0]}`)).not.toContain('It was not sent');
+  });
+
+  test('waits while all are paused', async () => {
+    expect((await post('/sends/pause')).headers.get('location')).toBe('/sends?done=pause');
+    expect(await page('/sends')).toContain('All sends are paused since');
+    expect((await post('/sends/resume')).status).toBe(303);
+    expect(await page('/sends')).toContain('Pause all sends');
+  });
+});
+
+describe('a run', () => {
+  test('shows which clause was false, of each rule on the same text', async () => {
+    const markup = await page('/rules/runs/1');
+    expect(markup).toContain('It did not match</span>: its condition is false.');
+    expect(markup).toContain('message.plain.matches(');
+    expect(markup).toContain('<b>out-of-hours-reply</b>');
+    expect(markup).toContain('<a href="/rules/runs/2">out-of-hours-reply</a>');
+    expect(await page('/rules/runs/2')).toContain(`<a href="/sends/${sendIds[1]}">send 22222222</a>`);
+    expect((await world.get('/rules/runs/99')).status).toBe(404);
+  });
+});
+
+test('the status page leads to the rows behind its numbers', async () => {
+  const markup = await page('/');
+  for (const path of [
+    '/deliveries/1',
+    '/deliveries?type=AccountSMS&amp;span=day',
+    '/targets?kind=thread&amp;state=failing',
+  ]) {
+    expect(markup).toContain(`href="${path}"`);
+  }
+  const links = new Set(
+    [...markup.matchAll(/<main.*<\/main>/gs)].flatMap(([main]) =>
+      [...main.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path),
+    ),
+  );
+  for (const path of links) {
+    const answer = await world.get((path ?? '').replaceAll('&amp;', '&'));
+    expect(answer.status, path).toBe(200);
+    await answer.text();
+  }
+});
+
+describe('in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  async function open(width: number, path: string): Promise<{ page: Page; said: string[] }> {
+    const context = await browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme: width < 500 ? 'dark' : 'light',
+      httpCredentials: { username: 'pat', password: adminToken },
+    });
+    const tab = await context.newPage();
+    const said: string[] = [];
+    tab.on('console', (message) => said.push(message.text()));
+    tab.on('pageerror', (error) => said.push(error.message));
+    await tab.goto(`${world.receiver.url}${path}`);
+    return { page: tab, said };
+  }
+
+  const paths = [
+    ...[
+      '/deliveries',
+      '/deliveries/1',
+      '/targets',
+      `/targets/thread/${line}/${number}`,
+      '/coverage',
+      '/coverage/hours',
+    ],
+    ...['/gaps', '/sends', `/sends/${sendIds[1]}`, '/rules', '/rules/runs/1', '/deliveries?type=Unheard'],
+  ];
+
+  test.each([1280, 390])('every page fits a window of %i pixels, and no policy stops it', async (width) => {
+    const { page: tab, said } = await open(width, '/');
+    for (const path of paths) {
+      await tab.goto(`${world.receiver.url}${path}`);
+      expect(await tab.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
+      expect(await tab.locator('h1').count(), path).toBe(1);
+    }
+    expect(said.filter((each) => !each.includes('400'))).toEqual([]);
+    await tab.context().close();
+  });
+
+  test('a question opens and closes by the keyboard, and the page waits while it is open', async () => {
+    const { page: tab } = await open(1280, '/deliveries/1');
+    const question = tab.locator('details.ask');
+    await tab.locator('details.ask summary').focus();
+    await tab.keyboard.press('Enter');
+    expect(await question.getAttribute('open')).not.toBeNull();
+    let asked = 0;
+    tab.on('request', () => {
+      asked += 1;
+    });
+    // Two refreshes would have come in this time.
+    await tab.waitForTimeout(11_000);
+    expect(asked).toBe(0);
+    expect(await question.getAttribute('open')).not.toBeNull();
+    await tab.keyboard.press('Escape');
+    expect(await question.getAttribute('open')).toBeNull();
+    await tab.waitForRequest('**/deliveries/1');
+    await tab.context().close();
+  });
+
+  test('a new row shows by itself, and the focus stays on its link', async () => {
+    const { db } = world.context.database;
+    const { page: tab } = await open(1280, '/deliveries');
+    const link = tab.locator('td a[href="/deliveries/1"]');
+    await link.focus();
+    const before = await tab.locator('tbody tr').count();
+    await query(
+      db,
+      sql`insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized) values ('AccountSMS', '{}', 'new', '{}', false)`,
+    );
+    await expect.poll(() => tab.locator('tbody tr').count(), { timeout: 60_000 }).toBe(before + 1);
+    expect(await tab.evaluate('document.activeElement.getAttribute("href")')).toBe('/deliveries/1');
+    await tab.context().close();
+  });
+
+  test('an action asks, acts and says so', async () => {
+    const { page: tab } = await open(390, `/targets/thread/${line}/${number}`);
+    await tab.locator('details.ask summary').click();
+    await tab.getByRole('button', { name: 'Read again' }).click();
+    await tab.waitForURL(/done=retry/);
+    expect(await tab.getByRole('status').filter({ hasText: 'It is read now.' }).count()).toBe(1);
+    await tab.context().close();
+  });
+});
