@@ -56,7 +56,8 @@ export function ask({ label, question, answers }: Question): Html {
 }
 
 /** A moment in a zone, to the second: `2026-11-01 14:05:09`, or to the millisecond. */
-export function timeIn(zone: string, at: Date, isExact = false): Html {
+export function timeIn(zone: string, at: Date | null, isExact = false): Html {
+  if (at === null) return html`–`;
   // Swedish writes times as ISO 8601 does, with a comma.
   const time = at.toLocaleString('sv-SE', {
     timeZone: zone,

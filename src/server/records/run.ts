@@ -71,12 +71,17 @@ ${section(
   html`<p><span class="state">${run.isMatched ? 'It matched' : 'It did not match'}</span>${!run.isMatched && html`: ${maskNumbers(outcomeWords(run.reason, run.kind))}`}.</p>
 ${facts([
   ['on', run.kind],
-  ['of', run.key],
+  [
+    'of',
+    run.kind.startsWith('call_') || run.kind === 'voicemail_left'
+      ? html`<a href="${pathIn(view, `/calls/${run.key}`)}">${run.key}</a>`
+      : run.key,
+  ],
   ['happened', timeIn(view.zone, run.triggerAt)],
   ['evaluated', timeIn(view.zone, run.evaluatedAt)],
   [
     'other party',
-    run.number !== null && html`<a href="${pathIn(view, `/rules?number=${run.number}`)}">${run.number}</a>`,
+    run.number !== null && html`<a href="${pathIn(view, `/threads/${run.line}/${run.number}`)}">${run.number}</a>`,
   ],
   ['our line', run.line],
   ['mode', run.mode === 'live' ? 'live' : 'dry-run: its steps were only recorded'],

@@ -50,8 +50,8 @@ ${facts([
   ['version', send.ruleVersion],
   ['mode', isDry ? 'dry-run: only simulated, nothing is sent' : 'live'],
   ['from', send.line],
-  ['to', html`<a href="${pathIn(view, `/sends?number=${send.number}`)}">${send.number}</a>`],
-  ['answers', `${send.trigger.kind} ${send.trigger.id}`],
+  ['to', html`<a href="${pathIn(view, `/threads/${send.line}/${send.number}`)}">${send.number}</a>`],
+  ['answers', trigger(send, view)],
   ['of', timeIn(zone, send.trigger.at)],
   ['planned', timeIn(zone, send.plannedAt)],
   ['expires', ['PLANNED', 'HELD', 'RESERVED'].includes(send.state) && timeIn(zone, send.expiresAt)],
@@ -79,6 +79,11 @@ function text({ text }: Send, isTextShown: boolean): Html {
   return isTextShown
     ? html`<p class="body">${text}</p>`
     : html`<p class="soft">${[...text].length} characters</p>${hiddenWords}`;
+}
+
+function trigger({ line, number, trigger: { kind, id } }: Send, view: View): Html {
+  const path = kind === 'call' ? `/calls/${id}` : `/threads/${line}/${number}?text=${id}`;
+  return html`<a href="${pathIn(view, path)}${kind === 'message' && `#text-${id}`}">${kind} ${id}</a>`;
 }
 
 /** What comes next. */
@@ -110,7 +115,7 @@ function review({ sendId, line, number, reservedMicros }: Send): Html {
   const amount = dollars(reservedMicros);
   return html`<div class="asks">${ask({
     label: 'Settle …',
-    question: `Read the thread of ${line} with ${number} at the service first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
+    question: `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
     answers: [
       { label: 'It was sent', action: `/sends/${sendId}/settle/sent` },
       { label: 'It was not sent', action: `/sends/${sendId}/settle/not-sent` },

@@ -66,6 +66,7 @@ export async function targetPage(
   if (!row) throw new BadAddress(`Nothing made ${name} pending so far: \`trunkline resync\` reads it.`, 404);
   const way = kind === 'thread' || kind === 'call' ? await trace(tx, kind, key) : undefined;
   const { deliveryId } = row;
+  const mirrored = kind === 'thread' ? `/threads/${key}` : key === 'all' ? undefined : `/calls/${key}`;
   return frame({
     title: name,
     current: '/targets',
@@ -75,7 +76,7 @@ ${doneNote(done, { retry: 'It is read now. The state below changes within second
       label: 'Read again …',
       question: `Read ${kind === 'thread' ? 'the whole thread' : 'it'} through the API now, without waiting for the next retry. What is mirrored stays; what changed is mirrored again.`,
       answers: [{ label: 'Read again', action: targetPath(`${kind} ${key}`) }],
-    })}</div>
+    })}${mirrored !== undefined && html`<a class="link" href="${pathIn(view, mirrored)}">What is mirrored</a>`}</div>
 ${section(
   'State',
   html`<p><span class="state">${row.state}</span>. ${stateWords[row.state]}</p>
