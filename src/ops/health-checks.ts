@@ -130,7 +130,8 @@ function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLogg
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
     const isLoginNeeded = reason.includes('trunkline auth login');
-    const remedy = isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key';
+    const remedy =
+      isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key in every process';
     return {
       check: 'credential_refused',
       level: 'problem',

@@ -179,6 +179,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         ...job,
         opts: { ...job.opts, removeOnComplete: true, removeOnFail: true },
       }));
+      if (jobs.length === 0) return;
       const causes = targets.flatMap(({ traceparent }) => traceparent ?? []);
       // The span in progress is that of whoever enqueued first, and jobs of others go along.
       await detached(() =>

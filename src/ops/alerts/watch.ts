@@ -143,7 +143,8 @@ const ownMistake = /^(?:42|22|23)...$/;
 const words = {
   database_unavailable: {
     sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
-    remedy: 'Check that Postgres runs and that DATABASE_URL is right: `trunkline doctor` names the reason.',
+    remedy:
+      'Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: `trunkline doctor` names the reason.',
   },
   database_read_only: {
     sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
