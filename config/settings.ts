@@ -116,6 +116,35 @@ const emails = z
     error: 'must be e-mail addresses, separated by commas',
   });
 
+/** The kinds of content that RETENTION_DAYS can limit. */
+export const retainedKinds = ['texts', 'transcripts', 'recordings'] as const;
+
+/** For how many days content is kept; a kind that is missing is kept for good. */
+export type RetentionDays = Readonly<Partial<Record<(typeof retainedKinds)[number], number>>>;
+
+/** Automatic texts look a week back, and late reads come within a week. */
+const shortestRetention = 7;
+const longestRetention = 36_500;
+
+const retention = z.string().transform((text, context): RetentionDays => {
+  const days: { -readonly [K in keyof RetentionDays]: RetentionDays[K] } = {};
+  for (const part of text.split(',')) {
+    const [, name, count] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? [];
+    const kind = retainedKinds.find((each) => each === name);
+    const isRange = Number(count) >= shortestRetention && Number(count) <= longestRetention;
+    if (kind !== undefined && days[kind] === undefined && isRange) {
+      days[kind] = Number(count);
+      continue;
+    }
+    context.addIssue({
+      code: 'custom',
+      message: `must be kinds with days, such as texts=365,transcripts=90: each of ${retainedKinds.join(', ')} at most once, and from ${shortestRetention} to ${longestRetention} days`,
+    });
+    return z.NEVER;
+  }
+  return days;
+});
+
 /** Every environment variable: its type, its default, and its meaning. The table in docs/operations.md is generated from here. */
 const variables = z.object({
   API_BASE_URL: base
@@ -268,6 +297,10 @@ const variables = z.object({
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
     doc: 'How many days deliveries are kept in the inbox, and for how long that a rule did not match (at least 30).',
   }),
+  RETENTION_DAYS: retention.optional().register(documentation, {
+    doc: `How many days the words of texts, the words of transcripts and the links to recordings are kept, such as \`texts=365,transcripts=90,recordings=90\`; a kind that is left out is kept for good. Reports keep their figures ([retention](#retention)).`,
+    otherwise: 'all content is kept',
+  }),
 });
 
 export type Variable = keyof typeof variables.shape;
@@ -302,6 +335,8 @@ export interface Settings {
   readonly searchLanguage: string | undefined;
   readonly logLevel: string;
   readonly eventRetentionDays: number;
+  /** Empty: all content is kept. */
+  readonly retentionDays: RetentionDays;
   readonly notify: NotifySettings;
   /** OpenTelemetry reads its settings itself. */
   readonly isTracing: boolean;
@@ -421,6 +456,7 @@ function grouped(read: z.output<typeof variables>): Settings {
     searchLanguage: read.SEARCH_LANGUAGE,
     logLevel: read.LOG_LEVEL,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
+    retentionDays: read.RETENTION_DAYS ?? {},
     notify: notifySettings(read),
     isTracing: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   };

@@ -256,6 +256,8 @@ create table warehouse.sms_messages (
   opt_out_verdict text check (opt_out_verdict in ('opt_out', 'opt_in', 'unsure', 'none')),
   send_id uuid,
   is_read_by_others boolean not null default false,
+  body_length integer,
+  body_segment_count integer,
   primary key (conversation_id, message_id)
 ) with (fillfactor = 85);
 call warehouse.add_provenance('warehouse.sms_messages');
@@ -274,7 +276,7 @@ comment on column warehouse.sms_messages.number is 'The other party; of a group,
 comment on column warehouse.sms_messages.direction is 'in: they texted us; out: we texted them.';
 comment on column warehouse.sms_messages.from_number is 'Sender.';
 comment on column warehouse.sms_messages.to_number is 'Recipient.';
-comment on column warehouse.sms_messages.body is 'Text; may be empty for an image.';
+comment on column warehouse.sms_messages.body is 'Text; may be empty for an image. NULL = not reported, or removed because it is older than RETENTION_DAYS: then body_length is set.';
 comment on column warehouse.sms_messages.media_count is 'Attached files, NULL when none were listed; their addresses are secrets.';
 comment on column warehouse.sms_messages.sent_at is 'When it was sent.';
 comment on column warehouse.sms_messages.is_read is 'Whether the credential''s own user has read it; see sms_message_reads for the others.';
@@ -290,6 +292,8 @@ comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
 comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.';
 comment on column warehouse.sms_messages.send_id is 'The send of the ledger that it came from; NULL for texts of people and other integrations.';
 comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user other than the credential''s own has read it while is_read was false.';
+comment on column warehouse.sms_messages.body_length is 'Characters of a body that RETENTION_DAYS removed; NULL while it is held.';
+comment on column warehouse.sms_messages.body_segment_count is 'Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL while it is held.';
 
 create table warehouse.sms_message_delivery_events (
   conversation_id bigint not null,
@@ -580,7 +584,7 @@ comment on column warehouse.transcripts.recording_file is 'Audio file name; hold
 comment on column warehouse.transcripts.leg_unique_id is 'The recorded leg it belongs to; NULL = not known, never guessed.';
 comment on column warehouse.transcripts.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
 comment on column warehouse.transcripts.segment_count is 'Utterances.';
-comment on column warehouse.transcripts.short_summary is 'Summary; NULL when summarisation did not run.';
+comment on column warehouse.transcripts.short_summary is 'Summary; NULL when summarisation did not run. RETENTION_DAYS removes it, the main points and all notes.';
 comment on column warehouse.transcripts.bullet_points is 'Main points.';
 comment on column warehouse.transcripts.call_purpose is 'The account''s own vocabulary.';
 comment on column warehouse.transcripts.call_sentiment is 'The account''s own vocabulary.';
@@ -627,7 +631,7 @@ create table warehouse.transcript_bodies (
   fetch_seq bigint not null
 );
 create index transcript_bodies_words on warehouse.transcript_bodies using gin (words);
-comment on table warehouse.transcript_bodies is 'The words of transcripts, in a table of their own so that reports scan short rows.';
+comment on table warehouse.transcript_bodies is 'The words of transcripts, in a table of their own so that reports scan short rows. RETENTION_DAYS deletes them.';
 comment on column warehouse.transcript_bodies.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_bodies.segments is 'Utterances in time order: start, end, speaker, text.';
 comment on column warehouse.transcript_bodies.full_text is 'All utterances, one a line.';

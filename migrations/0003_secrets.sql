@@ -6,7 +6,7 @@ create table secrets.recording_urls (
   last_seen_at timestamptz not null default now(),
   primary key (call_id, unique_id)
 );
-comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them.';
+comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them, and RETENTION_DAYS deletes them.';
 comment on column secrets.recording_urls.call_id is 'The call whose recordings were read.';
 comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
 comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
@@ -21,7 +21,7 @@ create table secrets.message_media (
   first_seen_at timestamptz not null default now(),
   primary key (conversation_id, message_id, ordinal)
 );
-comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them.';
+comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them, and RETENTION_DAYS deletes them.';
 comment on column secrets.message_media.conversation_id is 'The conversation.';
 comment on column secrets.message_media.message_id is 'The message.';
 comment on column secrets.message_media.ordinal is 'Position in the message, from 1.';

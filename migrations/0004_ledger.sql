@@ -56,7 +56,7 @@ comment on column ops.sends.trigger_kind is 'What the rule replies to: message o
 comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number.';
 comment on column ops.sends.trigger_at is 'When that happened, by the service''s clock.';
 comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
-comment on column ops.sends.body is 'The text; empty once the recipient was erased.';
+comment on column ops.sends.body is 'The text; empty once the recipient was erased, or RETENTION_DAYS removed it.';
 comment on column ops.sends.limits is 'Limits that the rule set: they only tighten the account''s.';
 comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
 comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).';

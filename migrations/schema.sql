@@ -423,7 +423,7 @@ create table ops.sends (
   trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number.
   trigger_at timestamptz not null, -- When that happened, by the service's clock.
   mode text not null, -- live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.
-  body text not null, -- The text; empty once the recipient was erased.
+  body text not null, -- The text; empty once the recipient was erased, or RETENTION_DAYS removed it.
   limits jsonb not null default '{}'::jsonb, -- Limits that the rule set: they only tighten the account's.
   state text not null default 'PLANNED'::text, -- PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
   reason text, -- Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service's answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).
@@ -1109,7 +1109,7 @@ create table secrets.erasure_salt (
   constraint erasure_salt_is_only_check CHECK (is_only)
 );
 
--- Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them.
+-- Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them, and RETENTION_DAYS deletes them.
 create table secrets.message_media (
   conversation_id bigint not null, -- The conversation.
   message_id bigint not null, -- The message.
@@ -1172,7 +1172,7 @@ create table secrets.oauth_tokens (
   constraint oauth_tokens_state_check CHECK ((state = ANY (ARRAY['valid'::text, 'refreshing'::text, 'lost'::text])))
 );
 
--- Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them.
+-- Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them, and RETENTION_DAYS deletes them.
 create table secrets.recording_urls (
   call_id text not null, -- The call whose recordings were read.
   unique_id text not null, -- The recorded leg.
@@ -1490,7 +1490,7 @@ create table warehouse.sms_messages (
   direction text, -- in: they texted us; out: we texted them.
   from_number text, -- Sender.
   to_number text, -- Recipient.
-  body text, -- Text; may be empty for an image.
+  body text, -- Text; may be empty for an image. NULL = not reported, or removed because it is older than RETENTION_DAYS: then body_length is set.
   media_count integer, -- Attached files, NULL when none were listed; their addresses are secrets.
   sent_at timestamptz, -- When it was sent.
   is_read boolean, -- Whether the credential's own user has read it; see sms_message_reads for the others.
@@ -1506,6 +1506,8 @@ create table warehouse.sms_messages (
   opt_out_verdict text, -- Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.
   send_id uuid, -- The send of the ledger that it came from; NULL for texts of people and other integrations.
   is_read_by_others boolean not null default false, -- Whether a user other than the credential's own has read it while is_read was false.
+  body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL while it is held.
+  body_segment_count integer, -- Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL while it is held.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
@@ -1547,7 +1549,7 @@ create table warehouse.sms_unread_snapshots (
   constraint sms_unread_snapshots_state_check CHECK ((state = ANY (ARRAY['even'::text, 'behind'::text, 'unexplained'::text, 'older'::text, 'ahead'::text])))
 );
 
--- The words of transcripts, in a table of their own so that reports scan short rows.
+-- The words of transcripts, in a table of their own so that reports scan short rows. RETENTION_DAYS deletes them.
 create table warehouse.transcript_bodies (
   transcript_id bigint not null, -- The transcript.
   segments jsonb not null, -- Utterances in time order: start, end, speaker, text.
@@ -1580,7 +1582,7 @@ create table warehouse.transcripts (
   leg_unique_id text, -- The recorded leg it belongs to; NULL = not known, never guessed.
   leg_pairing text not null default 'none'::text, -- How the leg was found: exact, substring, single_leg; ambiguous or none = not found.
   segment_count integer, -- Utterances.
-  short_summary text, -- Summary; NULL when summarisation did not run.
+  short_summary text, -- Summary; NULL when summarisation did not run. RETENTION_DAYS removes it, the main points and all notes.
   bullet_points text[], -- Main points.
   call_purpose text, -- The account's own vocabulary.
   call_sentiment text, -- The account's own vocabulary.

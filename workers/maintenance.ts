@@ -1,8 +1,10 @@
+import type { RetentionDays } from '../config/settings.ts';
 import type { AttributionRounds } from '../src/completeness/attribution/attribution.ts';
 import type { Reconciler } from '../src/completeness/coverage/reconcile.ts';
 import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
 import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inbox/stored-deliveries.ts';
+import { createRetention } from '../src/privacy/retention.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
 import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainRollups } from '../src/reporting/rollups.ts';
@@ -23,7 +25,8 @@ export interface Maintenance {
 /** Milliseconds between two rounds. */
 const driftEveryMs = 5_000;
 const reparseEveryMs = 5_000;
-const retentionEveryMs = 300_000;
+const deliveriesEveryMs = 300_000;
+const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
 const rollupsEveryMs = 10_000;
 /** How often to check whether the hourly audit is due: its schedule is shared by all processes. */
@@ -40,12 +43,17 @@ export function startMaintenance(deps: {
   gapDetection: GapDetection;
   attribution: AttributionRounds;
   pace: CompletenessPace;
-  retentionDays: number;
+  eventRetentionDays: number;
+  retentionDays: RetentionDays;
 }): Maintenance {
-  const { inbox, log, drift, reconciler, gapDetection, attribution, pace, retentionDays } = deps;
+  const { inbox, log, drift, reconciler, gapDetection, attribution, pace, eventRetentionDays, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
+  const retention = createRetention({ db, log, days: retentionDays });
+  const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
+  void removal.kick();
   const loops = [
+    removal,
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
     every(reparseEveryMs, 'Reparsing unrecognized deliveries', (signal) =>
       reparseRecentReceipts(inbox, reparsedSeconds, signal),
@@ -57,7 +65,7 @@ export function startMaintenance(deps: {
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainRollups(db, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
-    every(retentionEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, retentionDays, signal)),
+    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {

@@ -74,7 +74,11 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const alerts = track(startAlerts(context, options.alertPace));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
-  const readThread = createThreadRefresh({ db, service, onAnswer, pauses, notify: notifier.notify, sealLink });
+  const { retentionDays } = settings;
+  const readThread = createThreadRefresh({
+    ...{ db, service, onAnswer, pauses, notify: notifier.notify, sealLink },
+    retentionDays: retentionDays.texts,
+  });
   let sends: SendWork | undefined;
   const rules = track(
     await startRules({
@@ -106,6 +110,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     onAnswer,
     notify: notifier.notify,
     sealLink,
+    retentionDays,
     onCallsGone: unproveHours,
     onRead(kind, outcome, seconds) {
       metrics.targetRead(kind, outcome, seconds);
@@ -147,7 +152,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         unreadScope: settings.api.key === undefined ? 'personal' : 'line',
       }),
       pace: options.completenessPace ?? completenessPace,
-      retentionDays: settings.eventRetentionDays,
+      eventRetentionDays: settings.eventRetentionDays,
+      retentionDays,
     }),
   );
   const searching = track(

@@ -13,9 +13,9 @@ select
   coalesce(nullif(m.number, ''), 'unknown') as contact_key,
   m.sent_by as user_key,
   case when p.is_text_shown then m.body end as body,
-  char_length(m.body) as body_length,
+  coalesce(char_length(m.body), m.body_length) as body_length,
   coalesce(m.media_count, 0) > 0 as has_media,
-  case when m.direction = 'out' and coalesce(m.media_count, 0) = 0 then reporting.sms_segments(m.body) end as estimated_segment_count,
+  case when m.direction = 'out' and coalesce(m.media_count, 0) = 0 then coalesce(reporting.sms_segments(m.body), m.body_segment_count) end as estimated_segment_count,
   m.sent_by,
   u.user_name as sent_by_name,
   case
@@ -57,7 +57,7 @@ comment on column reporting.fct_sms_message.date_key is 'The same as yyyymmdd; s
 comment on column reporting.fct_sms_message.line_key is 'The account''s line; see dim_line.';
 comment on column reporting.fct_sms_message.contact_key is 'The other party; see dim_contact.';
 comment on column reporting.fct_sms_message.user_key is 'As sent_by; see dim_user.';
-comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown.';
+comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown; NULL, too, once RETENTION_DAYS removed it.';
 comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
 comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';
 comment on column reporting.fct_sms_message.estimated_segment_count is 'Of a text of ours without files: its segments, estimated from its words by sms_segments, since the service reports none. NULL for other texts; one with files is billed as one MMS.';

@@ -50,7 +50,7 @@ comment on column reporting.fct_transcript.is_action_required is 'Somebody shoul
 comment on column reporting.fct_transcript.action_required_note is 'What to do, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.is_urgent_action_required is 'Somebody should act at once; NULL = not analysed.';
 comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do, only while params.is_text_shown.';
-comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run.';
+comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run, or once RETENTION_DAYS removed it with the main points and the notes.';
 comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
 comment on column reporting.fct_transcript.user_key is 'As agent_user_id; see dim_user.';

@@ -1110,6 +1110,8 @@ export interface Schema {
     opt_out_verdict: string | null;
     send_id: string | null;
     is_read_by_others: Defaulted<boolean>;
+    body_length: number | null;
+    body_segment_count: number | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;

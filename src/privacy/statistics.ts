@@ -8,17 +8,17 @@ interface Described {
 }
 
 /**
- * Removes erased values from the planner's statistics, which contain the most common values of each column. Analyzes all tables,
- * so that a repeated erasure completes an interrupted one. ANALYZE keeps the statistics of an empty table, so these are cleared.
+ * Removes erased values from the planner's statistics, which contain the most common values of each column. Analyzes all tables
+ * unless some are given, so that a repeated erasure completes an interrupted one. ANALYZE keeps the statistics of an empty table, so these are cleared.
  * Resolves to the tables where that failed.
  */
-export async function refreshStatistics(db: Database): Promise<string[]> {
+export async function refreshStatistics(db: Database, only?: readonly string[]): Promise<string[]> {
   const tables = await query<{ table: string }>(
     db,
     `select c.oid::regclass::text as "table" from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r'
-       and pg_has_role(c.relowner, 'usage') order by 1`,
-    [],
+       and pg_has_role(c.relowner, 'usage') and ($1::text[] is null or c.oid::regclass::text = any($1)) order by 1`,
+    [only ?? null],
   );
   const kept: string[] = [];
   for (const { table } of tables) {

@@ -19,9 +19,11 @@ export function createThreadRefresh(
     readonly notify: (due: readonly DueTarget[]) => void;
     /** Undefined: links are not stored. */
     readonly sealLink?: SealLink | undefined;
+    /** For how many days the content of texts is stored; undefined: for good. */
+    readonly retentionDays?: number | undefined;
   },
 ): RefreshThread {
-  const { db, service, onAnswer, pauses, notify, sealLink } = deps;
+  const { db, service, onAnswer, pauses, notify, sealLink, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
   return async (thread, signal = new AbortController().signal) => {
@@ -58,7 +60,7 @@ export function createThreadRefresh(
     const due = await inTransaction(db, async (tx) => {
       await writeThreads(
         tx,
-        [read, ...groups].map((each) => ({ ...each, sealLink })),
+        [read, ...groups].map((each) => ({ ...each, sealLink, retentionDays })),
       );
       return markDirty(tx, followUps, pauses);
     });

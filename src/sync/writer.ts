@@ -1,3 +1,4 @@
+import type { RetentionDays } from '../../config/settings.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
 import { type DirtyTarget, type DueTarget, type Priority, priorities, type ReadPauses } from '../inbox/targets.ts';
@@ -35,6 +36,8 @@ export interface WriterDeps {
   readonly notify: (due: readonly DueTarget[]) => void;
   /** Undefined: links are not stored. */
   readonly sealLink?: SealLink | undefined;
+  /** For how many days content is stored. */
+  readonly retentionDays?: RetentionDays;
   /** Called in the transaction that marks calls deleted. */
   readonly onCallsGone?: (tx: Transaction, callIds: readonly string[]) => Promise<void>;
 }
@@ -130,7 +133,7 @@ function entitiesOf(resolved: readonly Resolved[], priority: Priority): EntityRe
 async function writeEntities(
   tx: Transaction,
   entities: readonly EntityRead[],
-  { sealLink, onCallsGone }: WriterDeps,
+  { sealLink, retentionDays = {}, onCallsGone }: WriterDeps,
 ): Promise<void> {
   const of = <K extends EntityRead['kind']>(kind: K) =>
     entities.filter((each): each is EntityRead & { kind: K } => each.kind === kind);
@@ -145,7 +148,7 @@ async function writeEntities(
   if (threads.length > 0) {
     await writeThreads(
       tx,
-      threads.map((each) => ({ ...each, sealLink })),
+      threads.map((each) => ({ ...each, sealLink, retentionDays: retentionDays.texts })),
     );
   }
   if (calls.length > 0) await writeCalls(tx, calls);
@@ -160,10 +163,15 @@ async function writeEntities(
   if (recordings.length > 0) {
     await writeRecordings(
       tx,
-      recordings.map((each) => ({ ...each, sealLink })),
+      recordings.map((each) => ({ ...each, sealLink, retentionDays: retentionDays.recordings })),
     );
   }
-  if (transcripts.length > 0) await writeTranscripts(tx, transcripts);
+  if (transcripts.length > 0) {
+    await writeTranscripts(
+      tx,
+      transcripts.map((each) => ({ ...each, retentionDays: retentionDays.transcripts })),
+    );
+  }
   for (const read of readsOf('users')) await writeUsers(tx, read);
   for (const read of readsOf('lines')) await writeLines(tx, read);
 }

@@ -1,4 +1,5 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { isExpired } from './retention.ts';
 import type { Provenance } from './upsert.ts';
 
 /** Progress of reading the recordings, or the transcripts, of a call. */
@@ -11,29 +12,40 @@ export interface ArtefactRead {
   readonly isComplete: boolean;
   readonly state: ArtefactState;
   readonly read: Provenance;
+  /** For how many days from the start of the call its content is kept; undefined: for good. */
+  readonly retentionDays?: number | undefined;
 }
 
 /**
  * Locks the calls, and drops reads that started before the newest one applied to their call's artefacts. The lock serializes
- * the writes of one call's reads.
+ * the writes of one call's reads. Tells of each read whether its content is too old to be stored.
  */
 export async function currentArtefactReads<R extends ArtefactRead>(
   tx: Transaction,
   kind: 'recordings' | 'transcripts',
   reads: readonly R[],
-): Promise<R[]> {
+): Promise<(R & { readonly isExpired: boolean })[]> {
   const callIds = reads.map(({ callId }) => callId);
   const rows = await hotQuery(
     tx,
-    sql<{ call_id: string; fetched_at: Date | null }>`
-     select call_id, ${sql.ref(`${kind}_fetched_at`)} as fetched_at from warehouse.calls
+    sql<{ call_id: string; fetched_at: Date | null; started_at: Date | null }>`
+     select call_id, ${sql.ref(`${kind}_fetched_at`)} as fetched_at, coalesce(started_at, to_timestamp(call_epoch)) as started_at
+     from warehouse.calls
      where call_id = any(${callIds}) order by call_id for update`,
   );
-  const newest = new Map(rows.map((row) => [row.call_id, row.fetched_at]));
-  return reads.filter(({ callId, read }) => {
-    const fetchedAt = newest.get(callId);
-    return !fetchedAt || fetchedAt <= new Date(read.fetchedAt);
+  const held = new Map(rows.map((row) => [row.call_id, row]));
+  return reads.flatMap((each) => {
+    const call = held.get(each.callId);
+    if (call?.fetched_at && call.fetched_at > new Date(each.read.fetchedAt)) return [];
+    const startedAt = call ? call.started_at : momentIn(each.callId);
+    return [{ ...each, isExpired: isExpired(each.retentionDays, startedAt) }];
   });
+}
+
+/** The time in the id of a call that is not held (section 2.9); undefined where the id has another shape. */
+function momentIn(callId: string): Date | undefined {
+  const [, seconds] = /^(\d{1,11})[.]/.exec(callId) ?? [];
+  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000);
 }
 
 /**

@@ -3,6 +3,7 @@ import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
 import { optOutVerdict } from './opt-out.ts';
 import { storeRawAnswers } from './raw-answers.ts';
+import { isExpired } from './retention.ts';
 import { mirrorTable, type Provenance, type Row, type SealLink, upsert } from './upsert.ts';
 
 export const smsMessages = mirrorTable(
@@ -30,6 +31,8 @@ export const smsMessages = mirrorTable(
     is_blocked: 'boolean',
     block_reason: 'text',
     opt_out_verdict: 'text',
+    body_length: 'integer',
+    body_segment_count: 'integer',
   },
   {
     // Not `is_scheduled`: once the text is sent, the service may leave the field out.
@@ -39,8 +42,8 @@ export const smsMessages = mirrorTable(
       'group_participants',
       ['is_blocked', 'block_reason'],
     ],
-    // A release that judges otherwise is no change of the text.
-    untracked: ['opt_out_verdict'],
+    // Neither a release that judges otherwise nor retention is a change of the text.
+    untracked: ['opt_out_verdict', 'body_length', 'body_segment_count'],
   },
 );
 
@@ -55,24 +58,31 @@ export interface ThreadRead {
   readonly read: Provenance;
   /** Undefined: links of attached files are not stored. */
   readonly sealLink?: SealLink | undefined;
+  /** For how many days the content of texts is kept; undefined: for good. */
+  readonly retentionDays?: number | undefined;
 }
 
 type HeldThread = ThreadRead & { readonly conversationId: string };
 
-/** Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. */
+/**
+ * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. Of a message that is older
+ * than its retention it stores the figures, and no content.
+ */
 export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<void> {
-  const listed = threads.flatMap(({ conversationId, thread, messages, read, sealLink }) =>
-    messages.map((message) => {
-      return { conversationId, message, read, sealLink, row: messageRow(conversationId, thread, message) };
-    }),
+  const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
+    messages.map((message) => ({
+      ...{ conversationId, message, read, sealLink, row: messageRow(conversationId, thread, message) },
+      isExpired: isExpired(retentionDays, message.sentAt),
+    })),
   );
-  await upsert(tx, smsMessages, listed);
+  const [expired, listed] = [all.filter((each) => each.isExpired), all.filter((each) => !each.isExpired)];
+  await upsert(tx, smsMessages, [...listed, ...(await withoutBodies(tx, expired))]);
   await markAbsentDeleted(
     tx,
     threads.filter(({ isComplete }) => isComplete),
   );
   await storeMedia(tx, listed);
-  await storeReaders(tx, listed);
+  await storeReaders(tx, all);
   await storeRawAnswers(
     tx,
     listed.flatMap(({ conversationId, message, read }) =>
@@ -83,7 +93,7 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
   );
 }
 
-function messageRow(conversationId: string, thread: Thread, message: Message): Row<typeof smsMessages.columns> {
+function messageRow(conversationId: string, thread: Thread, message: Message): MessageRow {
   return {
     conversation_id: conversationId,
     message_id: message.id,
@@ -108,6 +118,31 @@ function messageRow(conversationId: string, thread: Thread, message: Message): R
     opt_out_verdict:
       message.direction === 'out' || message.text === undefined ? undefined : optOutVerdict(message.text),
   };
+}
+
+type MessageRow = Row<typeof smsMessages.columns>;
+
+/** Replaces each body by its length and its segments. */
+async function withoutBodies<T extends { readonly row: MessageRow }>(
+  tx: Transaction,
+  expired: readonly T[],
+): Promise<T[]> {
+  if (expired.length === 0) return [];
+  const figures = await hotQuery(
+    tx,
+    sql<{ length: number | null; segments: number | null }>`
+      select char_length(body) as length, reporting.sms_segments(body) as segments
+      from ${relation('r', expired, { body: ['text', ({ row }) => row.body] }, 'ordinal')} order by ordinal`,
+  );
+  return expired.map((each, at) => ({
+    ...each,
+    row: {
+      ...each.row,
+      body: null,
+      body_length: figures[at]?.length,
+      body_segment_count: figures[at]?.segments,
+    },
+  }));
 }
 
 // The upsert gave every listed message the number of the read: a message with a lower number was not listed.

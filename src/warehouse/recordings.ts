@@ -18,7 +18,7 @@ export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'uniqu
   to_endpoint: 'text',
 });
 
-/** One read of a call's recordings. */
+/** One read of a call's recordings; the links are its content. */
 export interface RecordingsRead extends ArtefactRead {
   readonly recordings: readonly Recording[];
   /** Undefined: links are not stored. */
@@ -27,13 +27,13 @@ export interface RecordingsRead extends ArtefactRead {
 
 /**
  * Mirrors recordings, stores their links, sealed, in the schema `secrets`, and pairs the calls' transcripts again. Of an erased
- * call it stores neither links nor endpoints.
+ * call it stores neither links nor endpoints, and of one that is older than its retention no links.
  */
 export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
   const reads = await withoutErasedEnds(tx, await currentArtefactReads(tx, 'recordings', all));
   if (reads.length === 0) return;
-  const listed = reads.flatMap(({ callId, recordings, read, sealLink }) =>
-    recordings.map((each) => ({ callId, each, read, sealLink })),
+  const listed = reads.flatMap(({ callId, recordings, read, sealLink, isExpired }) =>
+    recordings.map((each) => ({ callId, each, read, sealLink: isExpired ? undefined : sealLink })),
   );
   await upsert(
     tx,
@@ -68,10 +68,10 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
   );
 }
 
-async function withoutErasedEnds(
+async function withoutErasedEnds<R extends RecordingsRead>(
   tx: Transaction,
-  reads: readonly RecordingsRead[],
-): Promise<readonly RecordingsRead[]> {
+  reads: readonly R[],
+): Promise<readonly R[]> {
   const endsOf = ({ recordings }: RecordingsRead) =>
     recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
   const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));

@@ -39,26 +39,44 @@ interface Listed {
   readonly callId: string;
   readonly each: Transcript;
   readonly read: Provenance;
+  readonly isExpired: boolean;
 }
+
+/** The columns that hold words. Agents' names and the account's vocabulary stay: reports count by them. */
+export const wordColumns = [
+  'short_summary',
+  'bullet_points',
+  'csat_note',
+  'agent_performance_note',
+  'action_required_note',
+  'urgent_action_required_note',
+] as const satisfies readonly (keyof typeof transcripts.columns)[];
+const noWords = Object.fromEntries(wordColumns.map((column) => [column, null]));
 
 /**
  * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
- * are left out.
+ * are left out, and those older than their retention have no words.
  */
 export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
   const reads = await withoutErased(tx, await currentArtefactReads(tx, 'transcripts', all));
   if (reads.length === 0) return;
-  const listed = reads.flatMap(({ callId, transcripts, read }) => transcripts.map((each) => ({ callId, each, read })));
+  const listed = reads.flatMap(({ callId, transcripts, read, isExpired }) =>
+    transcripts.map((each) => ({ callId, each, read, isExpired })),
+  );
   await upsert(
     tx,
     transcripts,
-    listed.map(({ callId, each, read }) => ({ row: transcriptRow(callId, each), read })),
+    listed.map(({ callId, each, read, isExpired }) => ({
+      row: { ...transcriptRow(callId, each), ...(isExpired && noWords) },
+      read,
+    })),
   );
-  await storeBodies(tx, listed);
+  const kept = listed.filter(({ isExpired }) => !isExpired);
+  await storeBodies(tx, kept);
   await storeKpis(tx, listed);
   await storeRawAnswers(
     tx,
-    listed.flatMap(({ each, read }) =>
+    kept.flatMap(({ each, read }) =>
       each.unknownKeys.length > 0 ? [{ entity: 'transcript' as const, key: String(each.id), raw: each.raw, read }] : [],
     ),
   );
@@ -69,7 +87,7 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
   );
 }
 
-async function withoutErased(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
+async function withoutErased<R extends TranscriptsRead>(tx: Transaction, reads: readonly R[]): Promise<readonly R[]> {
   const erased = await erasedCalls(
     tx,
     reads.map(({ callId }) => callId),
@@ -168,7 +186,9 @@ async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<vo
   const newest = new Map(replaced.map((row) => [row.transcript_id, row.fetch_seq]));
   const kpis = scored
     .filter(({ each, read }) => newest.get(String(each.id)) === read.fetchSeq)
-    .flatMap(({ each }) => (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi })));
+    .flatMap(({ each, isExpired }) =>
+      (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi, isExpired })),
+    );
   await hotQuery(
     tx,
     sql`
@@ -179,7 +199,7 @@ async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<vo
         ordinal: 'smallint',
         kpi_name: ['text', ({ kpi }) => kpi.name ?? ''],
         kpi_value: ['integer', ({ kpi }) => kpi.value],
-        kpi_note: ['text', ({ kpi }) => kpi.note],
+        kpi_note: ['text', ({ kpi, isExpired }) => (isExpired ? null : kpi.note)],
       })}
       order by transcript_id, ordinal`,
   );

@@ -217,7 +217,7 @@ function compiledUpsert(table: AnyMirrorTable): CompiledUpsert {
 }
 
 function compile(table: AnyMirrorTable, content: readonly string[]): string {
-  const { name, key, columns, keptWhenMissing } = table;
+  const { name, key, columns } = table;
   const all = [
     ...Object.entries(columns),
     ['content_hash', 'text'],
@@ -233,9 +233,8 @@ function compile(table: AnyMirrorTable, content: readonly string[]): string {
   const valueAfter = valuesAfter(table);
   const sameHash = 't.content_hash = excluded.content_hash';
   const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
-  // A missing value that is kept changes the hash but not the row, so the values are compared too.
-  const isSame =
-    keptWhenMissing.length === 0 ? sameHash : `(${sameHash} or (${before}) is not distinct from (${after}))`;
+  // A missing value that is kept, and one that RETENTION_DAYS removed, change the hash but not the row.
+  const isSame = `(${sameHash} or (${before}) is not distinct from (${after}))`;
   const sets = all
     .filter(([column]) => !key.includes(column) && column !== 'content_hash')
     .map(([column]) => `${column} = ${valueAfter(column)}`)

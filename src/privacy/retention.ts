@@ -1,0 +1,205 @@
+import type { RawBuilder } from 'kysely';
+import type { RetentionDays } from '../../config/settings.ts';
+import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
+import { deleteExpired } from '../inbox/stored-deliveries.ts';
+import type { Log } from '../shared/log.ts';
+import type { Removed } from '../warehouse/erasure/calls.ts';
+import { wordColumns } from '../warehouse/transcripts.ts';
+import { refreshStatistics } from './statistics.ts';
+
+/** The content of one kind in one table. */
+interface Content {
+  readonly kind: keyof RetentionDays;
+  /** The table whose rows are counted. */
+  readonly table: string;
+  /** An indexed time, from which its days are counted, and its table. */
+  readonly time: { readonly table: string; readonly column: string };
+  /** Removes content where a condition holds, at most `maxAtOnce` rows, and returns a row for each. */
+  remove(condition: RawBuilder<unknown>): RawBuilder<unknown>;
+  /** Tables whose statistics hold words of it. */
+  readonly analyzed: readonly string[];
+  /** What counts where that time is missing; undefined if it never is. */
+  readonly otherwise?: RawBuilder<unknown>;
+}
+
+/** Rows of one transaction. */
+const maxAtOnce = sql.lit(1_000);
+
+/** The second in a call id (section 2.9), or when the row was first mirrored. The call may not be mirrored. */
+const startOf = (row: string) =>
+  sql`case when ${sql.ref(`${row}.call_id`)} ~ '^[0-9]{1,11}[.]'
+    then to_timestamp(split_part(${sql.ref(`${row}.call_id`)}, '.', 1)::bigint) else ${sql.ref(`${row}.first_seen_at`)} end`;
+
+const words = sql.join(wordColumns.map((column) => sql.ref(`t.${column}`)));
+
+/*
+ * Rows keep their figures. Their hashes stay where they cover too many words to be guessed; the hash of a text is removed. Nothing
+ * sets `changed_at`: at the service, nothing changed, and threads that changed are read again.
+ */
+const contents: readonly Content[] = [
+  {
+    kind: 'texts',
+    table: 'warehouse.sms_messages',
+    time: { table: 'warehouse.sms_messages', column: 'sent_at' },
+    otherwise: sql`m.first_seen_at`,
+    analyzed: ['warehouse.sms_messages', 'warehouse.documents'],
+    remove: (condition) => sql`
+      with expired as materialized (
+        select m.conversation_id, m.message_id from warehouse.sms_messages m
+        where ${condition} and (m.body is not null
+          or exists (select from secrets.message_media x where x.conversation_id = m.conversation_id and x.message_id = m.message_id)
+          or exists (select from warehouse.documents d where d.entity = 'message' and d.entity_key = m.conversation_id || '/' || m.message_id))
+        order by m.conversation_id, m.message_id limit ${maxAtOnce} for update
+      ), media as (
+        delete from secrets.message_media x using expired e
+        where x.conversation_id = e.conversation_id and x.message_id = e.message_id
+      ), raw as (
+        delete from warehouse.documents d using expired e
+        where d.entity = 'message' and d.entity_key = e.conversation_id || '/' || e.message_id
+      )
+      update warehouse.sms_messages m set body = null, content_hash = '',
+        body_length = coalesce(char_length(m.body), m.body_length),
+        body_segment_count = coalesce(reporting.sms_segments(m.body), m.body_segment_count)
+      from expired e where m.conversation_id = e.conversation_id and m.message_id = e.message_id returning 1`,
+  },
+  {
+    kind: 'texts',
+    table: 'ops.sends',
+    time: { table: 'ops.sends', column: 'planned_at' },
+    analyzed: ['ops.sends'],
+    remove: (condition) => sql`
+      update ops.sends set body = '' where send_id in (
+        select m.send_id from ops.sends m
+        where ${condition} and m.body <> '' and m.state in ('SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED')
+        order by m.send_id limit ${maxAtOnce} for update)
+      returning 1`,
+  },
+  {
+    kind: 'transcripts',
+    table: 'warehouse.transcripts',
+    time: { table: 'warehouse.calls', column: 'started_at' },
+    otherwise: startOf('t'),
+    analyzed: [
+      'warehouse.transcripts',
+      'warehouse.transcript_bodies',
+      'warehouse.transcript_kpis',
+      'warehouse.documents',
+    ],
+    remove: (condition) => sql`
+      with expired as materialized (
+        select t.transcript_id from warehouse.transcripts t left join warehouse.calls m on m.call_id = t.call_id
+        where ${condition} and (num_nonnulls(${words}) > 0
+          or exists (select from warehouse.transcript_bodies b where b.transcript_id = t.transcript_id)
+          or exists (select from warehouse.transcript_kpis k where k.transcript_id = t.transcript_id and k.kpi_note is not null)
+          or exists (select from warehouse.documents d where d.entity = 'transcript' and d.entity_key = t.transcript_id::text))
+        order by t.transcript_id limit ${maxAtOnce} for update of t
+      ), bodies as (
+        delete from warehouse.transcript_bodies b using expired e where b.transcript_id = e.transcript_id
+      ), kpis as (
+        update warehouse.transcript_kpis k set kpi_note = null from expired e where k.transcript_id = e.transcript_id
+      ), raw as (
+        delete from warehouse.documents d using expired e where d.entity = 'transcript' and d.entity_key = e.transcript_id::text
+      )
+      update warehouse.transcripts t set ${sql.join(wordColumns.map((column) => sql`${sql.ref(column)} = null`))}
+      from expired e where t.transcript_id = e.transcript_id returning 1`,
+  },
+  {
+    kind: 'recordings',
+    table: 'secrets.recording_urls',
+    time: { table: 'warehouse.calls', column: 'started_at' },
+    otherwise: startOf('r'),
+    analyzed: [],
+    remove: (condition) => sql`
+      delete from secrets.recording_urls where (call_id, unique_id) in (
+        select r.call_id, r.unique_id from secrets.recording_urls r left join warehouse.calls m on m.call_id = r.call_id
+        where ${condition} order by r.call_id, r.unique_id limit ${maxAtOnce} for update of r)
+      returning 1`,
+  },
+];
+
+/** Removes the content that is older than RETENTION_DAYS, and deliveries that are older than the shortest of these. */
+export interface Retention {
+  /**
+   * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the others return
+   * at once. The first round looks at everything, the next at what expired since the last, and a day before that.
+   */
+  round(signal: AbortSignal): Promise<Removed>;
+}
+
+export function createRetention({ db, log, days }: { db: Database; log: Log; days: RetentionDays }): Retention {
+  /** Up to where each content was removed, less a day: the clocks of the processes that write may differ. */
+  const removedUntil = new Map<Content, string>();
+
+  async function removeExpired(connection: Database, signal: AbortSignal): Promise<Removed> {
+    const removed: Record<string, number> = {};
+    for (const content of contents) {
+      const kept = days[content.kind];
+      if (kept === undefined) continue;
+      const until = await instant(connection, sql`clock_timestamp() - make_interval(hours => ${24 * kept})`);
+      for await (const count of removeUntil(connection, content, removedUntil.get(content), until)) {
+        if (count > 0) removed[content.table] = (removed[content.table] ?? 0) + count;
+        if (signal.aborted) return removed;
+      }
+      removedUntil.set(content, await instant(connection, sql`${until}::timestamptz - interval '24 hours'`));
+    }
+    // Deliveries repeat the content of what they announce.
+    const deliveries = await deleteExpired(connection, Math.min(...Object.values(days)), signal);
+    return deliveries > 0 ? { ...removed, 'ops.deliveries': deliveries } : removed;
+  }
+
+  return {
+    async round(signal) {
+      if (Object.keys(days).length === 0) return {};
+      return db.connection().execute(async (connection) => {
+        const [lock] = await query(
+          connection,
+          sql<{ is_ours: boolean }>`select pg_try_advisory_lock(hashtext('ops.retention')) as is_ours`,
+        );
+        if (!lock?.is_ours) return {};
+        try {
+          const removed = await removeExpired(connection, signal);
+          if (Object.keys(removed).length === 0) return removed;
+          log.info({ removed }, 'Content that is older than RETENTION_DAYS was removed');
+          const analyzed = contents.filter(({ table }) => table in removed).flatMap((content) => content.analyzed);
+          await refreshStatistics(connection, analyzed);
+          return removed;
+        } finally {
+          await query(connection, sql`select pg_advisory_unlock(hashtext('ops.retention'))`);
+        }
+      });
+    },
+  };
+}
+
+/** Removes content up to a moment and yields the count of each transaction. */
+async function* removeUntil(db: Database, content: Content, from: string | undefined, until: string) {
+  const { time, otherwise, remove } = content;
+  const at = sql.ref(`m.${time.column}`);
+  async function* inBatches(condition: RawBuilder<unknown>) {
+    for (let count = -1; count !== 0; ) {
+      count = (await retryDeadlock(() => query(db, remove(condition)))).length;
+      yield count;
+    }
+  }
+  if (otherwise) yield* inBatches(sql`${at} is null and ${otherwise} < ${until}::timestamptz`);
+  // Day by day, so that no statement passes over all the rows that are done.
+  for (let next = from ?? '-infinity'; ; ) {
+    const [part] = await query(
+      db,
+      sql<{ from: string; to: string }>`
+        select first::text as from, least(first + interval '24 hours', ${until}::timestamptz)::text as to from (
+          select min(${at}) as first from ${sql.table(time.table)} m
+          where ${at} >= ${next}::timestamptz and ${at} < ${until}::timestamptz) n
+        where first is not null`,
+    );
+    if (!part) return;
+    yield* inBatches(sql`${at} >= ${part.from}::timestamptz and ${at} < ${part.to}::timestamptz`);
+    next = part.to;
+  }
+}
+
+async function instant(db: Database, expression: RawBuilder<unknown>): Promise<string> {
+  const [row] = await query(db, sql<{ at: string }>`select (${expression})::text as at`);
+  if (!row) throw new Error('a time was not computed');
+  return row.at;
+}
