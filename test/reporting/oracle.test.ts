@@ -77,6 +77,13 @@ describe.each(seeds)('the account of seed %i', async (seed) => {
     await expectReports('after a rebuild by other definitions');
     await changeAll();
     await expectReports('after more changes');
+    expect(await mirror.removeContent({ texts: 1, transcripts: 1, recordings: 1 })).toMatchObject({
+      'warehouse.sms_messages': expect.any(Number),
+      'warehouse.transcripts': expect.any(Number),
+    });
+    await expectReports('after the retention of their content');
+    await rebuildRollups(mirror.db);
+    await expectReports('after a rebuild without content');
   });
 
   async function mirrorAll(): Promise<void> {

@@ -1,9 +1,11 @@
+import type { RetentionDays } from '../../../config/settings.ts';
 import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
 import { query as ask, inTransaction } from '../../../src/db/database.ts';
 import { markDirty, type Target } from '../../../src/inbox/targets.ts';
 import { eraseNumber } from '../../../src/privacy/erase.ts';
+import { createRetention } from '../../../src/privacy/retention.ts';
 import { drainRollups } from '../../../src/reporting/rollups.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
@@ -23,6 +25,8 @@ export interface Mirror extends Pick<TestDatabase, 'query' | 'db'> {
   /** Compares hours with the call history, which lists calls without their legs. */
   compareHours(begins: readonly number[]): Promise<void>;
   erase(number: string): Promise<void>;
+  /** Removes content that is older than its days, and counts it by table. */
+  removeContent(days: RetentionDays): Promise<Readonly<Record<string, number>>>;
   drain(): Promise<void>;
   /** Reads views at one moment, which is also their now(). */
   look<Result>(read: (now: number, rows: ReadRows) => Promise<Result>): Promise<Result>;
@@ -83,6 +87,7 @@ export async function openMirror(): Promise<Mirror> {
     async erase(number) {
       await eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);
     },
+    removeContent: (days) => createRetention({ db, log, days }).round(never),
     drain: () => drainRollups(db),
     look: (look) =>
       inTransaction(db, async (tx) => {

@@ -1,0 +1,329 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RetentionDays } from '../../config/settings.ts';
+import { query as ask, inTransaction, sql } from '../../src/db/database.ts';
+import { markDirty } from '../../src/inbox/targets.ts';
+import { createRetention } from '../../src/privacy/retention.ts';
+import { refreshStatistics } from '../../src/privacy/statistics.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { readNumber } from '../warehouse/reads.ts';
+import { createWorld, until, type World } from '../world.ts';
+import { placesWith } from './everywhere.ts';
+
+const never = new AbortController().signal;
+const daysAgo = (days: number, seconds = 0) => new Date(Date.now() - days * 86_400_000 + seconds * 1_000).toISOString();
+
+describe('a deployment', async () => {
+  const world = await createWorld({ backend: 'postgres', workers: null });
+  let retaining: World;
+  const { query, value, sandbox } = world;
+  const { db } = world.context.database;
+  afterAll(async () => {
+    await retaining?.close();
+    await world.close();
+  });
+
+  const old = { line: '', number: '15557770001' };
+  const oldWords = 'The walrus ate my umbrella';
+  const newWords = 'The heron took my galoshes';
+  const recorded = {
+    status: 'answered',
+    recorded: true,
+    durationSeconds: 90,
+    recordingAfterMs: 0,
+    transcriptAfterMs: 0,
+  } as const;
+
+  /** Where old words are held, the queues' tables and stored deliveries left out. */
+  const traces = async (words = oldWords) =>
+    (await placesWith(world, words)).filter((place) => /^(warehouse|secrets|ops\.(?!deliveries))/.test(place));
+  const transcriptWords = async () =>
+    query<{ call_id: string; words: string | null; summary: string | null }>(
+      `select t.call_id, b.full_text as words, t.short_summary as summary from warehouse.calls c
+         join warehouse.transcripts t using (call_id) left join warehouse.transcript_bodies b using (transcript_id) order by c.started_at`,
+    );
+  /** The figures and times of what was mirrored, without what a read of it always moves. */
+  const figures = () =>
+    query(
+      `select 'text' as kind, message_id::text as id, body_length, estimated_segment_count as segments, has_media, null::double precision as talk,
+         (select changed_at::text from warehouse.sms_messages m where m.message_id = f.message_id) as changed_at
+       from reporting.fct_sms_message f
+       union all
+       select 'transcript', f.transcript_id::text, t.segment_count, null, null, t.agent_talk_seconds, t.changed_at::text
+       from reporting.fct_transcript f join warehouse.transcripts t using (transcript_id)
+       order by 1, 2`,
+    );
+  let before: Awaited<ReturnType<typeof figures>>;
+
+  beforeAll(async () => {
+    const workers = await world.work();
+    const sent = await sandbox.emit.sms({ number: old.number, text: oldWords, media: ['a.png'], sentAt: daysAgo(100) });
+    old.line = sent.line;
+    const thread = { line: old.line, number: old.number };
+    await sandbox.emit.sms({ ...thread, text: 'STOP', sentAt: daysAgo(99) });
+    await sandbox.emit.sms({
+      ...thread,
+      direction: 'out',
+      text: `${oldWords} 😀 ${'x'.repeat(80)}`,
+      sentAt: daysAgo(98),
+    });
+    await sandbox.emit.sms({ ...thread, text: newWords, media: ['b.png'], sentAt: daysAgo(5) });
+    for (const days of [100, 45, 5]) await sandbox.emit.call({ ...recorded, startTime: daysAgo(days) });
+    await world.settled();
+    await until(async () => Number(await value('select count(distinct call_id) from warehouse.transcripts')) === 3);
+    await world.settled();
+    // Answers with fields that no column holds.
+    await query(
+      `insert into warehouse.documents select 'message', conversation_id || '/' || message_id, jsonb_build_object('text', body), 1, now() from warehouse.sms_messages
+       union all select 'transcript', transcript_id::text, jsonb_build_object('text', full_text), 1, now() from warehouse.transcript_bodies`,
+    );
+    await workers.close(2_000);
+    before = await figures();
+  });
+
+  test('keeps everything without RETENTION_DAYS, however old', async () => {
+    expect(await traces()).toEqual(['warehouse.documents.body', 'warehouse.sms_messages.body']);
+    expect((await transcriptWords()).every(({ words }) => words !== null && words !== '')).toBe(true);
+    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(3);
+    expect(await value('select count(*)::integer from secrets.message_media')).toBe(2);
+  });
+
+  test('removes the content of each kind after its days, and keeps the rows with their figures', async () => {
+    await query(`update ops.deliveries set received_at = now() - interval '31 days' where delivery_id % 2 = 0`);
+    const { settings } = world.context;
+    retaining = await createWorld({
+      backend: 'postgres',
+      databaseUrl: settings.databaseUrl,
+      api: { url: sandbox.url, key: sandbox.apiKey },
+      environment: { RETENTION_DAYS: 'texts=60, transcripts=50,recordings=30' },
+    });
+    await until(() => retaining.logged().includes('older than RETENTION_DAYS was removed'));
+    expect(await traces()).toEqual([]);
+    expect(await traces(newWords)).toEqual(['warehouse.documents.body', 'warehouse.sms_messages.body']);
+    expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
+    const [hundred, fortyFive, five] = Object.values(
+      Object.groupBy(await transcriptWords(), ({ call_id }) => call_id),
+    ).map((some) => some?.map(({ words, summary }) => words !== null || summary !== null));
+    expect(hundred?.every((has) => !has)).toBe(true);
+    expect([...(fortyFive ?? []), ...(five ?? [])].every((has) => has)).toBe(true);
+    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
+    expect(
+      await value('select count(*)::integer from ops.deliveries where received_at < now() - $1::interval', '30 days'),
+    ).toBe(0);
+    expect(await value('select count(*) > 0 from ops.deliveries')).toBe(true);
+    expect(await figures()).toEqual(before);
+    expect(await query('select opt_out_verdict from warehouse.sms_messages order by sent_at')).toEqual(
+      ['none', 'opt_out', null, 'none'].map((opt_out_verdict) => ({ opt_out_verdict })),
+    );
+  });
+
+  test('does not bring it back by any later read', async () => {
+    const seqs = () =>
+      query<{ seq: string }>(
+        `select fetch_seq::text as seq from warehouse.sms_messages union all select fetch_seq::text from warehouse.transcripts
+         union all select fetch_seq::text from warehouse.recordings`,
+      );
+    const readBefore = new Set((await seqs()).map(({ seq }) => seq));
+    await query('update warehouse.sms_conversations set is_reread_owed = true');
+    const targets = await query<{ kind: 'call'; key: string }>('select kind, key from ops.sync_targets');
+    retaining.context.notifier.notify(await markDirty(db, targets, { activeMs: 0, refusedMs: 0 }));
+    await retaining.settled();
+    expect((await seqs()).filter(({ seq }) => readBefore.has(seq))).toEqual([]);
+    expect(await traces()).toEqual([]);
+    expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
+    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
+    expect((await transcriptWords())[0]).toMatchObject({ words: null, summary: null });
+    expect(await figures()).toEqual(before);
+  });
+
+  test('stores only the figures of what it first reads when it is too old', async () => {
+    const text = 'An otter {in} a bathtub';
+    await sandbox.emit.sms({ ...old, text, direction: 'out', media: [], sentAt: daysAgo(70) });
+    const call = await sandbox.emit.call({ ...recorded, startTime: daysAgo(70) });
+    await until(
+      async () =>
+        (await value('select count(*)::integer from warehouse.transcripts where call_id = $1', call.id)) !== 0,
+    );
+    await until(
+      async () => (await value('select count(*)::integer from warehouse.recordings where call_id = $1', call.id)) !== 0,
+    );
+    await until(
+      async () =>
+        (await value(`select count(*)::integer from warehouse.sms_messages where body_length = $1`, text.length)) === 1,
+    );
+    await retaining.settled();
+    expect(await traces(text)).toEqual([]);
+    expect(
+      await query(
+        'select body_length, estimated_segment_count from reporting.fct_sms_message order by sent_at offset 3 limit 1',
+      ),
+    ).toEqual([{ body_length: text.length, estimated_segment_count: 1 }]);
+    const [read] = await query<{ words: number; segments: number }>(
+      `select (select count(*)::integer from warehouse.transcript_bodies b where b.transcript_id = t.transcript_id) + num_nonnulls(short_summary, csat_note) as words,
+         segment_count as segments from warehouse.transcripts t where call_id = $1`,
+      call.id,
+    );
+    expect(read?.words).toBe(0);
+    expect(read?.segments).toBeGreaterThan(0);
+    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', call.id)).toBe(0);
+  });
+});
+
+describe('a round', async () => {
+  const facts = await factsDatabase();
+  const { db, query, value } = facts;
+  afterAll(() => facts[Symbol.asyncDispose]());
+  const remove = (days: RetentionDays, signal = never) =>
+    createRetention({ db, log: createLog('silent'), days }).round(signal);
+
+  const bodies = async (line: string) =>
+    (
+      await query<{ body: string | null }>(
+        'select body from warehouse.sms_messages where line = $1 order by message_id',
+        line,
+      )
+    ).map(({ body }) => body);
+  const texts = (
+    line: string,
+    ...sent: readonly (readonly [body: string, sentAt: string | null, firstSeenAt?: string])[]
+  ) =>
+    facts.insert(
+      'warehouse.sms_messages',
+      ...sent.map(([body, sent_at, first_seen_at = daysAgo(0)], at) => ({
+        ...{ conversation_id: Number(line), message_id: at + 1, line, number: '15550000001', direction: 'in' },
+        ...{ body, sent_at, first_seen_at },
+      })),
+    );
+
+  test('takes a day for 24 hours', async () => {
+    await texts('1', ['over', daysAgo(30, -60)], ['under', daysAgo(30, 3_600)], ['future', daysAgo(-2)]);
+    await remove({ texts: 30 });
+    expect(await bodies('1')).toEqual([null, 'under', 'future']);
+  });
+
+  test('agrees with the writer of texts', async () => {
+    const read = { ...readNumber(1), fetchedAt: new Date().toISOString() };
+    const message = (id: string, sentAt: string) => ({
+      id,
+      direction: 'in',
+      text: `text ${id}`,
+      sentAt,
+      unknownKeys: [],
+      raw: {},
+    });
+    await inTransaction(db, (tx) =>
+      writeThreads(tx, [
+        {
+          thread: { line: '2', number: '15550000002', participants: [] },
+          messages: [message('1', daysAgo(30, -60)), message('2', daysAgo(30, 3_600))] as never,
+          isComplete: true,
+          retentionDays: 30,
+          read,
+        },
+      ]),
+    );
+    expect(await bodies('2')).toEqual([null, 'text 2']);
+    expect(await query(`select body_length from warehouse.sms_messages where line = '2' order by message_id`)).toEqual([
+      { body_length: 6 },
+      { body_length: null },
+    ]);
+  });
+
+  test('takes what has no time for as old as its row', async () => {
+    await texts('3', ['old', null, daysAgo(31)], ['new', null, daysAgo(29)]);
+    for (const [id, call_id, first_seen_at] of [
+      [31, `${Math.floor(Date.parse(daysAgo(31)) / 1_000)}.1`, daysAgo(0)],
+      [32, `${Math.floor(Date.parse(daysAgo(29)) / 1_000)}.1`, daysAgo(40)],
+      [33, 'odd', daysAgo(31)],
+    ] as const) {
+      await facts.insert('warehouse.transcripts', {
+        transcript_id: id,
+        call_id,
+        short_summary: 'words',
+        first_seen_at,
+      });
+      await query(`insert into secrets.recording_urls values ($1, 'leg', 'sealed', $2)`, call_id, first_seen_at);
+    }
+    await remove({ texts: 30, transcripts: 30, recordings: 30 });
+    expect(await bodies('3')).toEqual([null, 'new']);
+    expect(await query('select transcript_id from warehouse.transcripts where short_summary is not null')).toEqual([
+      { transcript_id: '32' },
+    ]);
+    expect(await value('select count(*)::integer from secrets.recording_urls')).toBe(1);
+  });
+
+  test('removes what rules sent once its outcome is known', async () => {
+    for (const [state, days] of [
+      ['SENT', 31],
+      ['UNKNOWN', 31],
+      ['NEEDS_HUMAN', 31],
+      ['DENIED', 31],
+      ['EXPIRED', 29],
+    ] as const) {
+      await query(
+        `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, planned_at)
+         values ('r', '4', $1, 'message', $1, now(), 'live', 'words', $1, now(), $2)`,
+        state,
+        daysAgo(days),
+      );
+    }
+    await remove({ texts: 30 });
+    expect(await query(`select state from ops.sends where body <> '' order by state`)).toEqual(
+      ['EXPIRED', 'NEEDS_HUMAN', 'UNKNOWN'].map((state) => ({ state })),
+    );
+  });
+
+  test('leaves nothing that the search or the statistics of the planner could find', async () => {
+    await query('update reporting.params set is_text_shown = true');
+    await texts('5', ...Array.from({ length: 20 }, () => ['pangolin', daysAgo(31)] as const));
+    await facts.call({ call_id: 'spoken', started_at: daysAgo(31) });
+    await facts.insert('warehouse.transcripts', { transcript_id: 51, call_id: 'spoken', short_summary: 'a pangolin' });
+    await query(
+      `insert into warehouse.transcript_bodies (transcript_id, segments, full_text, fetch_seq) values (51, '[]', 'a pangolin', 1)`,
+    );
+    await facts.drain();
+    await refreshStatistics(db);
+    const statistics = () => value(`select count(*)::integer from pg_stats s where s::text like '%pangolin%'`);
+    const hits = () => value(`select count(*)::integer from reporting.search('pangolin')`);
+    expect([await hits(), (await statistics()) === 0]).toEqual([21, false]);
+    await remove({ texts: 30, transcripts: 30 });
+    expect([await hits(), await statistics()]).toEqual([0, 0]);
+  });
+
+  test('stops when it is told to, and runs in one process at a time', async () => {
+    await query(
+      `insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, body, sent_at, content_hash, source, fetch_seq, fetched_at)
+       select 6, n, '6', '15550000006', 'in', 'text ' || n, now() - interval '31 days' - n % 3 * interval '1 day', 'h', 'test', 1, now()
+       from generate_series(1, 2500) n`,
+    );
+    const left = () =>
+      value(`select count(*)::integer from warehouse.sms_messages where line = '6' and body is not null`);
+    expect(await remove({ texts: 30 }, AbortSignal.abort())).toEqual({});
+    await inTransaction(db, async (tx) => {
+      await ask(tx, sql`select pg_advisory_xact_lock(hashtext('ops.retention'))`);
+      expect(await remove({ texts: 30 })).toEqual({});
+    });
+    expect(await left()).toBe(2_500);
+    expect((await remove({ texts: 30 }))['warehouse.sms_messages']).toBe(2_500);
+    expect(await left()).toBe(0);
+    expect(await remove({ texts: 30 })).toEqual({});
+  });
+
+  test('looks again at the last day, and at everything after a start', async () => {
+    const retention = createRetention({ db, log: createLog('silent'), days: { texts: 30 } });
+    await retention.round(never);
+    await texts('7', ['behind', daysAgo(30, -3_600)], ['far behind', daysAgo(40)]);
+    expect(await retention.round(never)).toEqual({ 'warehouse.sms_messages': 1 });
+    expect(await bodies('7')).toEqual([null, 'far behind']);
+    await remove({ texts: 30 });
+    expect(await bodies('7')).toEqual([null, null]);
+  });
+
+  test('does nothing without days', async () => {
+    await texts('8', ['ancient', daysAgo(9_000)]);
+    expect(await remove({})).toEqual({});
+    expect(await remove({ recordings: 30 })).toEqual({});
+    expect(await bodies('8')).toEqual(['ancient']);
+  });
+});
