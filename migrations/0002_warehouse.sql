@@ -292,8 +292,8 @@ comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
 comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.';
 comment on column warehouse.sms_messages.send_id is 'The send of the ledger that it came from; NULL for texts of people and other integrations.';
 comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user other than the credential''s own has read it while is_read was false.';
-comment on column warehouse.sms_messages.body_length is 'Characters of a body that RETENTION_DAYS removed; NULL while it is held.';
-comment on column warehouse.sms_messages.body_segment_count is 'Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL while it is held.';
+comment on column warehouse.sms_messages.body_length is 'Characters of a body that RETENTION_DAYS removed; NULL if it never was.';
+comment on column warehouse.sms_messages.body_segment_count is 'Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL if it never was.';
 
 create table warehouse.sms_message_delivery_events (
   conversation_id bigint not null,

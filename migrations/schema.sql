@@ -1506,8 +1506,8 @@ create table warehouse.sms_messages (
   opt_out_verdict text, -- Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.
   send_id uuid, -- The send of the ledger that it came from; NULL for texts of people and other integrations.
   is_read_by_others boolean not null default false, -- Whether a user other than the credential's own has read it while is_read was false.
-  body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL while it is held.
-  body_segment_count integer, -- Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL while it is held.
+  body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL if it never was.
+  body_segment_count integer, -- Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL if it never was.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.

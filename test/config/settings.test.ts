@@ -113,6 +113,42 @@ describe('a message', () => {
   });
 });
 
+describe('RETENTION_DAYS', () => {
+  test.each([
+    ['texts=365', { texts: 365 }],
+    ['texts=365,transcripts=90,recordings=7', { texts: 365, transcripts: 90, recordings: 7 }],
+    [' recordings = 36500 , texts=30\n', { recordings: 36_500, texts: 30 }],
+  ])('is read from %j', (RETENTION_DAYS, retentionDays) => {
+    expect(readSettings({ RETENTION_DAYS })).toMatchObject({ retentionDays });
+  });
+
+  test('limits nothing by default', () => {
+    expect(readSettings({ RETENTION_DAYS: '' }).retentionDays).toEqual({});
+  });
+
+  test.each([
+    '365',
+    'texts',
+    'texts=',
+    'texts=6',
+    'texts=0',
+    'texts=-90',
+    'texts=1e2',
+    'texts=36501',
+    'texts=90,',
+    'calls=90',
+  ])('is refused as %j, with what may be written instead', (RETENTION_DAYS) => {
+    expect(problemsOf({ RETENTION_DAYS })).toEqual([
+      'RETENTION_DAYS must be kinds with days, such as texts=365,transcripts=90: each of texts, transcripts, recordings at most once, ' +
+        `and from 7 to 36500 days (it is ${JSON.stringify(RETENTION_DAYS)})`,
+    ]);
+  });
+
+  test('is refused with a kind named twice', () => {
+    expect(problemsOf({ RETENTION_DAYS: 'texts=90,transcripts=90,texts=30' })).toHaveLength(1);
+  });
+});
+
 describe('a database is named', () => {
   test.each([
     'postgres://owner:pass%40word@host:5432/db',
