@@ -295,7 +295,7 @@ ${facts([
   ...measures.map(({ name, value, note }) => [name, value === null ? 'not scored' : scored(value, note)] as const),
 ])}
 ${words?.segments && words.segments.length > 0 && html`<details><summary>What was said: ${countOf(words.segments.length, 'utterance')}</summary><ol class="said" tabindex="0" aria-label="What was said">${words.segments.map((segment) => utterance(segment, each))}</ol></details>`}
-${!words && each.segmentCount !== null && html`<p class="soft apart">${countOf(each.segmentCount, 'utterance')}, hidden</p>`}
+${!words?.segments && each.segmentCount !== null && html`<p class="soft apart">${countOf(each.segmentCount, 'utterance')}, ${words ? 'removed after RETENTION_DAYS' : 'hidden'}</p>`}
 ${(each.legPairing === 'none' || each.legPairing === 'ambiguous') && html`<p class="note">Which leg was recorded is not known.</p>`}`;
 }
 

@@ -62,7 +62,7 @@ export interface ThreadText {
   readonly userName: string | null;
   /** Of an automatic text. */
   readonly rule: string | null;
-  /** Null while words are hidden. */
+  /** Null while words are hidden, and once they were removed. */
   readonly body: string | null;
   readonly length: number;
   readonly mediaCount: number;
@@ -197,7 +197,7 @@ function readTexts(db: Database, thread: HeldThread, before: string | undefined)
     db,
     sql<ThreadText>`select m.message_id as id, m.direction, m.from_number as "from", m.sent_at as "sentAt", f.sender_kind as sender,
        coalesce(f.sent_by_name, u.user_name) as "userName", s.rule, case when p.is_text_shown then m.body end as body,
-       coalesce(char_length(m.body), 0) as length, coalesce(m.media_count, 0) as "mediaCount",
+       coalesce(char_length(m.body), m.body_length, 0) as length, coalesce(m.media_count, 0) as "mediaCount",
        f.delivery_class as "deliveryClass", f.delivery_status as "deliveryStatus", f.delivery_error as "deliveryError",
        m.delivery_at as "deliveryAt", m.block_reason as "blockReason", m.is_scheduled is true as "isScheduled",
        m.scheduled_at as "scheduledAt", m.opt_out_verdict as "optOutVerdict"

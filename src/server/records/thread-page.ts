@@ -204,6 +204,8 @@ function wordsOf({ body, length, mediaCount }: ThreadText, areWordsShown: boolea
   const media = mediaCount > 0 && html`<p class="tag">${countOf(mediaCount, 'file')}</p>`;
   if (length === 0) return html`${media || html`<p class="soft">no words</p>`}`;
   if (!areWordsShown) return html`<p class="soft">${countOf(length, 'character')}, hidden</p>${media}`;
+  if (body === null)
+    return html`<p class="soft">${countOf(length, 'character')}, removed after RETENTION_DAYS</p>${media}`;
   return html`<p class="body" dir="auto">${body}</p>${media}`;
 }
 

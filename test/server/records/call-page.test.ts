@@ -169,6 +169,14 @@ describe('the page of a call', () => {
     expect(await page(`/calls/${missed}`)).toContain('We are sorry');
   });
 
+  test('says of a transcript whose words were removed how many utterances it had', async () => {
+    await facts.params({ is_text_shown: true });
+    const id = '1795400000.900';
+    await facts.call({ call_id: id, started_at: '2026-11-02T15:00:00Z' });
+    await facts.insert('warehouse.transcripts', { transcript_id: 900, call_id: id, segment_count: 4, csat_score: 7 });
+    expect(await words(`/calls/${id}`)).toMatch(/Satisfaction 7 .*4 utterances, removed after RETENTION_DAYS/);
+  });
+
   test('escapes what came from outside', async () => {
     const text = await page(`/calls/${answered}`);
     expect(text).toContain('&lt;script&gt;alert(1)');

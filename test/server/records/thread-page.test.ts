@@ -138,6 +138,18 @@ describe('the page of a thread', () => {
     expect(hidden).toContain('reporting.params.is_text_shown');
   });
 
+  test('says of a text that it was removed, and how long it was', async () => {
+    const removed = { number: '15551000040' };
+    await facts.thread(
+      40,
+      [[minute(0), 'in', { body: null, body_length: 13, body_segment_count: 1, media_count: 1 }]],
+      removed,
+    );
+    expect(await words(`/threads/${line}/${removed.number}`)).toContain(
+      '13 characters, removed after RETENTION_DAYS 1 file',
+    );
+  });
+
   test('leads to older texts and back, and to the page with a text', async () => {
     const newest = await page(long);
     expect(numbersOf(newest)).toEqual(Array.from({ length: 50 }, (_, at) => 70 + at));
