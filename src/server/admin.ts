@@ -4,6 +4,7 @@ import basicAuth from '@fastify/basic-auth';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBurstCounter } from '../shared/bounded.ts';
 import type { Log } from '../shared/log.ts';
+import { maskNumbers } from '../shared/masking.ts';
 import type { Metrics } from '../shared/metrics.ts';
 
 export interface GuardDeps {
@@ -116,6 +117,7 @@ export function signInOf(request: FastifyRequest): Readonly<Record<string, strin
     ...(forwarded !== undefined && { forwardedFor: String(forwarded).slice(0, 100) }),
   };
   if (told.signIn !== 'basic') return told;
-  const [user = ''] = Buffer.from(credentials, 'base64').toString().split(':', 1);
-  return { ...told, user: user.slice(0, 100) };
+  const [user = '', ...password] = Buffer.from(credentials, 'base64').toString().split(':');
+  // Some type the token in both fields.
+  return user === password.join(':') ? told : { ...told, user: maskNumbers(user.slice(0, 100)) };
 }

@@ -4,6 +4,7 @@ import { query, sql } from '../../db/database.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
 import { settleManually } from '../../ledger/settle.ts';
+import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
 import { signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
@@ -40,7 +41,8 @@ export function registerActions(
       reply.type('text/html; charset=utf-8');
       return answering(reply, renderOutage, async () => {
         const page = await act(request.params);
-        log.info({ ...signInOf(request), action: done, page: decodeURI(page) }, 'A page changed something');
+        const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
+        log.info({ ...signInOf(request), action: done, page: subject }, 'A page changed something');
         return seeOther(reply, `${page}?done=${done}`);
       });
     });

@@ -109,8 +109,8 @@ export const style = `${pageStyle}
 .words-of { white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.55 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; max-height: 480px; overflow: auto; }
 .steps { list-style: none; padding: 0; font-size: 14px; } .steps li { display: grid; grid-template-columns: 180px 76px minmax(0, 1fr); gap: 2px 14px; padding: 6px 0; border-top: 1px solid var(--line); } .steps li:first-child { border-top: 0; }
 .steps time { white-space: nowrap; } .steps time, .steps .step { color: var(--soft); }
-.asks { display: flex; flex-wrap: wrap; gap: 10px; align-items: start; margin-bottom: 16px; }
-.ask { margin: 0; font-size: 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); max-width: 560px; } .ask summary { padding: 6px 14px; color: var(--accent); width: auto; border-radius: 8px; list-style: none; } .ask summary::-webkit-details-marker { display: none; }
+.asks { display: flex; flex-wrap: wrap; gap: 10px 16px; align-items: start; margin-bottom: 16px; }
+.asks > .link { padding: 6px 0; font-size: 14px; } .ask { margin: 0; font-size: 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); max-width: 560px; } .ask summary { padding: 6px 14px; color: var(--accent); width: auto; border-radius: 8px; list-style: none; } .ask summary::-webkit-details-marker { display: none; }
 .ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
 .answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
 .reason { margin: 6px 0 14px; padding-left: 12px; border-left: 3px solid var(--warning); } .state + * { margin-top: 0; } .card > p + .facts, .reason + .facts { margin-top: 14px; }

@@ -38,11 +38,13 @@ function targetsNamed(text: string): string[] {
  */
 function firstIdSince(moment: Condition, slack: Condition): Condition {
   return sql`(with recursive halved (low, high) as (
-      select min(delivery_id), max(delivery_id) + 1 from ops.deliveries having count(*) > 0
+      select low, high from (
+        select (select min(delivery_id) from ops.deliveries) as low, (select max(delivery_id) + 1 from ops.deliveries) as high
+      ) ends where low is not null
       union all
       select case when d.received_at < ${moment} + ${slack} then d.delivery_id + 1 else low end,
         case when d.received_at < ${moment} + ${slack} then high else middle end
-      from halved, lateral (select (low + high) / 2 as middle) m,
+      from halved, lateral (select low + (high - low) / 2 as middle) m,
         lateral (select delivery_id, received_at from ops.deliveries where delivery_id >= middle order by delivery_id limit 1) d
       where low < high
     ) select coalesce(max(low), 0) from halved)`;
@@ -416,7 +418,7 @@ export const sends: ListDefinition = {
         column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
         column('state', 'State'),
         { ...column('reason', 'Why'), show: masked },
-        count('segments', 'Segments', sql`r.units`),
+        { ...count('segments', 'Segments', sql`r.units`), isCsvOnly: true },
         { ...count('charged_usd', 'Charged $', usd(sql`r.settled_micros`)), show: (amount) => String(Number(amount)) },
         { ...column('body', 'Text'), isText: true },
       ],

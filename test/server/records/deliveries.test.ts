@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createContext } from '../../../src/context.ts';
 import { query, sql } from '../../../src/db/database.ts';
+import { registerPages } from '../../../src/server/pages.ts';
+import { createReceiver } from '../../../src/server/receiver.ts';
 import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { databaseForTest } from '../../stores/databases.ts';
+import { captureLog } from '../../world/log.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 let world: TestReceiver;
@@ -189,5 +193,33 @@ describe('a replay', () => {
 
   test('of what is not there is answered 404', async () => {
     expect((await replay({ authorization: `Bearer ${adminToken}` }, '999')).status).toBe(404);
+  });
+
+  test('is logged with who asked for it, and so is one that was refused', async () => {
+    const captured = captureLog();
+    await using context = await createContext(settingsFor(databaseUrl), {
+      log: captured.log,
+      name: 'test',
+      maxConnections: 3,
+    });
+    const receiver = await createReceiver(context, (app) => registerPages(app, context));
+    const path = `${receiver.url}/deliveries/2/replay`;
+    await fetch(path, { method: 'POST', redirect: 'manual', headers: { ...basic, 'sec-fetch-site': 'same-origin' } });
+    await fetch(path, { method: 'POST', redirect: 'manual', headers: { ...basic, 'sec-fetch-site': 'cross-site' } });
+    await query(
+      context.database.db,
+      sql`insert into ops.sync_targets (kind, key) values ('thread', '18005550100/18455550123') on conflict do nothing`,
+    );
+    const thread = `${receiver.url}/targets/thread/18005550100/18455550123`;
+    await fetch(thread, { method: 'POST', redirect: 'manual', headers: { authorization: `Bearer ${adminToken}` } });
+    await receiver.close();
+    const lines = captured.text().split('\n');
+    const done = lines.find((each) => each.includes('A page changed something')) ?? '{}';
+    expect(JSON.parse(done)).toMatchObject({ signIn: 'basic', user: 'pat', action: 'replay', page: '/deliveries/2' });
+    expect(JSON.parse(done).address).toMatch(/127\.0\.0\.1|::1/);
+    const refused = lines.find((each) => each.includes('from another site was refused')) ?? '{}';
+    expect(JSON.parse(refused)).toMatchObject({ user: 'pat' });
+    expect(captured.text()).toContain('/targets/thread/…0100/…0123');
+    expect(captured.text()).not.toMatch(new RegExp(`${adminToken}|18455550123`));
   });
 });
