@@ -1,4 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
+import type { Transaction } from '../../src/db/database.ts';
+import { rebuildCallDay } from '../../src/reporting/rollups/calls.ts';
+import { scannedBy } from '../server/records/scans.ts';
 import { asking } from '../world/database.ts';
 import { factsDatabase } from './facts.ts';
 
@@ -90,4 +93,11 @@ test('a contact is looked up by its key', async () => {
   const plan = await planOf(`select * from reporting.dim_contact where contact_key = '15550000001'`);
   expect(plan).toContain('contacts_pkey');
   expect(plan).toContain('calls_external_number');
+});
+
+test('a day of calls is rolled up without reading all calls or legs', async () => {
+  await facts.call({ call_id: '1767312000.1', started_at: '2026-01-02T00:00:00Z', queue: 'Sales' });
+  const day = { date: '2026-01-02', from: new Date('2026-01-02T00:00:00Z'), to: new Date('2026-01-03T00:00:00Z') };
+  const scanned = await scannedBy(facts.db, (tx) => rebuildCallDay(tx as Transaction, day));
+  expect(scanned.filter((table) => table.startsWith('warehouse.call'))).toEqual([]);
 });

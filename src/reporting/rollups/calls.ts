@@ -180,7 +180,7 @@ async function keepEndpoints(tx: Transaction, { date, from, to }: Day): Promise<
     tx,
     // Materialized: else the calls of the day are grouped again for each number.
     `with newest as (
-       select v.kind, v.endpoint, max(c.call_id collate "C") as call_id
+       select v.kind, v.endpoint, max(c.call_id collate "C") collate "default" as call_id
        from warehouse.calls c cross join lateral (values ('queue', c.queue), ('huntgroup', c.huntgroup)) v (kind, endpoint)
        where c.started_at >= $2 and c.started_at < $3 and c.deleted_at is null and v.endpoint is not null
        group by 1, 2
