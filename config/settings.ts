@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { toType } from '../src/shared/command-name.ts';
 import { UserError } from '../src/shared/errors.ts';
 
 /** The documentation of a variable, for the table of settings in the docs. */
@@ -157,8 +158,8 @@ const variables = z.object({
     .register(documentation, {
       doc: 'API key of the account.',
       isSecret: true,
-      otherwise: 'the sandbox’s own, or whoever logged in with `trunkline auth login`',
-      instead: { name: 'ENCRYPTION_KEY', how: 'set ENCRYPTION_KEY and run `trunkline auth login`' },
+      otherwise: `the sandbox’s own, or whoever logged in with ${toType('auth login')}`,
+      instead: { name: 'ENCRYPTION_KEY', how: `set ENCRYPTION_KEY and run ${toType('auth login')}` },
     }),
   DATABASE_URL: postgres.optional().register(documentation, {
     doc: 'The Postgres that holds the warehouse.',
@@ -187,7 +188,7 @@ const variables = z.object({
     .optional()
     .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
   ENCRYPTION_KEY: encryptionKey.optional().register(documentation, {
-    doc: 'Seals the tokens of `trunkline auth login` and the links to recordings and attached files in the database; the same in every process. Make one with `openssl rand -hex 32`.',
+    doc: `Seals the tokens of ${toType('auth login')} and the links to recordings and attached files in the database; the same in every process. Make one with \`openssl rand -hex 32\`.`,
     isSecret: true,
     otherwise: '`start` makes one and keeps it; with `API_KEY` links are sealed with a key derived from that',
   }),

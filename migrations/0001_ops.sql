@@ -296,7 +296,7 @@ create table ops.backfills (
   finished_at timestamptz
 );
 create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null;
-comment on table ops.backfills is 'Back-fills requested with `trunkline backfill`. An unfinished one resumes where it stopped.';
+comment on table ops.backfills is 'Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.';
 comment on column ops.backfills.backfill_id is 'Order of requests.';
 comment on column ops.backfills.stream is 'What is filled: calls.';
 comment on column ops.backfills.asked_from is 'Start of the range.';
@@ -401,7 +401,7 @@ create table ops.erasures (
   spelling_hashes text[] not null default '{}'
 );
 create index erasures_spellings on ops.erasures using gin (spelling_hashes);
-comment on table ops.erasures is 'People who were erased with `trunkline erase`. What is read or delivered about them is not stored, nor is the number.';
+comment on table ops.erasures is 'People who were erased with `npx trunkline erase`. What is read or delivered about them is not stored, nor is the number.';
 comment on column ops.erasures.erasure_id is 'Order of erasing.';
 comment on column ops.erasures.number_hash is 'SHA-256 of the salt and the normalised number.';
 comment on column ops.erasures.erased_at is 'When it was first requested.';

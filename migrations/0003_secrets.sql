@@ -6,7 +6,7 @@ create table secrets.recording_urls (
   last_seen_at timestamptz not null default now(),
   primary key (call_id, unique_id)
 );
-comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them, and RETENTION_DAYS deletes them.';
+comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.';
 comment on column secrets.recording_urls.call_id is 'The call whose recordings were read.';
 comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
 comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
@@ -21,7 +21,7 @@ create table secrets.message_media (
   first_seen_at timestamptz not null default now(),
   primary key (conversation_id, message_id, ordinal)
 );
-comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them, and RETENTION_DAYS deletes them.';
+comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.';
 comment on column secrets.message_media.conversation_id is 'The conversation.';
 comment on column secrets.message_media.message_id is 'The message.';
 comment on column secrets.message_media.ordinal is 'Position in the message, from 1.';
@@ -66,7 +66,7 @@ create table secrets.oauth_logins (
   reason text,
   missing_scopes text[] not null default '{}'
 );
-comment on table secrets.oauth_logins is 'Logins started with `trunkline auth login`; each accepts one callback.';
+comment on table secrets.oauth_logins is 'Logins started with `npx trunkline auth login`; each accepts one callback.';
 comment on column secrets.oauth_logins.login_id is 'Order of start.';
 comment on column secrets.oauth_logins.state_hash is 'SHA-256 of the state that the callback must contain.';
 comment on column secrets.oauth_logins.verifier is 'The PKCE verifier, sealed with ENCRYPTION_KEY.';

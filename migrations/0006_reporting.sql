@@ -48,7 +48,7 @@ create table reporting.params (
   is_text_shown boolean not null default false,
   fiscal_year_start_month integer not null default 1 check (fiscal_year_start_month between 1 and 12)
 );
-comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `trunkline reporting rebuild`.';
+comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `npx trunkline reporting rebuild`.';
 comment on column reporting.params.is_only is 'There is one row.';
 comment on column reporting.params.time_zone is 'IANA time zone of local days and hours in the reports.';
 comment on column reporting.params.service_level_seconds is 'Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
@@ -66,7 +66,7 @@ create table reporting.delivery_status_map (
   word text primary key check (word = lower(trim(word))),
   delivery_class text not null check (delivery_class in ('delivered', 'in_flight', 'failed', 'unknown'))
 );
-comment on table reporting.delivery_status_map is 'What the carriers'' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `trunkline reporting rebuild`.';
+comment on table reporting.delivery_status_map is 'What the carriers'' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `npx trunkline reporting rebuild`.';
 comment on column reporting.delivery_status_map.word is 'The carrier''s word in lower case.';
 comment on column reporting.delivery_status_map.delivery_class is 'delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.';
 insert into reporting.delivery_status_map values

@@ -61,7 +61,7 @@ create table ops.attribution_windows (
 );
 CREATE INDEX attribution_windows_waiting ON ops.attribution_windows USING btree (from_at) WHERE (finished_at IS NULL);
 
--- Back-fills requested with `trunkline backfill`. An unfinished one resumes where it stopped.
+-- Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.
 create table ops.backfills (
   backfill_id bigint not null generated always as identity, -- Order of requests.
   stream text not null, -- What is filled: calls.
@@ -138,7 +138,7 @@ create table ops.erased_unread (
   constraint erased_unread_unread_count_check CHECK ((unread_count >= 0))
 );
 
--- People who were erased with `trunkline erase`. What is read or delivered about them is not stored, nor is the number.
+-- People who were erased with `npx trunkline erase`. What is read or delivered about them is not stored, nor is the number.
 create table ops.erasures (
   erasure_id bigint not null generated always as identity, -- Order of erasing.
   number_hash text not null, -- SHA-256 of the salt and the normalised number.
@@ -550,7 +550,7 @@ create table reporting.business_hours (
   constraint business_hours_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
--- What the carriers' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `trunkline reporting rebuild`.
+-- What the carriers' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `npx trunkline reporting rebuild`.
 create table reporting.delivery_status_map (
   word text not null, -- The carrier's word in lower case.
   delivery_class text not null, -- delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.
@@ -568,7 +568,7 @@ create table reporting.holidays (
   constraint holidays_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
--- What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `trunkline reporting rebuild`.
+-- What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `npx trunkline reporting rebuild`.
 create table reporting.params (
   is_only boolean not null default true, -- There is one row.
   time_zone text not null default 'UTC'::text, -- IANA time zone of local days and hours in the reports.
@@ -1109,7 +1109,7 @@ create table secrets.erasure_salt (
   constraint erasure_salt_is_only_check CHECK (is_only)
 );
 
--- Addresses of attached files; anyone holding one can fetch the file. `trunkline links` prints them, and RETENTION_DAYS deletes them.
+-- Addresses of attached files; anyone holding one can fetch the file. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.
 create table secrets.message_media (
   conversation_id bigint not null, -- The conversation.
   message_id bigint not null, -- The message.
@@ -1128,7 +1128,7 @@ create table secrets.oauth_clients (
   constraint oauth_clients_pkey PRIMARY KEY (service, redirect_uri)
 );
 
--- Logins started with `trunkline auth login`; each accepts one callback.
+-- Logins started with `npx trunkline auth login`; each accepts one callback.
 create table secrets.oauth_logins (
   login_id bigint not null generated always as identity, -- Order of start.
   state_hash bytea not null, -- SHA-256 of the state that the callback must contain.
@@ -1172,7 +1172,7 @@ create table secrets.oauth_tokens (
   constraint oauth_tokens_state_check CHECK ((state = ANY (ARRAY['valid'::text, 'refreshing'::text, 'lost'::text])))
 );
 
--- Signed links to audio. They do not expire; anyone holding one can play the call. `trunkline links` prints them, and RETENTION_DAYS deletes them.
+-- Signed links to audio. They do not expire; anyone holding one can play the call. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.
 create table secrets.recording_urls (
   call_id text not null, -- The call whose recordings were read.
   unique_id text not null, -- The recorded leg.

@@ -15,6 +15,7 @@ import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptTimeZone } from '../src/reporting/params.ts';
 import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
+import { toType } from '../src/shared/command-name.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
@@ -63,7 +64,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   await retryStreams(db);
   if (!(await adoptTimeZone(db, settings.isTimeZoneSet ? settings.timeZone : undefined))) {
     log.warn(
-      `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run \`trunkline reporting rebuild\``,
+      `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run ${toType('reporting rebuild')}`,
     );
   }
   const language =
@@ -93,7 +94,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       actsFor: settings.api.key === undefined ? 'user' : 'account',
       onHours: async (hours) => {
         if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
-        log.warn('The business hours changed: run `trunkline reporting rebuild` for the replies that are held');
+        log.warn(`The business hours changed: run ${toType('reporting rebuild')} for the replies that are held`);
       },
       onMatched: () => sends?.kick(),
       ...(options.rulesPace && { pace: options.rulesPace }),

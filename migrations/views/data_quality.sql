@@ -13,20 +13,20 @@ select 'rollup changes set aside', count(*), null, 'Changes whose rollups could 
 from ops.rollup_troubles
 union all
 select 'definitions changed since the last rebuild', (meaning is distinct from ops.rollup_meaning())::integer, rebuilt_at,
-  '1: params, hours, holidays or delivery words were changed. Run `trunkline reporting rebuild`.'
+  '1: params, hours, holidays or delivery words were changed. Run `npx trunkline reporting rebuild`.'
 from ops.rollup_state
 union all
 select 'days in another zone than TIME_ZONE', coalesce(s.wanted_time_zone <> p.time_zone, false)::integer, null,
   case when s.wanted_time_zone <> p.time_zone
-    then '1: days and hours are those of ' || p.time_zone || ', and TIME_ZONE is ' || s.wanted_time_zone || '. Run `trunkline reporting rebuild`.'
-    else '1: TIME_ZONE was changed, and the days and hours are still those of the zone before. Run `trunkline reporting rebuild`.'
+    then '1: days and hours are those of ' || p.time_zone || ', and TIME_ZONE is ' || s.wanted_time_zone || '. Run `npx trunkline reporting rebuild`.'
+    else '1: TIME_ZONE was changed, and the days and hours are still those of the zone before. Run `npx trunkline reporting rebuild`.'
   end
 from ops.rollup_state s cross join reporting.params p
 union all
 select 'language of the search is changing', (previous is not null)::integer, null, '1: transcripts are analysed again after a change of SEARCH_LANGUAGE; until then they are found by words of either language.'
 from ops.search_state
 union all
-select 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `trunkline sends list`. Nothing is sent again by itself.'
+select 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `npx trunkline sends list`. Nothing is sent again by itself.'
 from ops.sends where state in ('UNKNOWN', 'NEEDS_HUMAN')
 union all
 select 'texts of rules without a price', coalesce(sum(unpriced_count), 0), null, 'They were sent, and the answer with the price was lost: no sum of cost has them.'

@@ -11,6 +11,7 @@ import { forgetTokens, type LoginStatus, readLoginStatus, storeUserName } from '
 import { createDatabase, type Database, type OpenDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { toTheSecond } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
@@ -122,8 +123,8 @@ async function awaitOutcome(db: Database, id: string, validMs: number): Promise<
 function timeoutSentence({ receiver }: Settings): string {
   return [
     'No answer arrived in time, so the login was abandoned.',
-    `Check that the browser was sent to ${receiver.publicUrl}, and that the receiver (\`trunkline web\`) answers there.`,
-    'If the service did not know the program, use `trunkline auth login --register`.',
+    `Check that the browser was sent to ${receiver.publicUrl}, and that the receiver (${toType('web')}) answers there.`,
+    `If the service did not know the program, use ${toType('auth login --register')}.`,
   ].join(' ');
 }
 
@@ -151,7 +152,7 @@ export async function openLogins(settings: Settings, log: Log): Promise<OpenData
   const database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'auth' });
   if (await isMigrated(database.db)) return database;
   await database[Symbol.asyncDispose]();
-  throw new UserError('The database lacks migrations of this release: run `trunkline migrate` first.');
+  throw new UserError(`The database lacks migrations of this release: run ${toType('migrate')} first.`);
 }
 
 const log = createCommandLog('error');
@@ -195,7 +196,7 @@ function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginSta
   const { state, scopes, user, service, loggedInAt, expiresAt, lastError } = login;
   lines.push(
     '',
-    `  state     ${{ valid: 'valid', refreshing: 'valid, being refreshed', lost: 'lost: run `trunkline auth login`' }[state]}`,
+    `  state     ${{ valid: 'valid', refreshing: 'valid, being refreshed', lost: `lost: run ${toType('auth login')}` }[state]}`,
     `  service   ${service}`,
     `  user      ${user ?? 'not known'}`,
     `  scopes    ${scopes.join(' ')}`,

@@ -18,6 +18,7 @@ import { createContext, readySettings } from '../context.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import { countOf, toTheSecond } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
@@ -105,7 +106,8 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
       `${outcome.mirrored} calls mirrored; everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
     );
     for (const problem of outcome.unproven) console.log(`Not proven: ${problem}.`);
-    if (artefacts) console.log('The workers read legs, recordings and transcripts next; `status` shows the backlog.');
+    if (artefacts)
+      console.log(`The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`);
   }
   if (!outcome.isFinished) {
     // The default range begins a day later tomorrow, which would be another back-fill.
@@ -221,11 +223,11 @@ async function whyUnread(db: Database): Promise<string> {
     sql`select last_error, clean_version > 0 as was_read from ops.sync_targets where kind = 'lines' and key = 'all'`,
   );
   if (target?.last_error) {
-    return `they cannot be read (${target.last_error}). Check the service with \`trunkline doctor\``;
+    return `they cannot be read (${target.last_error}). Check the service with ${toType('doctor')}`;
   }
   return target?.was_read
-    ? 'the service lists none. Enable texting for a number in its portal, run `trunkline resync lines`'
-    : 'they have not been read yet. Run a worker (`trunkline worker`), which reads them when it starts';
+    ? `the service lists none. Enable texting for a number in its portal, run ${toType('resync lines')}`
+    : `they have not been read yet. Run a worker (${toType('worker')}), which reads them when it starts`;
 }
 
 interface ParkedStream {
@@ -248,7 +250,7 @@ export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Pro
 
 function remedyOf({ reason, missing_scope: scope }: ParkedStream): string {
   if (scope !== null) return `Grant ${scope} to the credential`;
-  return reason.includes('trunkline auth login') ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key';
+  return reason.includes(toType('auth login')) ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key';
 }
 
 /** A row of a list of numbers: a number, and our line to probe it with; undefined means every line. */

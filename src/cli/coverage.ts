@@ -7,6 +7,7 @@ import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
 import { createContext, readySettings } from '../context.ts';
 import { countOf, missingTextStates } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf } from './arguments.ts';
@@ -86,7 +87,7 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   console.log(
     json
       ? JSON.stringify({ asked, compared, failed, unproven })
-      : `${compared} hours compared${remarks}. \`coverage\` shows what is proven.`,
+      : `${compared} hours compared${remarks}. ${toType('coverage')} shows what is proven.`,
   );
   if (failed > 0) throw new UserError('Some hours could not be compared; the workers retry them.');
 }

@@ -4,6 +4,7 @@ import { SettingsError } from '../../config/settings.ts';
 import { readySettings } from '../context.ts';
 import { type Diagnosis, diagnose, diagnosesOf, isFault } from '../ops/doctor.ts';
 import { withCure } from '../ops/health-checks.ts';
+import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
 import { jsonFlag } from './arguments.ts';
@@ -35,7 +36,7 @@ async function diagnoseAll(): Promise<Diagnosis[]> {
     if (!(error instanceof SettingsError)) throw error;
     const on = diagnosesOf('Settings');
     return error.problems.map((problem) =>
-      on.problem(problem.endsWith('.') ? problem : `${problem}.`, '`trunkline settings` lists every variable.'),
+      on.problem(problem.endsWith('.') ? problem : `${problem}.`, `${toType('settings')} lists every variable.`),
     );
   }
 }

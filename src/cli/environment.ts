@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable } from '../../config/settings.ts';
 import { findRunning, type Running } from '../local/data-folder.ts';
+import { toType } from '../shared/command-name.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +29,7 @@ export async function commandSettings(
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
   if (!running || isOfAnother(running, environment)) return readSettings(environment, options);
   const borrowed = borrow(running, environment, alike);
-  if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running \`trunkline start\`.`);
+  if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running ${toType('start')}.`);
   return readSettings(borrowed.environment, options);
 }
 

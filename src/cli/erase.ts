@@ -9,6 +9,7 @@ import {
   listErasableAtService,
   type ServiceErasure,
 } from '../privacy/erase-at-service.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import { addConsent, jsonFlag } from './arguments.ts';
@@ -101,7 +102,7 @@ function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context
     'What this does not erase:',
     isAtService
       ? '- the service: it keeps calls, recordings and transcripts, which its API cannot delete, and what it refused. Delete them in its portal.'
-      : '- the service: nothing was deleted there. `erase <number> --at-service` deletes the texts there; delete calls, recordings and transcripts in its portal.',
+      : `- the service: nothing was deleted there. ${toType('erase <number> --at-service')} deletes the texts there; delete calls, recordings and transcripts in its portal.`,
     '- back-ups, replicas, exports, and logs of other programs.',
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
     ...(settings.redisUrl === undefined

@@ -15,6 +15,7 @@ import {
   type StoredDelivery,
 } from '../inbox/stored-deliveries.ts';
 import { countOf, toTheSecond } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { type EventType, eventTypeOf, eventTypes } from '../shared/event-types.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
@@ -38,7 +39,7 @@ export function addEvents(program: Command): void {
     .action((options) => runCommand(() => runList(options)));
   group
     .command('show')
-    .argument('<id>', 'its id, as `events list` shows it', deliveryId)
+    .argument('<id>', `its id, as ${toType('events list')} shows it`, deliveryId)
     .description('Shows one delivery in full, with its stored body: secrets and addresses are redacted.')
     .option(...jsonFlag)
     .action((id, options) => runCommand(() => runShow(id, options)));
@@ -152,7 +153,7 @@ export function runShow(id: string, { json }: Json): Promise<void> {
 function recognition({ isRecognized, targets }: StoredDelivery): string {
   if (isRecognized) return 'yes';
   if (targets.length === 0) return 'no';
-  return `in part: it has more than ${maxReferences} references; \`events reparse --unlimited\` takes them all`;
+  return `in part: it has more than ${maxReferences} references; ${toType('events reparse --unlimited')} takes them all`;
 }
 
 function laidOut(body: string): string {
@@ -226,5 +227,5 @@ function counted(deliveries: number): string {
 }
 
 function noSuch(id: string): UserError {
-  return new UserError(`There is no delivery ${maskNumbers(id)}: \`events list\` shows those that are kept.`);
+  return new UserError(`There is no delivery ${maskNumbers(id)}: ${toType('events list')} shows those that are kept.`);
 }

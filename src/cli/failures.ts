@@ -2,6 +2,7 @@ import { format } from 'node:util';
 import type { Advice } from '../api-client/client.ts';
 import { limitReached } from '../db/limits.ts';
 import { isUntrusted } from '../queues/outage-log.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { printable } from '../shared/storable.ts';
 
@@ -44,8 +45,8 @@ const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceed
 
 /** The remedy for each kind of refusal by the service. */
 const serviceRemedies: Partial<Record<Advice, string>> = {
-  retry: 'Check that API_BASE_URL is right and that the service runs (`trunkline doctor`), then try again.',
-  credential: 'Set API_KEY to a key that is valid, or log in with `trunkline auth login`.',
+  retry: `Check that API_BASE_URL is right and that the service runs (${toType('doctor')}), then try again.`,
+  credential: `Set API_KEY to a key that is valid, or log in with ${toType('auth login')}.`,
   permission: 'Allow it in the portal of the service.',
   reconcile: 'It may have been carried out: check at the service before you repeat it.',
 };
@@ -72,7 +73,7 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   }
   if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
-    return `The database lacks migrations of this release (${error.message}): run \`trunkline migrate\`.`;
+    return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
   }
   if (!unready.has(code) && isPostgresAway(error)) {
     return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): check that it runs and that DATABASE_URL is right.`;

@@ -9,6 +9,7 @@ import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { OldDatabase, selectIsOld } from '../db/migrate.ts';
 import { areMigrated } from '../migrations.ts';
+import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { hasProtectedWork, protectedWorkEnded } from '../shared/protected-work.ts';
 import { withTimeout } from '../shared/timeout.ts';
@@ -159,7 +160,7 @@ export async function logMissingMigrations(
     }
     if (isDone === false && (loggedAt === undefined || performance.now() - loggedAt > migrationsAgainMs)) {
       loggedAt = performance.now();
-      log.warn(`The database lacks migrations of this release: run \`trunkline migrate\`. ${meanwhile}`);
+      log.warn(`The database lacks migrations of this release: run ${toType('migrate')}. ${meanwhile}`);
     }
     await sleep(migrationsEveryMs, undefined, { signal }).catch(() => undefined);
   }

@@ -3,6 +3,7 @@ import { readySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
 import { jsonFlag } from './arguments.ts';
@@ -42,7 +43,7 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
 
 function explainFailed(error: unknown): never {
   if (!(error instanceof Error) || !error.message.startsWith('Migration ')) throw error;
-  const remedy = 'It was rolled back: remove the cause, then run `trunkline migrate` again.';
+  const remedy = `It was rolled back: remove the cause, then run ${toType('migrate')} again.`;
   throw new UserError(`${error.message}. ${remedy}`, { cause: error });
 }
 

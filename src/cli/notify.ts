@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { createDatabase, query, sql } from '../db/database.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
 import { exactly } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { jsonFlag, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
@@ -29,7 +30,7 @@ export function addNotify(program: Command): void {
 export async function runTest({ json }: { json?: boolean }): Promise<void> {
   const targets = createTargets(await commandSettings());
   if (targets.length === 0) {
-    const remedy = 'Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL or NOTIFY_SMTP_URL, as `trunkline settings` describes.';
+    const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL or NOTIFY_SMTP_URL, as ${toType('settings')} describes.`;
     throw new UserError('No target of alerts is configured.', { remedy });
   }
   const message = {

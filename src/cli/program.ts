@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { settingsRows, settingsTable } from '../../config/settings.ts';
+import { commandName } from '../shared/command-name.ts';
 import { describeRelease, readRelease } from '../shared/release.ts';
 import { nearest } from '../shared/suggestions.ts';
 import { jsonFlag } from './arguments.ts';
@@ -59,7 +60,7 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
  * suggestions. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
  */
 export async function createProgram(entry: Entry, [name = '']: readonly string[] = []): Promise<Command> {
-  const program = new Menu('trunkline')
+  const program = new Menu(commandName)
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
     .option('-V, --version', 'print the version, the commit and the schema')
     .on('option:version', () => {

@@ -3,6 +3,7 @@ import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
@@ -62,12 +63,13 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
     case 'users':
     case 'lines':
       if (given === undefined || given === 'all') return 'all';
-      throw new WrongUse(`"${given}" is not allowed here: \`resync ${kind}\` reads all ${kind} together.`);
+      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
     case 'thread':
       return threadKeyOf(given);
     default:
       if (given !== undefined && isCallId(given)) return given;
-      if (!given) throw new WrongUse(`Name the call: \`resync ${kind} 1783385492.057900\`, with the id of the call.`);
+      if (!given)
+        throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
       throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
   }
 }
@@ -141,7 +143,7 @@ function open(sealer: Sealer, url: string, row: string, target: string): string 
     if (!(error instanceof WrongEncryptionKey)) throw error;
     throw new UserError(
       'The link was sealed with another key: set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value. ' +
-        `If that key is lost, \`trunkline resync ${target}\` reads the link again.`,
+        `If that key is lost, ${toType(`resync ${target}`)} reads the link again.`,
     );
   }
 }

@@ -5,6 +5,7 @@ import type { Send } from '../ledger/send.ts';
 import { listSends, readSend, type SendState, states } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
 import { toTheSecond } from '../ops/format.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
@@ -47,7 +48,7 @@ export function addSends(program: Command): void {
     .command('pause')
     .argument('[reason...]', 'why, shown on the status page')
     .description(
-      'The kill switch: no process sends anything until `sends resume`. Planned sends wait until they expire.',
+      `The kill switch: no process sends anything until ${toType('sends resume')}. Planned sends wait until they expire.`,
     )
     .option(...jsonFlag)
     .action((words, options) => runCommand(() => runPause(words, options)));
@@ -59,7 +60,7 @@ export function addSends(program: Command): void {
 }
 
 function sendArgument(): Argument {
-  return new Argument('<id>', 'its id, as `sends list` shows it').argParser((text) => {
+  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser((text) => {
     if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
       throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
     }
@@ -95,7 +96,7 @@ export function runList({ state, limit, json }: ListFlags): Promise<void> {
     if (simulated > 0)
       console.log(`${simulated} of ${sends.length} are dry-run: they were only simulated and are never sent.`);
     const { isPaused, reason } = await readControl(db);
-    if (isPaused) console.log(`All sends are paused: ${reason}. \`sends resume\` resumes them.`);
+    if (isPaused) console.log(`All sends are paused: ${reason}. ${toType('sends resume')} resumes them.`);
   });
 }
 
@@ -217,5 +218,5 @@ function dollars(micros: number): string {
 }
 
 function noSuch(sendId: string): UserError {
-  return new UserError(`There is no send ${sendId}: \`sends list\` shows them.`);
+  return new UserError(`There is no send ${sendId}: ${toType('sends list')} shows them.`);
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
+import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { jsonFlag } from './arguments.ts';
@@ -58,7 +59,7 @@ function describeStart({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataD
           `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
           '',
           'For the real service set API_BASE_URL and PUBLIC_URL (the address at which it reaches this receiver), and API_KEY;',
-          'without an API key, log in with `trunkline auth login`.',
+          `without an API key, log in with ${toType('auth login')}.`,
         ]),
     '',
   ].join('\n');

@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { type Service, ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
@@ -47,7 +48,7 @@ export function addSubscriptions(program: Command): void {
 }
 
 function subscriptionId(): Argument {
-  return new Argument('<id>', 'its id, as `subscriptions list` shows it').argParser(wholeNumber(1));
+  return new Argument('<id>', `its id, as ${toType('subscriptions list')} shows it`).argParser(wholeNumber(1));
 }
 
 /** Lists all subscriptions, ours and others, without their secret URLs. */
@@ -106,7 +107,7 @@ function explainMissing(id: number): (error: unknown) => never {
 }
 
 function noSuch(id: number): UserError {
-  return new UserError(`There is no subscription ${id} on this account: \`subscriptions list\` shows them.`);
+  return new UserError(`There is no subscription ${id} on this account: ${toType('subscriptions list')} shows them.`);
 }
 
 async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {

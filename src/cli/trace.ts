@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { createDatabase, type Database } from '../db/database.ts';
 import { countOf } from '../ops/format.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
+import { commandName, toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { jsonFlag, momentArgument, momentWords } from './arguments.ts';
@@ -26,10 +27,10 @@ export function addTrace(program: Command): void {
       'after',
       `
 Examples:
-  trunkline trace 42                         delivery 42, which the answer to the webhook named
-  trunkline trace 1783385492.057900          a call
-  trunkline trace 18455550100/12125550123    a thread
-  trunkline trace message 42                 the text 42, if there is also a delivery 42`,
+  ${commandName} trace 42                         delivery 42, which the answer to the webhook named
+  ${commandName} trace 1783385492.057900          a call
+  ${commandName} trace 18455550100/12125550123    a thread
+  ${commandName} trace message 42                 the text 42, if there is also a delivery 42`,
     )
     .action((what, id, options) => runCommand(() => run(what, id, options)));
 }
@@ -65,7 +66,9 @@ const words: Readonly<Record<TraceKind, string>> = {
 function subjectsOf(what: string, id: string | undefined): Subject[] {
   const kind = traceKinds.find((each) => each === what);
   if (kind === undefined && id !== undefined) {
-    throw new WrongUse(`"${maskNumbers(what)}" is none of ${traceKinds.join(', ')}: \`trace call 1783385492.057900\`.`);
+    throw new WrongUse(
+      `"${maskNumbers(what)}" is none of ${traceKinds.join(', ')}: ${toType('trace call 1783385492.057900')}.`,
+    );
   }
   const key = kind === undefined ? what : (id ?? '');
   if (kind === 'call' || kind === 'thread') return [{ kind, key: keyOf(kind, key || undefined) }];
@@ -91,11 +94,13 @@ async function findTrace(db: Database, subjects: readonly Subject[], since: Date
   const [only, other] = traces;
   const [{ key } = { key: '' }] = subjects;
   if (only && other) {
-    throw new WrongUse(`${key} is a delivery and a text: \`trace delivery ${key}\` or \`trace message ${key}\`.`);
+    throw new WrongUse(
+      `${key} is a delivery and a text: ${toType(`trace delivery ${key}`)} or ${toType(`trace message ${key}`)}.`,
+    );
   }
   if (only) return only;
   const names = subjects.map((each) => `${words[each.kind]} ${nameOf(each)}`).join(' and no ');
-  throw new UserError(`Nothing is known of a ${names}: \`events list\` shows the deliveries that are kept.`);
+  throw new UserError(`Nothing is known of a ${names}: ${toType('events list')} shows the deliveries that are kept.`);
 }
 
 /** The key with phone numbers masked. */

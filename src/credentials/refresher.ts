@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../api-client/client.ts';
 import type { OAuth, Tokens } from '../api-client/oauth/oauth.ts';
 import { type Database, isLockTimeout, query, sql } from '../db/database.ts';
+import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { protectWork } from '../shared/protected-work.ts';
 import type { Sealer, WrongEncryptionKey } from './sealer.ts';
 import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeRefreshed } from './tokens.ts';
 
-const remedy = 'log in with `trunkline auth login`';
+const remedy = `log in with ${toType('auth login')}`;
 
 /** Nobody is logged in any more: sync targets wait with this message until somebody logs in. */
 export function loginRequired(why: string, cause?: unknown): ServiceError {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import type { SealLink } from '../warehouse/upsert.ts';
 
@@ -28,7 +29,7 @@ export class WrongEncryptionKey extends UserError {
   constructor() {
     super(
       'The stored tokens cannot be opened with this ENCRYPTION_KEY: set the one that they were stored with, ' +
-        'or log in again with `trunkline auth login`.',
+        `or log in again with ${toType('auth login')}.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { chargeBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
@@ -43,7 +44,7 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
     return 'needs_human';
   });
   if (result === 'needs_human') {
-    log.error({ sendId }, 'A send may or may not have gone out; it needs manual review: trunkline sends settle');
+    log.error({ sendId }, `A send may or may not have gone out; it needs manual review: ${toType('sends settle')}`);
   }
   return result;
 }

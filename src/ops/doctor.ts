@@ -9,6 +9,7 @@ import { createDatabase, type Database, type OpenDatabase, query, sql } from '..
 import { limitReached } from '../db/limits.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
+import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
@@ -82,7 +83,7 @@ async function diagnoseMirror(
     const { redisUrl, databaseUrl } = settings;
     queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
   } catch (error) {
-    return { found: [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, 'Run `trunkline migrate`.')] };
+    return { found: [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, `Run ${toType('migrate')}.`)] };
   }
   try {
     const snapshot = await takeSnapshot({ database, queues, service, settings });
@@ -105,7 +106,7 @@ async function diagnoseMirror(
     if (!checks.some(isFault)) found.push(diagnosesOf('Mirror').ok('Nothing is overdue, parked, failing or refused.'));
     return { found, snapshot };
   } catch (error) {
-    return { found: [on.problem(messageOf(error), 'Run `trunkline doctor` again when Postgres answers.')] };
+    return { found: [on.problem(messageOf(error), `Run ${toType('doctor')} again when Postgres answers.`)] };
   } finally {
     await queues.close();
   }
@@ -285,7 +286,7 @@ export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
 async function diagnoseSchema(db: Database): Promise<Diagnosis> {
   try {
     if (await isMigrated(db)) return onPostgres.ok('The schema has all migrations of this release.');
-    return onPostgres.problem('The schema lacks migrations of this release.', 'Run `trunkline migrate`.');
+    return onPostgres.problem('The schema lacks migrations of this release.', `Run ${toType('migrate')}.`);
   } catch (error) {
     return onPostgres.problem(
       `The schema cannot be read: ${messageOf(error)}.`,
@@ -323,7 +324,7 @@ async function diagnoseConnections(db: Database, poolSize: number): Promise<Diag
   } catch (error) {
     return onPostgres.warning(
       `The limits on connections cannot be read: ${messageOf(error)}.`,
-      'Run `trunkline doctor` again.',
+      `Run ${toType('doctor')} again.`,
     );
   }
 }
@@ -381,13 +382,13 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
   switch (error.advice) {
     case 'credential':
       return credential === 'login'
-        ? onApi.problem(`The login cannot be used (${reply}).`, 'Run `trunkline auth login`.')
+        ? onApi.problem(`The login cannot be used (${reply}).`, `Run ${toType('auth login')}.`)
         : onApi.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
     case 'scope':
       return onApi.problem(
         `${what} cannot be read: the credential lacks the scope ${error.scope ?? scope}.`,
         credential === 'login'
-          ? `Run \`trunkline auth login\` and grant ${error.scope ?? scope}.`
+          ? `Run ${toType('auth login')} and grant ${error.scope ?? scope}.`
           : `Grant ${error.scope ?? scope} to the credential.`,
       );
     case 'permission':
@@ -453,7 +454,8 @@ function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Sna
   const status = snapshot && known(snapshot.credential, undefined);
   // Without API_KEY and ENCRYPTION_KEY this process cannot query the service: see `noApi`.
   if (status === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
-  if (status.use === 'none') return [onApi.problem('There is no API key and no login.', 'Run `trunkline auth login`.')];
+  if (status.use === 'none')
+    return [onApi.problem('There is no API key and no login.', `Run ${toType('auth login')}.`)];
   // The health checks report a lost login.
   if (status.use === 'login' && status.state === 'lost') return [];
   const scopes = status.use === 'login' ? `, with ${status.scopes.join(' ')}` : '';
@@ -524,7 +526,7 @@ function diagnoseSecret(secret: string): Diagnosis {
 }
 
 async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
-  const remedy = 'Check that `trunkline web` runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.';
+  const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.`;
   try {
     const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), {
       signal: AbortSignal.timeout(reachTimeoutMs),
@@ -561,5 +563,5 @@ function diagnoseSubscription(
   if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
     return onReceiver.ok(`The subscription of ${type} is enabled.`);
   const what = found.length === 0 ? 'There is no subscription of' : 'The subscription is disabled or not of the type';
-  return onReceiver.problem(`${what} ${type}.`, 'Run `trunkline subscriptions ensure`.');
+  return onReceiver.problem(`${what} ${type}.`, `Run ${toType('subscriptions ensure')}.`);
 }

@@ -1,6 +1,7 @@
 import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/send.ts';
+import { toType } from '../shared/command-name.ts';
 
 /** The display names of the kinds of target. */
 export const streamNames: Readonly<Record<TargetKind, string>> = {
@@ -16,7 +17,7 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
 export const missingTextStates: Readonly<Record<MissingTexts['state'], string>> = {
   behind: 'being searched for',
   unexplained: 'not found: a possible gap',
-  older: 'older than this mirror: `backfill threads` may find them',
+  older: `older than this mirror: ${toType('backfill threads')} may find them`,
 };
 
 /** The states of sends, in words. */

@@ -1,3 +1,4 @@
+import { toType } from '../shared/command-name.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
@@ -101,7 +102,7 @@ function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
   }
   if (!isMigrated) {
     const sentence = 'The database lacks migrations of this release.';
-    checks.push({ check: 'migrations_missing', level: 'problem', sentence, remedy: 'Run `trunkline migrate`.' });
+    checks.push({ check: 'migrations_missing', level: 'problem', sentence, remedy: `Run ${toType('migrate')}.` });
   }
   return checks;
 }
@@ -113,7 +114,7 @@ function isLogin({ credential }: Snapshot): boolean {
 function checkLogin({ credential }: Snapshot): HealthCheck[] {
   const status = known(credential, undefined);
   if (status?.use !== 'login' || status.state !== 'lost') return [];
-  const remedy = 'Run `trunkline auth login`. Nothing is lost: reading then resumes.';
+  const remedy = `Run ${toType('auth login')}. Nothing is lost: reading then resumes.`;
   return [
     {
       check: 'credential_refused',
@@ -129,9 +130,9 @@ function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLogg
   const what = streamNames[kind];
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
-    const isLoginNeeded = reason.includes('trunkline auth login');
+    const isLoginNeeded = reason.includes(toType('auth login'));
     const remedy =
-      isLoginNeeded || isLoggedIn ? 'Run `trunkline auth login`' : 'Set API_KEY to a valid key in every process';
+      isLoginNeeded || isLoggedIn ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key in every process';
     return {
       check: 'credential_refused',
       level: 'problem',
@@ -142,7 +143,7 @@ function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLogg
     };
   }
   const grant = isLoggedIn
-    ? `Run \`trunkline auth login\` and grant ${missingScope}`
+    ? `Run ${toType('auth login')} and grant ${missingScope}`
     : `Grant ${missingScope} to the credential`;
   return {
     check: 'scope_missing',
@@ -213,10 +214,9 @@ function checkCircuit({ circuit, processes, takenAt }: Snapshot): HealthCheck[] 
         longest < 0
           ? 'The service fails repeatedly, so no request is sent for a while.'
           : `The service fails: every request has failed for ${span(longest)}.`,
-      remedy: `Pending reads are kept and retried.${next} \`trunkline doctor\` asks the service and names the error. If this lasts, ask the service’s operator.`,
+      remedy: `Pending reads are kept and retried.${next} ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
       alert: {
-        remedy:
-          'Pending reads are kept and retried. `trunkline doctor` asks the service and names the error. If this lasts, ask the service’s operator.',
+        remedy: `Pending reads are kept and retried. ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
       },
     },
   ];
@@ -236,13 +236,13 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
       since: new Date(snapshot.takenAt.getTime() - oldest * 1_000),
       sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
       remedy: workers
-        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (\`trunkline worker\`).`
-        : 'Start a worker (`trunkline worker`); if one runs, check that it uses this database.',
+        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (${toType('worker')}).`
+        : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
     },
   ];
 }
 
-const showsError = '`trunkline status` shows the last error.';
+const showsError = `${toType('status')} shows the last error.`;
 
 function checkPutOff({ backlog, takenAt }: Snapshot): HealthCheck[] {
   const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
@@ -257,7 +257,7 @@ function checkPutOff({ backlog, takenAt }: Snapshot): HealthCheck[] {
       since: new Date(takenAt.getTime() - longest * 1_000),
       sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
       remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
-      alert: { remedy: 'They are retried. If this lasts, the service may be down: `trunkline doctor` asks it.' },
+      alert: { remedy: `They are retried. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
     },
   ];
 }
@@ -290,7 +290,7 @@ function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
   if (subscriptions.state === 'unknown') return [];
   const { ours, broken, repaired } = subscriptions.value;
   const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
-  const remedy = 'Run `trunkline subscriptions ensure`; it enables them, or prints what to create by hand.';
+  const remedy = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
   const warning = { check: 'subscription_broken', level: 'warning' } as const;
   if (ours.some(({ isEnabled }) => isEnabled)) {
     const types = [...new Set([...disabled, ...broken])];
@@ -348,7 +348,7 @@ function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
       check: 'reads_forbidden',
       level: 'warning',
       sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
-      remedy: `${who.remedy}. The reads are retried within a day, or now with \`trunkline resync\`.`,
+      remedy: `${who.remedy}. The reads are retried within a day, or now with ${toType('resync')}.`,
     }));
 }
 
@@ -365,8 +365,7 @@ function checkInbox({ inbox }: Snapshot): HealthCheck[] {
       check: 'deliveries_unrecognized',
       level: 'notice',
       sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-      remedy:
-        'They are kept: `trunkline events list --unrecognized` shows them; `events discard --before DATE --unrecognized` removes them.',
+      remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
     },
   ];
 }
@@ -385,8 +384,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       level: 'warning',
       ...(openGapSince !== null && { since: openGapSince }),
       sentence: `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
-      remedy:
-        'It is searched automatically, as soon as a worker runs and the service answers it: `trunkline doctor` says what is in the way. ops.gaps has the times and reasons.',
+      remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
     });
   }
   if (unprovenCount > 0) {
@@ -404,7 +402,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       check: 'coverage_late',
       level: 'warning',
       sentence: `Call history is proven complete only up to ${span(provenAgo)} ago; each hour should be, soon after its end.`,
-      remedy: 'Check that a worker runs and that the service answers it: `trunkline doctor` names the reason.',
+      remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
     });
   }
   const unexplained = lines.filter(({ state }) => state === 'unexplained');
@@ -413,8 +411,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       check: 'texts_missing',
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
-      remedy:
-        'If you know who may have written, put their numbers into a file and run `trunkline backfill threads --numbers FILE`.',
+      remedy: `If you know who may have written, put their numbers into a file and run ${toType('backfill threads --numbers FILE')}.`,
       alert: { sentence: `Unread texts of ${countOf(unexplained.length, 'line')} cannot be found: a possible gap.` },
     });
   }
@@ -424,8 +421,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       check: 'history_uncompared',
       level: 'notice',
       sentence: uncompared,
-      remedy:
-        '`trunkline backfill calls` fills in and proves call history, `trunkline backfill threads` searches for older texts, and `trunkline coverage` shows what is proven for each day.',
+      remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
     });
   }
   return checks;
@@ -456,7 +452,7 @@ function checkReporting({ reporting }: Snapshot): HealthCheck[] {
         check: 'reports_stale',
         level: 'warning',
         sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
-        remedy: `Run \`trunkline reporting rebuild\`; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
+        remedy: `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
       },
     ];
   }
@@ -467,7 +463,7 @@ function checkReporting({ reporting }: Snapshot): HealthCheck[] {
       level: 'warning',
       sentence:
         'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
-      remedy: 'Run `trunkline reporting rebuild`, unless it runs; workers may keep running.',
+      remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
     },
   ];
 }
@@ -532,7 +528,6 @@ function checkAlerts({ alerts }: Snapshot): HealthCheck[] {
     check: 'alerts_undelivered',
     level: 'warning',
     sentence: `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
-    remedy:
-      'Check the NOTIFY_ variables of this target with `trunkline notify test`. The messages are retried for a day.',
+    remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
   }));
 }

@@ -7,6 +7,7 @@ import { tokenSealer } from '../credentials/sealer.ts';
 import type { Database } from '../db/database.ts';
 import { retryForbidden, retryStreams } from '../inbox/parking.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
+import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 
 /**
@@ -59,7 +60,7 @@ function sentenceOf(completed: CallbackOutcome): string {
     case 'failed':
       return 'The login failed. The reason is in the terminal where you started it.';
     case 'unknown':
-      return 'This login is no longer pending. Start again with `trunkline auth login`.';
+      return `This login is no longer pending. Start again with ${toType('auth login')}.`;
   }
 }
 

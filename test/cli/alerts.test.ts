@@ -24,7 +24,7 @@ test('a break is told once by the processes that run, its remedy works, and its 
   await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(1);
   const [began = ''] = textsOf('sends_paused');
   expect(began).toMatch(/^\*Warning at 127\.0\.0\.1:1: All automatic texts are paused\.\*\n/);
-  const remedy = /`trunkline (sends resume)`/.exec(began)?.[1] ?? '';
+  const remedy = /`npx trunkline (sends resume)`/.exec(began)?.[1] ?? '';
   expect(await trunkline(environment, ...remedy.split(' ')).ended).toBe(0);
   await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(2);
   expect(textsOf('sends_paused')[1]).toMatch(

@@ -125,7 +125,7 @@ test.each(['web', 'worker', 'migrate'])('%s refuses a database from before the f
 });
 
 describe('a database that lacks migrations', () => {
-  const lacks = 'The database lacks migrations of this release: run `trunkline migrate`.';
+  const lacks = 'The database lacks migrations of this release: run `npx trunkline migrate`.';
   const count = (text: string, words: string) => text.split(words).length - 1;
 
   /** A migrated database from whose list one migration is taken, and the way to put it back. */

@@ -27,7 +27,7 @@ describe('where no line is known, it fails with the cure', async () => {
   beforeEach(() => database.query('truncate ops.streams, ops.sync_targets'));
 
   test.each([
-    ['before a worker has read them', 'select', 'Run a worker (`trunkline worker`)'],
+    ['before a worker has read them', 'select', 'Run a worker (`npx trunkline worker`)'],
     [
       'while a scope is missing',
       `insert into ops.streams (kind, parked_until, reason, missing_scope) values ('lines', now() + interval '1 minute', 'no', 'sms:read')`,
@@ -41,7 +41,7 @@ describe('where no line is known, it fails with the cure', async () => {
     [
       'of an account without one',
       `insert into ops.sync_targets (kind, key, clean_version) values ('lines', 'all', 1)`,
-      '`trunkline resync lines`',
+      '`npx trunkline resync lines`',
     ],
   ])('%s', async (_, standing, cure) => {
     await database.query(standing);

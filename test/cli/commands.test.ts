@@ -41,7 +41,7 @@ describe('wrong use ends with 2 and says what would do', () => {
   test.each([
     ['events list --type Foo', 'AccountSMS'],
     ['resync lines foo', 'resync lines'],
-    ['resync call', 'Name the call: `resync call 1783385492.057900`'],
+    ['resync call', 'Name the call: `npx trunkline resync call 1783385492.057900`'],
     ['resync thread', 'Name the thread: write line/number'],
     ['stat', '(Did you mean status?)'],
     ['sends paus', '(Did you mean pause?)'],

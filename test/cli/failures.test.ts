@@ -17,7 +17,7 @@ describe('a failure is told in one line, with its cure', () => {
     ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain', 'sslrootcert=FILE'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', "Hostname/IP does not match certificate's altnames", 'sslmode=no-verify'],
     ['3D000', 'database "mirror" does not exist', 'create the database'],
-    ['42P01', 'relation "ops.sends" does not exist', 'run `trunkline migrate`'],
+    ['42P01', 'relation "ops.sends" does not exist', 'run `npx trunkline migrate`'],
     ['53300', 'sorry, too many clients already', 'max_connections'],
     ['57P03', 'the database system is starting up', 'in a moment'],
     ['EADDRINUSE', 'listen EADDRINUSE: address already in use 127.0.0.1:3000', 'Set PORT'],

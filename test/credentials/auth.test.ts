@@ -122,7 +122,7 @@ describe('auth status', () => {
     const lost = auth('status');
     const keyed = trunkline({ ...daemon.environment, API_KEY: sandbox.apiKey }, 'auth', 'status');
     expect(await Promise.all([lost.ended, keyed.ended])).toEqual([0, 0]);
-    expect(lost.out()).toMatch(/state +lost: run `trunkline auth login`/);
+    expect(lost.out()).toMatch(/state +lost: run `npx trunkline auth login`/);
     expect(lost.out()).toContain('its answer is lost');
     expect(keyed.out()).toContain('In use: API_KEY.');
   });

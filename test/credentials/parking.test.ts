@@ -59,7 +59,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   for (const begin of ['The login is no longer valid', 'The login cannot be used']) {
     expect(findings.find(({ sentence }) => sentence.startsWith(begin))).toMatchObject({
       level: 'problem',
-      remedy: expect.stringContaining('Run `trunkline auth login`'),
+      remedy: expect.stringContaining('Run `npx trunkline auth login`'),
     });
   }
 
@@ -84,6 +84,6 @@ test('a scope that was not granted parks only what needs it, and is named everyw
   const findings = await diagnose(daemon.context.settings, createLog('silent'));
   expect(findings.find(({ sentence }) => sentence.startsWith('Users cannot be read'))).toMatchObject({
     sentence: 'Users cannot be read: the credential lacks the scope users:read.',
-    remedy: 'Run `trunkline auth login` and grant users:read.',
+    remedy: 'Run `npx trunkline auth login` and grant users:read.',
   });
 });

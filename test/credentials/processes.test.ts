@@ -99,7 +99,7 @@ test.each([
     killed.process.kill('SIGKILL');
     const { answered, failures } = await waited;
     expect(answered).toBe(0);
-    expect(failures).toEqual([expect.stringContaining('log in with `trunkline auth login`')]);
+    expect(failures).toEqual([expect.stringContaining('log in with `npx trunkline auth login`')]);
     expect(await loginWorld.row()).toMatchObject({
       state: 'lost',
       last_error: expect.stringContaining('ended before'),

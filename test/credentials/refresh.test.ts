@@ -221,7 +221,7 @@ describe('without a usable log in', () => {
     await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...loginNeeded,
-      message: 'credential: nobody is logged in: log in with `trunkline auth login`',
+      message: 'credential: nobody is logged in: log in with `npx trunkline auth login`',
     });
     expect(sandbox.requests()).toEqual([]);
   });

@@ -61,7 +61,7 @@ describe('beside a running start', () => {
     const { code, out, err } = await trunkline(['status', '--json'], env);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toHaveProperty('verdict');
-    expect(err.trim()).toBe('Using the Postgres and the sandbox of the running `trunkline start`.');
+    expect(err.trim()).toBe('Using the Postgres and the sandbox of the running `npx trunkline start`.');
   });
 
   test('subscriptions are listed, ours among them', async () => {
@@ -83,7 +83,7 @@ describe('beside a running start', () => {
     expect(out.trim().split('\n').at(-1)).toMatch(
       new RegExp(`^Simulated with ${file}, version [0-9a-f]{12}, in the time zone America/New_York\\.$`),
     );
-    expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `trunkline start`.');
+    expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `npx trunkline start`.');
     const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
     expect(JSON.parse(own)).toMatchObject({ file, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
     expect((await trunkline(['rules', 'list'], env)).out).toContain('In force, version');

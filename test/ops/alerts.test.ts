@@ -106,7 +106,7 @@ describe('a webhook', () => {
       check: 'sends_paused',
       level: 'problem',
       sentence: 'All automatic texts are paused.',
-      remedy: expect.stringContaining('`trunkline sends resume`'),
+      remedy: expect.stringContaining('`npx trunkline sends resume`'),
       endedAt: null,
     });
     await resume();
@@ -177,7 +177,7 @@ test('Slack and e-mail get sentences', async () => {
   expect(text).toMatch(
     /^\*Problem at hooks\.example\.com: The mirror is 1 min behind: 1 read is overdue, and no worker runs\.\*\n/,
   );
-  expect(text).toMatch(/\nWhat to do: Start a worker \(`trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/);
+  expect(text).toMatch(/\nWhat to do: Start a worker \(`npx trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/);
   expect(mail.received[0]?.to).toEqual(['one@example.com', 'two@example.com']);
   expect(mail.received[0]?.text).toMatch(/^From: one@example\.com\r\n/m);
   expect(mail.received[0]?.text.replace(/=?\r\n ?/g, ' ')).toContain(

@@ -318,7 +318,7 @@ describe('reports that wait for a rebuild', () => {
     const { code, found, doctor } = await warning();
     expect(code).toBe(1);
     expect(found).toEqual([
-      'TIME_ZONE is America/New_York, but the days and hours of the reports are still those of UTC. Run `trunkline reporting rebuild`; workers may keep running. Or set TIME_ZONE back to UTC.',
+      'TIME_ZONE is America/New_York, but the days and hours of the reports are still those of UTC. Run `npx trunkline reporting rebuild`; workers may keep running. Or set TIME_ZONE back to UTC.',
     ]);
     expect(doctor).toContain('TIME_ZONE is America/New_York, but');
   });

@@ -44,7 +44,7 @@ test('a changed TIME_ZONE that waits for a rebuild is told of, with what to do',
   expect(await told()).toEqual({
     found: 1,
     meaning:
-      '1: days and hours are those of Europe/Berlin, and TIME_ZONE is Asia/Tokyo. Run `trunkline reporting rebuild`.',
+      '1: days and hours are those of Europe/Berlin, and TIME_ZONE is Asia/Tokyo. Run `npx trunkline reporting rebuild`.',
   });
   expect(await wantedTimeZone(facts.db)).toBe('Asia/Tokyo');
   expect(await adoptTimeZone(facts.db, undefined)).toBe(true);

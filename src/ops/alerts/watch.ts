@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
+import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
 import type { HealthCheck } from '../health-checks/check.ts';
@@ -143,8 +144,7 @@ const ownMistake = /^(?:42|22|23)...$/;
 const words = {
   database_unavailable: {
     sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
-    remedy:
-      'Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: `trunkline doctor` names the reason.',
+    remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
   },
   database_read_only: {
     sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',

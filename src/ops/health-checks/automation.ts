@@ -1,3 +1,4 @@
+import { toType } from '../../shared/command-name.ts';
 import { ago, countOf, dollars, quantity } from '../format.ts';
 import type { ActionFailure, SendsStatus, SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
@@ -38,7 +39,7 @@ function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
       level: version ? 'warning' : 'problem',
       sentence,
       remedy: problem.split('\n')[0] ?? problem,
-      alert: { remedy: 'Run `trunkline rules check`, which names the line.' },
+      alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
     });
   }
   const use = known(credential, undefined)?.use ?? 'none';
@@ -50,8 +51,7 @@ function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
       check: 'rules_failed',
       level: 'warning',
       sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
-      remedy:
-        'These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". `trunkline rules check` checks the file.',
+      remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
     });
   }
   return checks;
@@ -84,10 +84,10 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
   const status = /\((\d{3})\)/.exec(reason)?.[1];
   switch (code) {
     case 'unauthenticated':
-      return use === 'login' ? 'Run `trunkline auth login`.' : 'Set API_KEY to a key that is valid and not revoked.';
+      return use === 'login' ? `Run ${toType('auth login')}.` : 'Set API_KEY to a key that is valid and not revoked.';
     case 'insufficient_scope':
       return use === 'login'
-        ? `Run \`trunkline auth login\` and grant the scope ${scope}.`
+        ? `Run ${toType('auth login')} and grant the scope ${scope}.`
         : `Grant the scope ${scope} to the credential.`;
     case 'permission_denied':
       return `The account does not own the line, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it. Change it in the portal.`;
@@ -116,14 +116,14 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
   const checks: HealthCheck[] = [];
   if (control.isPaused) {
     const paused = `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}.`;
-    const resume = '`trunkline sends resume` resumes them; texts that have expired by then are not sent.';
+    const resume = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
     checks.push({
       check: 'sends_paused',
       level: control.by === 'ledger' ? 'problem' : 'warning',
       since: control.since,
       sentence: 'All automatic texts are paused.',
       remedy: `${paused} The reason: ${control.reason}. ${resume}`,
-      alert: { remedy: `${paused} \`trunkline status\` shows the reason, ${resume}` },
+      alert: { remedy: `${paused} ${toType('status')} shows the reason, ${resume}` },
     });
   }
   const open = counts.NEEDS_HUMAN ?? 0;
@@ -132,8 +132,7 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
       check: 'sends_review',
       level: 'problem',
       sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
-      remedy:
-        'Manual review: list them with `trunkline sends list --state NEEDS_HUMAN`, read the thread, and record the outcome with `trunkline sends settle`. Nothing is sent again.',
+      remedy: `Manual review: list them with ${toType('sends list --state NEEDS_HUMAN')}, read the thread, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
     });
   }
   const unknown = counts.UNKNOWN ?? 0;
@@ -142,8 +141,7 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
       check: 'sends_unknown',
       level: 'warning',
       sentence: `The outcome of ${countOf(unknown, 'automatic text')} is unknown: the answer to the request was lost.`,
-      remedy:
-        'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. `trunkline sends list --state UNKNOWN` lists them.',
+      remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
     });
   }
   const used = (today.spent + today.reserved) / dailyMicros;
@@ -153,8 +151,7 @@ function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
       check: 'sends_near_cap',
       level: 'warning',
       sentence: `${Math.floor(used * 100)}% of the daily budget of automatic texts are used (${dollars(today.spent + today.reserved)} of ${dollars(dailyMicros)}).`,
-      remedy:
-        'Beyond it, no text is sent until midnight UTC. To send more, raise it under `budgets` in the rules file; to stop, run `trunkline sends pause`.',
+      remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
     });
   }
   return [...checks, ...troubles.map((trouble) => checkTrouble(trouble, sends.value, use, takenAt))];
@@ -172,7 +169,7 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
         check: 'sends_refused',
         level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
         sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${after}`,
-        remedy: remedyOf(reason, use, 'sms:send', '`trunkline sends show ID` shows the history of each of them'),
+        remedy: remedyOf(reason, use, 'sms:send', `${toType('sends show ID')} shows the history of each of them`),
         alert: { sentence: `${texts} of the last day ${was} not sent: ${after}` },
       };
     }
@@ -198,7 +195,7 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
         check: 'sends_expired',
         level: 'notice',
         sentence: `${texts} of the last day expired before ${count === 1 ? 'it' : 'they'} could be sent, ${when}.`,
-        remedy: 'A reply to an old trigger is not sent. `trunkline sends list --state EXPIRED` lists them.',
+        remedy: `A reply to an old trigger is not sent. ${toType('sends list --state EXPIRED')} lists them.`,
       };
   }
 }

@@ -1,3 +1,5 @@
+import { toType } from '../../shared/command-name.ts';
+
 /** The ids of all checks: alerts and metrics are told apart by them, so they stay the same across releases. */
 export const checkNames = [
   'action_failed',
@@ -64,7 +66,7 @@ export const bearers = {
   api_key: { name: 'The API key', remedy: 'Give it the permission in the portal, or set API_KEY to one that has it' },
   login: {
     name: 'The role of the logged-in user',
-    remedy: 'Give it the permission in the portal, or log in as a user who has it (`trunkline auth login`)',
+    remedy: `Give it the permission in the portal, or log in as a user who has it (${toType('auth login')})`,
   },
   none: { name: 'The credential of the worker', remedy: 'Give it the permission in the portal' },
 } as const;

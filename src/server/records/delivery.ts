@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
 import { trace } from '../../ops/trace.ts';
+import { commandName } from '../../shared/command-name.ts';
 import { maskTarget } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
@@ -48,7 +49,7 @@ ${section(
 ${section(
   'Points at',
   targets.length === 0
-    ? html`<p class="soft">Nothing was recognized. <code>trunkline events reparse</code> parses it again with this release.</p>`
+    ? html`<p class="soft">Nothing was recognized. <code>${commandName} events reparse</code> parses it again with this release.</p>`
     : html`<ul class="plain prose">${targets
         .slice(0, shownTargets)
         .map(

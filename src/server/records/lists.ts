@@ -2,6 +2,7 @@ import { sql } from '../../db/database.ts';
 import { targetKinds } from '../../inbox/targets.ts';
 import { states } from '../../ledger/send.ts';
 import { outcomeWords } from '../../rules/explain.ts';
+import { commandName } from '../../shared/command-name.ts';
 import { eventTypes } from '../../shared/event-types.ts';
 import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
@@ -110,7 +111,7 @@ export const deliveries: ListDefinition = {
     order: sql`order by r.delivery_id desc`,
     joins: sql``,
   }),
-  empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>trunkline doctor</code> what stops them.`,
+  empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
 };
 
 const shownTargets = 3;
@@ -278,7 +279,7 @@ export const coverage: ListDefinition = {
       joins: sql``,
     };
   },
-  empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>trunkline backfill calls</code> reads older history.`,
+  empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
 };
 
 export const hours: ListDefinition = {
@@ -431,7 +432,7 @@ export const sends: ListDefinition = {
       joins: sql``,
     };
   },
-  empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>trunkline rules simulate</code> shows what would happen.`,
+  empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>${commandName} rules simulate</code> shows what would happen.`,
 };
 
 export const runs: ListDefinition = {
@@ -493,5 +494,5 @@ export const runs: ListDefinition = {
       ) steps on true`,
     };
   },
-  empty: html`No rule was evaluated in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>trunkline rules check</code> says whether the file is right, <code>trunkline rules simulate</code> tries it on the past.`,
+  empty: html`No rule was evaluated in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
 };

@@ -4,6 +4,7 @@ import { explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '
 import { declarationOf } from '../../rules/facts/declared.ts';
 import type { Mode, RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
+import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
@@ -90,7 +91,7 @@ ${facts([
 )}
 ${steps.length > 0 && section('What it did', stepList(steps, view))}
 ${section('The facts that its condition used', recorded(run.facts))}
-${section('Why, rule by rule', explained ? explanations(explained, run, rules, isTextShown) : html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>trunkline rules explain</code> does it where the file is.</p>`)}
+${section('Why, rule by rule', explained ? explanations(explained, run, rules, isTextShown) : html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>${commandName} rules explain</code> does it where the file is.</p>`)}
 ${
   others.length > 0 &&
   section(

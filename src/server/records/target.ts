@@ -1,6 +1,7 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
 import { maskedTarget, type Target, targetKinds } from '../../inbox/targets.ts';
 import { trace } from '../../ops/trace.ts';
+import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
@@ -63,7 +64,7 @@ export async function targetPage(
       from ops.sync_targets r left join ops.streams s using (kind) where kind = ${kind} and key = ${key}`,
   );
   const name = maskedTarget(target);
-  if (!row) throw new BadAddress(`Nothing made ${name} pending so far: \`trunkline resync\` reads it.`, 404);
+  if (!row) throw new BadAddress(`Nothing made ${name} pending so far: ${toType('resync')} reads it.`, 404);
   const way = kind === 'thread' || kind === 'call' ? await trace(tx, kind, key) : undefined;
   const { deliveryId } = row;
   const mirrored = kind === 'thread' ? `/threads/${key}` : key === 'all' ? undefined : `/calls/${key}`;

@@ -1,5 +1,6 @@
 import { exactly } from '../../ops/format.ts';
 import { known } from '../../ops/snapshot.ts';
+import { commandName } from '../../shared/command-name.ts';
 import { type Html, html, trusted } from '../html.ts';
 import {
   type Chart,
@@ -189,7 +190,7 @@ function isNothing({ drawn }: Report): boolean {
 function nothing(choice: Choice): Html {
   return Object.keys(choice.filters).length > 0
     ? html`<p class="hint">Nothing of this time fits these filters. <a class="link" href="/reports?from=${choice.from}&amp;to=${choice.to}">Show all numbers, queues and agents</a></p>`
-    : html`<p class="hint">Nothing is held of this time. New calls and texts appear within half a minute; <code>trunkline backfill</code> reads older ones. <a class="link" href="/">Status</a></p>`;
+    : html`<p class="hint">Nothing is held of this time. New calls and texts appear within half a minute; <code>${commandName} backfill</code> reads older ones. <a class="link" href="/">Status</a></p>`;
 }
 
 function card({ picture, figures }: Drawn, report: Report, draw: Draw): Html {
