@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { toTheSecond } from '../ops/format.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
 
@@ -10,12 +9,12 @@ export const whenReadyFlag = ['--json', 'once ready, print the address or the qu
 /** Flags of irreversible commands: confirm in advance, or preview. */
 export function addConsent(command: Command): Command {
   return command
-    .addOption(new Option('--yes', 'do not ask for confirmation; without a terminal it never asks'))
+    .addOption(new Option('--yes', 'do not ask for confirmation; needed where there is no terminal'))
     .addOption(new Option('--dry-run', 'only show what it would do').conflicts('yes'));
 }
 
 /** The accepted formats of a time on the command line. */
-export const momentWords = 'a day such as 2026-11-01 (UTC), or an instant';
+export const momentWords = 'a day such as 2026-11-01 (UTC), an instant, or a span before now such as 7d';
 
 /** A whole number within bounds; throws commander's error for anything else. */
 export function wholeNumber(from = 0, to = 999_999_999): (text: string) => number {
@@ -34,13 +33,20 @@ export function wholeNumber(from = 0, to = 999_999_999): (text: string) => numbe
 
 const written = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
-/** Reads `--from` and `--to`: a day, which begins at midnight UTC, or an instant of RFC 3339. */
+const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/**
+ * Reads every option that takes a time: a day, which begins at midnight UTC, an instant of RFC 3339, or a span such as 7d,
+ * which means so long before now.
+ */
 export function momentArgument(text: string): Date {
+  const [, count, unit = ''] = /^([1-9]\d{0,4})(min|h|d|w)$/.exec(text) ?? [];
+  if (count !== undefined) return new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0));
   const [, year, month, day] = written.exec(text) ?? [];
   const moment = new Date(text);
   if (year === undefined || Number.isNaN(moment.getTime())) {
     throw new InvalidArgumentError(
-      'It must be a day such as 2026-11-01 (UTC), or an instant such as 2026-11-01T08:00:00Z.',
+      'It must be a day such as 2026-11-01 (UTC), an instant such as 2026-11-01T08:00:00Z, or a span before now such as 30min, 12h, 7d or 2w.',
     );
   }
   // Date parses the 31st of November as the first of December.
@@ -60,12 +66,12 @@ export function rangeOf(
   now = new Date(),
 ): TimeRange<Date> {
   if (given.from && given.from >= now) {
-    throw new WrongUse(`--from lies in the future: ${toTheSecond(given.from)}.`);
+    throw new WrongUse('--from lies in the future.');
   }
   const to = given.to && given.to < now ? given.to : now;
   const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));
   if (to <= from) {
-    throw new WrongUse(`--to (${toTheSecond(to)}) must be after --from (${toTheSecond(from)}).`);
+    throw new WrongUse('--to must be after --from.');
   }
   return { from, to };
 }

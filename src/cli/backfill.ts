@@ -110,9 +110,9 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
       console.log(`The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`);
   }
   if (!outcome.isFinished) {
-    // The default range begins a day later tomorrow, which would be another back-fill.
-    const same = given.from ? 'The same command' : `The same command with --from ${from.toISOString().slice(0, 10)}`;
-    throw new UserError(`Stopped. ${same} resumes from here.`);
+    // The default range and a span begin later the next time, which would be another back-fill.
+    const flags = [`--from ${toTheSecond(from)}`, given.to && `--to ${toTheSecond(to)}`, artefacts && '--artefacts'];
+    throw new UserError(`Stopped. ${toType(`backfill calls ${flags.filter(Boolean).join(' ')}`)} resumes from here.`);
   }
 }
 

@@ -49,7 +49,9 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['pause', '(Did you mean sends pause?)'],
     ['events discard 5 --unrecognized', '--unrecognized needs --before'],
     ['events show five', 'whole number'],
-    ['events list --since yesterday', '2026-11-01'],
+    ['events list --since yesterday', '12h, 7d or 2w'],
+    ['trace 1783385492.057900 --since 7y', '12h, 7d or 2w'],
+    ['reporting rebuild --from 7', '12h, 7d or 2w'],
     ['events replay', '--since'],
     ['events replay 5 --since 2026-01-01', '--since'],
     ['events discard', '--before'],
@@ -92,10 +94,11 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
 describe('does what is asked, and says it in JSON', () => {
   test.each([
     'migrate --bi-role reader_of_commands',
-    'coverage',
+    'coverage --from 7d',
     'reconcile',
     'backfill calls --from 2026-01-01 --to 2026-01-02',
-    'rules simulate',
+    'rules simulate --from 2w --to 12h',
+    'events list --since 30min',
     'resync users',
     'rules check',
     'rules facts',
@@ -357,7 +360,7 @@ test('only what could not be understood is discarded, where that is meant', asyn
     `insert into ops.deliveries (body, body_hash, targets, is_recognized, received_at)
      values ('{}', 'h', '{}', false, '2026-01-01'), ('{}', 'h', '{}', false, '2026-03-01'), ('a text', 'h', '{"users all"}', true, '2026-01-01')`,
   );
-  const { code, out } = await run(['events', 'discard', '--before', '2026-02-01', '--unrecognized', '--json']);
+  const { code, out } = await run(['events', 'discard', '--before', '2026-02-01', '--unrecognized', '--yes', '--json']);
   expect({ code, said: JSON.parse(out) }).toEqual({ code: 0, said: { deliveries: 1, isDone: true } });
   const { rows } = await database.query('select is_recognized from ops.deliveries order by delivery_id');
   expect(rows).toEqual([{ is_recognized: false }, { is_recognized: true }]);
@@ -380,11 +383,12 @@ describe('sends settle', () => {
   }
 
   test.each([
-    { state: 'NEEDS_HUMAN', flags: [], code: 0, says: 'Settled as NOT_SENT' },
+    { state: 'NEEDS_HUMAN', flags: [], code: 2, says: 'Nothing was done' },
+    { state: 'NEEDS_HUMAN', flags: ['--yes'], code: 0, says: 'Settled as NOT_SENT' },
     { state: 'NEEDS_HUMAN', flags: ['--dry-run'], code: 0, says: 'It would be settled as NOT_SENT, and $0.00' },
     { state: 'NEEDS_HUMAN', flags: ['--dry-run', '--yes'], code: 2, says: 'cannot be used with' },
     { state: 'UNKNOWN', flags: [], code: 1, says: '--force' },
-    { state: 'UNKNOWN', flags: ['--force', '--json'], code: 0, says: '"isDone":true' },
+    { state: 'UNKNOWN', flags: ['--force', '--yes', '--json'], code: 0, says: '"isDone":true' },
     { state: 'DISPATCHED', flags: ['--force'], code: 1, says: 'DISPATCHED' },
   ])('of a send that is $state with $flags ends with $code', async ({ state, flags, code, says }) => {
     await inState(state);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { momentArgument, rangeOf } from '../../src/cli/arguments.ts';
 
 describe('a moment', () => {
@@ -8,16 +8,38 @@ describe('a moment', () => {
     expect(momentArgument('2024-02-29')).toEqual(new Date('2024-02-29T00:00:00Z'));
   });
 
+  test.each([
+    ['30min', 1_800_000],
+    ['12h', 43_200_000],
+    ['7d', 604_800_000],
+    ['2w', 1_209_600_000],
+  ])('is so long before now: %s', (text, ms) => {
+    vi.useFakeTimers({ now: new Date('2026-11-21T12:00:00Z'), toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(momentArgument(text).getTime()).toBe(Date.parse('2026-11-21T12:00:00Z') - ms);
+  });
+
   test.each(['2026-11-31', '2026-02-29', '2026-11-31T08:00:00Z'])('is on a day that exists, unlike %s', (text) => {
     expect(() => momentArgument(text)).toThrow(/There is no such day/);
   });
 
-  test.each(['yesterday', '2026-13-01', '20261101', '2026-11-01T08:00:00', '2026-11-01T25:00:00Z', ''])(
-    'is not %o',
-    (text) => {
-      expect(() => momentArgument(text)).toThrow(/such as 2026-11-01/);
-    },
-  );
+  test.each([
+    'yesterday',
+    '2026-13-01',
+    '20261101',
+    '2026-11-01T08:00:00',
+    '2026-11-01T25:00:00Z',
+    '',
+    '0d',
+    '7',
+    '-7d',
+    '7 d',
+    '7y',
+    '1.5d',
+    '100000d',
+  ])('is not %o', (text) => {
+    expect(() => momentArgument(text)).toThrow(/^It must be a day such as 2026-11-01[^.]*\.$/);
+  });
 });
 
 describe('a range', () => {
