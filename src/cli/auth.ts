@@ -36,7 +36,7 @@ export function addAuth(program: Command): void {
     .option(...jsonFlag)
     .action((options) => runCommand(() => showLogin(options)));
   addConsent(group.command('logout'))
-    .description('Deletes the tokens; every process stops using them within seconds. On a terminal it asks first.')
+    .description('Deletes the tokens; every process stops using them within seconds. It asks first, unless --yes.')
     .option(...jsonFlag)
     .action((options) => runCommand(() => logout(options)));
 }

@@ -22,7 +22,7 @@ export function addErase(program: Command): void {
   addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
     .description(
-      'Permanently deletes a person’s texts, names, numbers, links to recordings, transcripts and deliveries. On a terminal it asks first.',
+      'Permanently deletes a person’s texts, names, numbers, links to recordings, transcripts and deliveries. It asks first, unless --yes.',
     )
     .option('--at-service', 'first delete the person’s texts at the service, and list what it refuses')
     .option(...jsonFlag)

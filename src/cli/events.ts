@@ -62,7 +62,7 @@ export function addEvents(program: Command): void {
     .action((options) => runCommand(() => runReparse(options)));
   addConsent(group.command('discard'))
     .argument('[id]', 'one delivery', deliveryId)
-    .description('Removes deliveries from the inbox. What was mirrored stays. On a terminal it asks first.')
+    .description('Removes deliveries from the inbox. What was mirrored stays. It asks first, unless --yes.')
     .option('--before <moment>', `all before ${momentWords}`, momentArgument)
     .option('--unrecognized', 'with --before: only those that were not recognized')
     .option(...jsonFlag)

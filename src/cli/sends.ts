@@ -32,7 +32,7 @@ export function addSends(program: Command): void {
   addConsent(group.command('settle'))
     .addArgument(sendArgument())
     .description(
-      'Records the outcome of a send that needs manual review; read its thread first. Nothing is sent again. On a terminal it asks first.',
+      'Records the outcome of a send that needs manual review; read its thread first. Nothing is sent again. It asks first, unless --yes.',
     )
     .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
     .option('--not-sent', 'it did not')

@@ -4,6 +4,7 @@ import Table from 'cli-table3';
 import { UserError } from '../shared/errors.ts';
 import { createLog, type Log } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
+import { WrongUse } from './failures.ts';
 
 /**
  * The log of a command: writes each message once, as a sentence on standard error instead of JSON. With LOG_LEVEL debug or
@@ -134,16 +135,21 @@ interface Terminal {
 const standardStreams: Terminal = { input: process.stdin, output: process.stderr };
 
 /**
- * Whether an irreversible command may proceed. Without a terminal or with `--yes` it does. On a terminal it shows the
- * preview and asks for the word yes; any other answer throws `UserError`. With `--dry-run` it prints the preview and
- * returns false.
+ * Whether an irreversible command may proceed. With `--yes` it does. On a terminal it shows the preview and asks for the word
+ * yes; any other answer throws `UserError`. Without a terminal it throws `WrongUse`. With `--dry-run` it prints the preview
+ * and returns false.
  */
 export async function confirm(
   { yes = false, dryRun = false, json }: ConsentFlags,
   preview: () => Promise<Preview>,
   terminal: Terminal = standardStreams,
 ): Promise<boolean> {
-  if (!dryRun && (yes || !terminal.input.isTTY)) return true;
+  if (yes) return true;
+  if (!dryRun && !terminal.input.isTTY) {
+    throw new WrongUse(
+      'Nothing was done, since there is no terminal to ask on: --yes confirms, --dry-run shows what it would do.',
+    );
+  }
   const { sentence, data: facts } = await preview();
   if (dryRun) {
     console.log(json ? JSON.stringify({ ...facts, isDone: false }) : sentence);

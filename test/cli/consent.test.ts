@@ -20,9 +20,16 @@ function terminal(typed: string | null, isTTY = true) {
 }
 
 describe('in a script', () => {
-  test('a command does what it is told, without a look and without a question', async () => {
+  test('a command with --yes does what it is told, without a look and without a question', async () => {
     const { shown, ...script } = terminal('no', false);
-    expect(await confirm({}, look, script)).toBe(true);
+    expect(await confirm({ yes: true }, look, script)).toBe(true);
+    expect([look.mock.calls.length, shown()]).toEqual([0, '']);
+  });
+
+  test.each([{}, { json: true }])('nothing is done without --yes (%j)', async (flags) => {
+    const { shown, ...script } = terminal('yes', false);
+    const refused = { exitCode: 2, message: expect.stringMatching(/^Nothing was done[^.]*--yes[^.]*\.$/) };
+    await expect(confirm(flags, look, script)).rejects.toMatchObject(refused);
     expect([look.mock.calls.length, shown()]).toEqual([0, '']);
   });
 

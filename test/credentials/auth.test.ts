@@ -134,7 +134,7 @@ test('auth logout forgets the tokens, and shows in a dry run that it would', asy
   expect(await looked.ended).toBe(0);
   expect(looked.out()).toContain('The tokens would be deleted');
   expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
-  const done = auth('logout', '--json');
+  const done = auth('logout', '--yes', '--json');
   expect(await done.ended).toBe(0);
   expect(JSON.parse(done.out())).toEqual({ wasLoggedIn: true, isDone: true });
   expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);

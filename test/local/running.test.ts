@@ -123,10 +123,10 @@ describe('beside a running start', () => {
     expect((await trunkline(['events', 'reparse', '--all'], env)).code).toBe(0);
     const looked = await trunkline(['events', 'discard', id, '--dry-run', '--json'], env);
     expect(JSON.parse(looked.out)).toEqual({ deliveries: 1, isDone: false });
-    const done = await trunkline(['events', 'discard', id], env);
+    const done = await trunkline(['events', 'discard', id, '--yes'], env);
     expect([done.code, done.out.trim()]).toEqual([0, '1 delivery discarded.']);
     expect((await trunkline(['events', 'show', id], env)).code).toBe(1);
-    expect((await trunkline(['events', 'discard', id], env)).code).toBe(1);
+    expect((await trunkline(['events', 'discard', id, '--yes'], env)).code).toBe(1);
   });
 
   test('links are stored sealed, and printed by a command', async () => {
@@ -164,7 +164,10 @@ describe('beside a running start', () => {
     const preview = await trunkline(['erase', number, '--dry-run', '--json'], env);
     const remaining = expect.arrayContaining(['What this does not erase:']);
     expect(JSON.parse(preview.out)).toEqual({ number: '…7777', removed: {}, isDone: false, remaining });
-    const done = await trunkline(['erase', number], env);
+    const refused = await trunkline(['erase', number, '--json'], env);
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toContain('Nothing was done, since there is no terminal to ask on: --yes confirms');
+    const done = await trunkline(['erase', number, '--yes'], env);
     expect([done.code, done.out.trim()]).toEqual([
       0,
       expect.stringMatching(

@@ -430,13 +430,13 @@ describe('erase --at-service', () => {
     expect(looked.out).not.toContain(person);
     expect(await textsOf(line, person)).toEqual(['It is me']);
 
-    const { code, out, err } = await command(person, '--at-service');
+    const { code, out, err } = await command(person, '--at-service', '--yes');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(await textsOf(line, person)).toEqual([]);
     expect(await textsOf(line, person, friend)).toEqual([]);
     expect(await textsOf(line, friend)).toEqual(['Thank you']);
     for (const word of ['back-ups', 'write-ahead log', 'portal']) expect(out).toContain(word);
-    expect(await command(person, '--at-service')).toMatchObject({ code: 0 });
+    expect(await command(person, '--at-service', '--yes')).toMatchObject({ code: 0 });
   });
 
   test('names what the service refuses, erases here all the same, and ends with 1', async () => {
@@ -444,7 +444,7 @@ describe('erase --at-service', () => {
     const { line, mention } = await talk(person, friend);
     await restrict(true);
     onTestFinished(async () => void (await restrict(false)));
-    const { code, out } = await command(person, '--at-service', '--json');
+    const { code, out } = await command(person, '--at-service', '--yes', '--json');
     expect(code).toBe(1);
     const told = JSON.parse(out);
     expect(told.atService.refused).toEqual(
@@ -462,7 +462,7 @@ describe('erase --at-service', () => {
     await talk(person, friend);
     const ran = trunkline(
       { DATABASE_URL: world.context.settings.databaseUrl, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' },
-      ...['erase', person, '--at-service'],
+      ...['erase', person, '--at-service', '--yes'],
     );
     expect(await ran.ended).toBe(1);
     expect(ran.err()).toContain('Nothing was erased here yet');
@@ -474,7 +474,7 @@ describe('erase --at-service', () => {
   test('without it, the service is asked nothing, and the output says so', async () => {
     const [person, friend] = ['15557770507', '15557770508'];
     const { line } = await talk(person, friend);
-    const { code, out } = await command(person, '--json');
+    const { code, out } = await command(person, '--yes', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(out).remaining.join(' ')).toContain('nothing was deleted there');
     expect(await textsOf(line, person)).toEqual(['It is me']);
