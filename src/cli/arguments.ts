@@ -31,7 +31,7 @@ export function wholeNumber(from = 0, to = 999_999_999): (text: string) => numbe
   };
 }
 
-const written = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
+const written = /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
 const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -43,7 +43,7 @@ export function momentArgument(text: string): Date {
   const [, count, unit = ''] = /^([1-9]\d{0,4})(min|h|d|w)$/.exec(text) ?? [];
   if (count !== undefined) return new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0));
   const [, year, month, day] = written.exec(text) ?? [];
-  const moment = new Date(text);
+  const moment = new Date(text.replace(' ', 'T'));
   if (year === undefined || Number.isNaN(moment.getTime())) {
     throw new InvalidArgumentError(
       'It must be a day such as 2026-11-01 (UTC), an instant such as 2026-11-01T08:00:00Z, or a span before now such as 30min, 12h, 7d or 2w.',

@@ -159,11 +159,13 @@ const log = createCommandLog('error');
 
 /** Prints which credential is in use, and the state of the login. */
 export async function showLogin({ json }: { json?: boolean }): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   await using database = await openLogins(settings, log);
   const login = await readLoginStatus(database.db);
   const inUse = settings.api.key !== undefined ? 'api_key' : login ? 'login' : 'none';
-  console.log(json ? JSON.stringify({ inUse, login: login ?? null }) : describeCredential(inUse, login));
+  console.log(
+    json ? JSON.stringify({ inUse, login: login ?? null }) : describeCredential(inUse, login, settings.timeZone),
+  );
 }
 
 /** Deletes the tokens, after confirmation. Every process stops using them within seconds. */
@@ -188,7 +190,11 @@ export async function logout(flags: ConsentFlags): Promise<void> {
   );
 }
 
-function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginStatus | undefined): string {
+function describeCredential(
+  inUse: 'api_key' | 'login' | 'none',
+  login: LoginStatus | undefined,
+  timeZone: string,
+): string {
   const lines = [
     { api_key: 'In use: API_KEY.', login: 'In use: the login.', none: 'In use: nothing; nobody is logged in.' }[inUse],
   ];
@@ -200,8 +206,8 @@ function describeCredential(inUse: 'api_key' | 'login' | 'none', login: LoginSta
     `  service   ${service}`,
     `  user      ${user ?? 'not known'}`,
     `  scopes    ${scopes.join(' ')}`,
-    `  made      ${toTheSecond(loggedInAt)}`,
-    `  expires   ${toTheSecond(expiresAt)}${state === 'lost' ? '' : ', refreshed by itself'}`,
+    `  made      ${toTheSecond(loggedInAt, timeZone)}`,
+    `  expires   ${toTheSecond(expiresAt, timeZone)}${state === 'lost' ? '' : ', refreshed by itself'}`,
   );
   if (lastError !== null) lines.push(`  error     ${lastError}`);
   return lines.join('\n');

@@ -73,8 +73,13 @@ const backfillDays = 366;
  */
 export async function backfillCallHistory({ artefacts = false, json, ...given }: CallFlags): Promise<void> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
-  if (!given.from) console.error(`From ${toTheSecond(from)} to ${toTheSecond(to)}, since no --from was given.`);
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
+  const settings = await commandSettings({
+    needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
+    alike: ['TIME_ZONE'],
+  });
+  const { timeZone } = settings;
+  const inWords = (moment: Date) => toTheSecond(moment, timeZone);
+  if (!given.from) console.error(`From ${inWords(from)} to ${inWords(to)}, since no --from was given.`);
   const log = createCommandLog();
   await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
   const { db } = context.database;
@@ -103,15 +108,15 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
   else {
     const resumed = outcome.resumedFrom === undefined ? '' : ' (resumed)';
     console.log(
-      `${outcome.mirrored} calls mirrored; everything before ${toTheSecond(new Date(doneUntil))} is compared${resumed}.`,
+      `${outcome.mirrored} calls mirrored; everything before ${inWords(new Date(doneUntil))} is compared${resumed}.`,
     );
-    for (const problem of outcome.unproven) console.log(`Not proven: ${problem}.`);
+    for (const { from: hour, problem } of outcome.unproven) console.log(`Not proven: ${inWords(hour)}: ${problem}.`);
     if (artefacts)
       console.log(`The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`);
   }
   if (!outcome.isFinished) {
     // The default range and a span begin later the next time, which would be another back-fill.
-    const flags = [`--from ${toTheSecond(from)}`, given.to && `--to ${toTheSecond(to)}`, artefacts && '--artefacts'];
+    const flags = [`--from ${from.toISOString()}`, given.to && `--to ${to.toISOString()}`, artefacts && '--artefacts'];
     throw new UserError(`Stopped. ${toType(`backfill calls ${flags.filter(Boolean).join(' ')}`)} resumes from here.`);
   }
 }

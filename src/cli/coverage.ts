@@ -6,7 +6,7 @@ import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/day
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
 import { createContext, readySettings } from '../context.ts';
-import { countOf, missingTextStates } from '../ops/format.ts';
+import { countOf, missingTextStates, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
@@ -107,13 +107,13 @@ const coverageDays = 14;
  */
 export async function showCoverage({ json, ...given }: CoverageFlags): Promise<void> {
   const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const log = createCommandLog();
   await using context = await createContext(readySettings(settings), { log, name: 'coverage', maxConnections: 2 });
   const { db } = context.database;
   const days = await daysOfCoverage(db, from, to);
   if (json) return console.log(JSON.stringify(days));
-  console.log([renderDays(days), ...renderTexts(days, await wereTextsCompared(db))].join('\n'));
+  console.log([renderDays(days), ...renderTexts(days, await wereTextsCompared(db), settings.timeZone)].join('\n'));
 }
 
 function renderDays(days: readonly DayOfCoverage[]): string {
@@ -126,7 +126,7 @@ function renderDays(days: readonly DayOfCoverage[]): string {
 }
 
 /** The API cannot list conversations (section 4.2): missing texts can be found, but completeness cannot be proven. */
-function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean): string[] {
+function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean, timeZone: string): string[] {
   const missing = days.flatMap(({ missingTexts }) => missingTexts);
   const gaps = days.flatMap(({ openGaps }) => openGaps);
   const nothing = wereCompared
@@ -136,15 +136,11 @@ function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean): str
     ...(missing.length === 0 ? [nothing] : []),
     ...missing.map(
       ({ line, missing, since, state }) =>
-        `Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${minuteOf(since)}.`,
+        `Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${toTheSecond(since, timeZone)}.`,
     ),
     ...gaps.map(
       ({ stream, from, to }) =>
-        `Webhooks may have been lost from ${minuteOf(from)} to ${minuteOf(to)}; the ${stream} of that time are being searched for.`,
+        `Webhooks may have been lost from ${toTheSecond(from, timeZone)} to ${toTheSecond(to, timeZone)}; the ${stream} of that time are being searched for.`,
     ),
   ];
-}
-
-function minuteOf(moment: Date): string {
-  return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -105,13 +105,13 @@ export interface ListFlags extends Json {
 
 /** Lists stored deliveries, newest first, with masked numbers. */
 export function runList({ unrecognized, type, since, limit, json }: ListFlags): Promise<void> {
-  return inInbox(async ({ database }) => {
+  return inInbox(async ({ database, settings: { timeZone } }) => {
     const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
     if (json) return console.log(JSON.stringify(found.map(listed)));
     if (found.length === 0) return console.log('There is no such delivery.');
     const head = ['id', 'received', 'type', 'bytes', 'points at'];
     const rows = found.map(listed).map((each) => {
-      return [each.id, toTheSecond(each.receivedAt), each.type ?? '', each.bytes, describeTargets(each)];
+      return [each.id, toTheSecond(each.receivedAt, timeZone), each.type ?? '', each.bytes, describeTargets(each)];
     });
     console.log(renderColumns(head, rows));
   });
@@ -130,13 +130,13 @@ function describeTargets({ isErased, isRecognized, targets }: ReturnType<typeof 
 
 /** Prints one delivery, with body and numbers in full. */
 export function runShow(id: string, { json }: Json): Promise<void> {
-  return inInbox(async ({ database }) => {
+  return inInbox(async ({ database, settings: { timeZone } }) => {
     const found = await findDelivery(database.db, id);
     if (!found) throw noSuch(id);
     if (json) return console.log(JSON.stringify(found));
     const { body, targets, receivedAt, ...rest } = found;
     const lines: Record<string, unknown> = {
-      received: toTheSecond(receivedAt),
+      received: toTheSecond(receivedAt, timeZone),
       type: rest.type ?? 'none in the address',
       'body says': rest.claimedType ?? 'nothing',
       'content type': rest.contentType ?? 'none',
@@ -207,7 +207,7 @@ async function isKept(db: Database, id: string): Promise<boolean> {
 }
 
 async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const log = createCommandLog();
   await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
   await work(context);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { createDatabase, query, sql } from '../db/database.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
-import { exactly } from '../ops/format.ts';
+import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { jsonFlag, wholeNumber } from './arguments.ts';
@@ -70,7 +70,7 @@ interface ListedAlert {
 
 /** Lists alerts that began. */
 export async function runList({ limit, json }: { limit: number; json?: boolean }): Promise<void> {
-  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'] });
+  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   await using database = createDatabase({
     url: databaseUrl ?? '',
     log: createCommandLog(),
@@ -87,8 +87,8 @@ export async function runList({ limit, json }: { limit: number; json?: boolean }
   if (json) return console.log(JSON.stringify(alerts));
   if (alerts.length === 0) return console.log('No alert began in the last 30 days.');
   const rows = alerts.map(({ since, endedAt, level, check, toldTo, sentence }) => [
-    exactly(since, timeZone),
-    endedAt === null ? 'open' : exactly(endedAt, timeZone),
+    toTheSecond(since, timeZone),
+    endedAt === null ? 'open' : toTheSecond(endedAt, timeZone),
     level,
     check,
     toldTo.join(', '),

@@ -3,6 +3,7 @@ import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
+import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
@@ -98,7 +99,7 @@ export async function printLinks(
   { json }: { readonly json?: boolean },
 ): Promise<void> {
   const key = keyOf(kind, given);
-  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
+  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] }));
   const sealer = linkSealer(settings);
   if (!sealer) throw new UserError('Set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value.');
   const log = createCommandLog();
@@ -107,7 +108,9 @@ export async function printLinks(
   if (held.length === 0) throw new UserError(`No link is stored for ${kind} ${key}.`);
   const links = held.map(({ row, ...each }) => ({ ...each, url: open(sealer, each.url, row, `${kind} ${key}`) }));
   if (json) console.log(JSON.stringify(links));
-  else for (const { at, id, url } of links) console.log([at?.toISOString() ?? '', id, url].join('  '));
+  else
+    for (const { at, id, url } of links)
+      console.log([at ? toTheSecond(at, settings.timeZone) : '', id, url].join('  '));
 }
 
 async function recordingsOf(db: Database, callId: string): Promise<Held[]> {

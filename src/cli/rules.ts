@@ -143,7 +143,7 @@ async function runList({ json }: Flags): Promise<void> {
   if (json) return console.log(JSON.stringify(rows));
   const head = ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'];
   const lines = rows.map(({ rule, on, does, mode, tried, matched, lastAt }) => {
-    return [rule, on, does.join(', '), mode, tried, matched, lastAt ? toTheSecond(lastAt) : ''];
+    return [rule, on, does.join(', '), mode, tried, matched, lastAt ? toTheSecond(lastAt, settings.timeZone) : ''];
   });
   console.log(renderColumns(head, lines));
   console.log(describeUse(set, inForce));
@@ -250,9 +250,9 @@ async function runExplain(which: string, { json }: Flags): Promise<void> {
   const { message, rules } = explanation;
   const [from, to] = message.direction === 'in' ? [message.number, message.line] : [message.line, message.number];
   console.log(
-    `Text ${message.messageId} of ${message.at.toISOString()} from ${from} to ${to}: ${printable(message.text)}`,
+    `Text ${message.messageId} of ${toTheSecond(message.at, timeZone)} from ${from} to ${to}: ${printable(message.text)}`,
   );
-  for (const rule of rules) console.log(`\n${renderExplanation(rule, mode).join('\n')}`);
+  for (const rule of rules) console.log(`\n${renderExplanation(rule, mode, timeZone).join('\n')}`);
   console.log(`\nEvaluated with the data known when it arrived, by ${rulesFile}. ${describeUse(set, inForce)}`);
 }
 
@@ -266,10 +266,13 @@ function textChoiceOf(which: string): TextChoice {
 function renderExplanation(
   { rule, on, mode, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
   maxMode: Mode,
+  timeZone: string,
 ): string[] {
   const lines = [`${rule}: ${outcomeWords(outcome, on)}`];
   for (const { clause, facts } of falseClauses) {
-    const values = Object.entries(facts).map(([path, value]) => `${path} = ${printable(value)}`);
+    const values = Object.entries(facts).map(
+      ([path, value]) => `${path} = ${value instanceof Date ? toTheSecond(value, timeZone) : printable(value)}`,
+    );
     lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
   }
   if (reply !== undefined) lines.push(`  ${replyWords(reply)}`);
@@ -278,7 +281,9 @@ function renderExplanation(
   if (outcome === 'matched' && isTooOldNow)
     lines.push('  It would not act now: the trigger is older than its max_age.');
   if (past) {
-    lines.push(`  In fact, ${past.evaluatedAt.toISOString()} (version ${past.version}, ${past.mode}): ${past.reason}`);
+    lines.push(
+      `  In fact, ${toTheSecond(past.evaluatedAt, timeZone)} (version ${past.version}, ${past.mode}): ${past.reason}`,
+    );
     for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
       const send =
         sendId === null ? '' : `; send ${sendId} is ${sendState}${sendReason === null ? '' : ` (${sendReason})`}`;
@@ -315,7 +320,7 @@ async function runSimulate({ file: named, json, ...given }: SimulateFlags): Prom
   });
   progress.end();
   if (json) return console.log(JSON.stringify({ ...report, file, timeZone }));
-  console.log(renderReport(report));
+  console.log(renderReport(report, timeZone));
   console.log(`Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`);
 }
 
@@ -339,7 +344,7 @@ async function load(file: string, timeZone: string, json: boolean | undefined): 
   }
 }
 
-function renderReport(report: Report): string {
+function renderReport(report: Report, timeZone: string): string {
   const head = ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'];
   const rows = report.rules.map((each) => [
     ...[each.rule, each.tried, each.matched, each.messages, each.segments, dollars(each.micros)],
@@ -347,12 +352,12 @@ function renderReport(report: Report): string {
     listed(each.actions),
   ]);
   const { from, to, matched, messages, segments, micros } = report;
-  const span = `${toTheSecond(from)} to ${toTheSecond(to)}`;
+  const span = `${toTheSecond(from, timeZone)} to ${toTheSecond(to, timeZone)}`;
   const sum = `${span}: ${counted(matched, 'match')}, ${counted(messages, 'text')} in ${counted(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
-  return [renderColumns(head, rows), ...report.rules.flatMap(renderDetails), sum].join('\n');
+  return [renderColumns(head, rows), ...report.rules.flatMap((each) => renderDetails(each, timeZone)), sum].join('\n');
 }
 
-function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[] {
+function renderDetails({ rule, days, examples, unmatched }: RuleReport, timeZone: string): string[] {
   const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
   const perDay = Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -362,7 +367,7 @@ function renderDetails({ rule, days, examples, unmatched }: RuleReport): string[
     );
   const texts = examples.map(
     ({ at, thread, text, outcome }) =>
-      `  e.g. ${toTheSecond(at)} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
+      `  e.g. ${toTheSecond(at, timeZone)} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
   );
   return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...texts, ''];
 }

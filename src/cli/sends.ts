@@ -79,7 +79,7 @@ export interface ListFlags extends Json {
 
 /** Lists the newest sends, with masked numbers and without texts. */
 export function runList({ state, limit, json }: ListFlags): Promise<void> {
-  return inLedger(async (db) => {
+  return inLedger(async (db, timeZone) => {
     const sends = (await listSends(db, state, limit)).map(listed);
     if (json) return console.log(JSON.stringify(sends));
     if (sends.length === 0) return console.log(state === undefined ? 'There is no send.' : `No send is ${state}.`);
@@ -89,7 +89,7 @@ export function runList({ state, limit, json }: ListFlags): Promise<void> {
       const cost = settledMicros === null ? '' : dollars(settledMicros);
       // Shortened on a terminal; commands accept the beginning of an id.
       const id = process.stdout.isTTY ? sendId.slice(0, 8) : sendId;
-      return [id, toTheSecond(plannedAt), rule, line, number, modeOf(send), is, reason ?? '', cost];
+      return [id, toTheSecond(plannedAt, timeZone), rule, line, number, modeOf(send), is, reason ?? '', cost];
     });
     console.log(renderColumns(head, rows));
     const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
@@ -111,7 +111,7 @@ function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ..
 
 /** Prints one send in full, with its history. */
 export function runShow(given: string, { json }: Json): Promise<void> {
-  return inLedger(async (db) => {
+  return inLedger(async (db, timeZone) => {
     const found = await sendOf(db, given);
     if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
     const { send, events } = found;
@@ -121,7 +121,7 @@ export function runShow(given: string, { json }: Json): Promise<void> {
       mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
       from: send.line,
       to: send.number,
-      answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at)}`,
+      answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at, timeZone)}`,
       segments: send.units ?? 'not counted',
       cost: costOf(send),
       message: send.messageId ?? 'none known',
@@ -129,7 +129,7 @@ export function runShow(given: string, { json }: Json): Promise<void> {
     for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
     console.log(`\n${send.text}\n`);
     for (const { at, to, reason, actor } of events) {
-      console.log(`${toTheSecond(at)}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
+      console.log(`${toTheSecond(at, timeZone)}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
     }
   });
 }
@@ -206,11 +206,11 @@ async function sendOf(db: Database, given: string) {
   return found;
 }
 
-async function inLedger(work: (db: Database) => Promise<void>): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
+async function inLedger(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const url = settings.databaseUrl ?? '';
   await using database = createDatabase({ url, log: createCommandLog(), maxConnections: 1, name: 'sends' });
-  await work(database.db);
+  await work(database.db, settings.timeZone);
 }
 
 function dollars(micros: number): string {

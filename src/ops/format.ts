@@ -70,9 +70,32 @@ export function exactly(moment: Date, timeZone: string): string {
   return moment.toLocaleString('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'long' });
 }
 
-/** A time in UTC to the second, in a form that commands accept. */
-export function toTheSecond(moment: Date): string {
-  return moment.toISOString().replace(/\.\d+Z$/, 'Z');
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const digits = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
+  const format = new Intl.DateTimeFormat('en-CA', {
+    ...{ ...digits, second: '2-digit', hourCycle: 'h23', timeZone, timeZoneName: 'longOffset' },
+  });
+  formats.set(timeZone, format);
+  return format;
+}
+
+/**
+ * A time to the second in a zone, with its offset from UTC, in a form that commands accept: `2026-11-21 14:03:22-05:00`. Times
+ * in UTC end with Z.
+ */
+export function toTheSecond(moment: Date, timeZone: string): string {
+  const parts = Object.fromEntries(
+    formatOf(timeZone)
+      .formatToParts(moment)
+      .map(({ type, value }) => [type, value]),
+  );
+  // Releases of ICU name UTC itself GMT or GMT+00:00.
+  const offset = parts.timeZoneName?.replace(/^GMT(\+00:00$)?/, '') || 'Z';
+  return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}${offset}`;
 }
 
 /** The time of day. */

@@ -1,10 +1,12 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { momentArgument, rangeOf } from '../../src/cli/arguments.ts';
+import { toTheSecond } from '../../src/ops/format.ts';
 
 describe('a moment', () => {
   test('is a day at midnight UTC, or an instant', () => {
     expect(momentArgument('2026-11-01')).toEqual(new Date('2026-11-01T00:00:00Z'));
     expect(momentArgument('2026-11-01T08:00+02:00')).toEqual(new Date('2026-11-01T06:00:00Z'));
+    expect(momentArgument('2026-11-01 08:00:05-05:00')).toEqual(new Date('2026-11-01T13:00:05Z'));
     expect(momentArgument('2024-02-29')).toEqual(new Date('2024-02-29T00:00:00Z'));
   });
 
@@ -40,6 +42,15 @@ describe('a moment', () => {
   ])('is not %o', (text) => {
     expect(() => momentArgument(text)).toThrow(/^It must be a day such as 2026-11-01[^.]*\.$/);
   });
+});
+
+test.each([
+  ['UTC', '2026-11-01 06:30:05Z'],
+  ['America/New_York', '2026-11-01 01:30:05-05:00'],
+  ['Asia/Kolkata', '2026-11-01 12:00:05+05:30'],
+])('a time that a command prints in %s is one that it takes', (timeZone, text) => {
+  expect(toTheSecond(new Date('2026-11-01T06:30:05.999Z'), timeZone)).toBe(text);
+  expect(momentArgument(text)).toEqual(new Date('2026-11-01T06:30:05Z'));
 });
 
 describe('a range', () => {

@@ -145,7 +145,9 @@ describe('beside a running start', () => {
       at: expect.any(String),
       url: expect.stringMatching(/^https?:/),
     });
-    expect((await trunkline(['links', 'recordings', id], env)).out).toMatch(/^\d{4}-\S+ {2}[\d.]+ {2}https?:/);
+    expect((await trunkline(['links', 'recordings', id], env)).out).toMatch(
+      /^\d{4}-\S+ [\d:]+-0[45]:00 {2}[\d.]+ {2}https?:/,
+    );
     const wrong = await trunkline(['links', 'recordings', id], {
       ...env,
       ENCRYPTION_KEY: 'k'.repeat(32),

@@ -24,11 +24,17 @@ export interface BackfillProgress {
   readonly doneUntil: number;
 }
 
+export interface UnprovenPart {
+  /** Its beginning. */
+  readonly from: Date;
+  readonly problem: string;
+}
+
 export interface BackfillOutcome extends BackfillProgress {
   /** Unix seconds where this run resumed an interrupted one. */
   readonly resumedFrom: number | undefined;
   /** Ranges that are not proven complete, and why; the reconcile schedule compares them again. */
-  readonly unproven: readonly string[];
+  readonly unproven: readonly UnprovenPart[];
   readonly isFinished: boolean;
 }
 
@@ -61,7 +67,7 @@ export async function backfillCalls(
     isWatched: false,
     pauses,
   };
-  const unproven: string[] = [];
+  const unproven: UnprovenPart[] = [];
   let compared = 0;
   /** The calls of the part being listed; a set, since a page can repeat. */
   let ids = new Set<string>();
@@ -102,7 +108,7 @@ export async function backfillCalls(
       );
       await saveCursor(tx, id, part.to, calls.size);
     });
-    if (problem !== undefined) unproven.push(`${new Date(part.from * 1_000).toISOString()}: ${problem}`);
+    if (problem !== undefined) unproven.push({ from: new Date(part.from * 1_000), problem });
     at = part.to;
     compared += calls.size;
     ids = new Set();

@@ -22,7 +22,7 @@ const { mirrored, isFinished, unproven } = await backfillCalls(
 );
 const seconds = (performance.now() - began) / 1_000;
 if (!isFinished || unproven.length > 0 || firstAt(secondOf(count)) !== count)
-  throw new Error(`not proven: ${unproven}`);
+  throw new Error(`not proven: ${JSON.stringify(unproven)}`);
 const most = (from: number, to: number) =>
   Math.max(0, ...samples.filter((each) => each.mirrored >= from && each.mirrored <= to).map((each) => each.residentMb));
 console.log(
