@@ -27,7 +27,7 @@ import { ourLines } from '../warehouse/lines.ts';
 import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
 import { runCommand, WrongUse } from './failures.ts';
-import { createCommandLog, createProgress } from './terminal.ts';
+import { createCommandLog, createProgress, printNote } from './terminal.ts';
 
 export function addBackfill(program: Command): void {
   const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
@@ -93,7 +93,7 @@ export async function backfillCallHistory({ artefacts = false, json, ...given }:
       db,
       pauses: context.pauses,
       onAnswer: (operation, answer) => drift.add(operation, answer.drift),
-      onWait: (error, ms) => console.error(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
+      onWait: (error, ms) => printNote(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
     ({ share, mirrored }) => progress.show(share, mirrored),

@@ -10,6 +10,7 @@ import { printable } from '../shared/storable.ts';
 import { jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
 import { exitCodes, runCommand } from './failures.ts';
+import { labelled } from './terminal.ts';
 
 export function addDoctor(program: Command): void {
   program
@@ -51,8 +52,9 @@ const marks = {
 function report(diagnoses: readonly Diagnosis[], faults: number): string {
   const width = Math.max(...diagnoses.map(({ subject }) => subject.length));
   const lines = diagnoses.flatMap((each) => [
-    `${marks[each.level]} ${each.subject.padEnd(width)}  ${printable(each.sentence)}`,
-    ...(each.level === 'ok' ? [] : [`  ${' '.repeat(width)}  → ${printable(each.remedy)}`]),
+    // The mark is styled, so that its length is not its width.
+    `${marks[each.level]}${labelled(`  ${each.subject.padEnd(width)}`, printable(each.sentence)).slice(1)}`,
+    ...(each.level === 'ok' ? [] : [labelled(' '.repeat(width + 2), `→ ${printable(each.remedy)}`)]),
   ]);
   return [...lines, '', printable(verdictOf(diagnoses, faults))].join('\n');
 }

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
@@ -15,7 +14,7 @@ import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import { addConsent, jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
 import { describeFailure, exitCodes, runCommand } from './failures.ts';
-import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
+import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
 
 /** The `erase` command. */
 export function addErase(program: Command): void {
@@ -88,12 +87,10 @@ function report({ number, removed }: Erasure, isDone: boolean): string {
       ? `Nothing of ${number} was left to delete; it will not be stored again.`
       : `Nothing of ${number} is stored; from now on nothing would be.`;
   }
-  const table = new Table({ head: ['rows', 'table'], style: { head: [], border: [] }, colAligns: ['right', 'left'] });
-  for (const [place, count] of places) table.push([count, place]);
   const verdict = isDone
     ? `${number} is erased and will not be stored again.`
     : `This would be permanently deleted of ${number}. Rows of calls would stay, without the person.`;
-  return `${table.toString()}\n${verdict}`;
+  return `${renderColumns(['table', 'rows'], places)}\n\n${verdict}`;
 }
 
 /** What an erasure cannot remove, one sentence each. */

@@ -11,7 +11,7 @@ import { UserError } from '../shared/errors.ts';
 import { jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
 import { exitCodes, runCommand } from './failures.ts';
-import { createCommandLog, renderColumns } from './terminal.ts';
+import { createCommandLog, labelled, renderColumns } from './terminal.ts';
 
 export function addStatus(program: Command): void {
   program
@@ -58,7 +58,7 @@ export function renderTable(snapshot: Snapshot): string {
   });
   return [
     verdictOf(snapshot).sentence,
-    ...healthChecks(snapshot).map(({ sentence, remedy }) => `  - ${sentence} ${remedy}`),
+    ...healthChecks(snapshot).map(({ sentence, remedy }) => labelled('  -', `${sentence} ${remedy}`)),
     '',
     renderColumns(head, streams),
     '',
@@ -138,5 +138,5 @@ export function renderTable(snapshot: Snapshot): string {
 }
 
 function line<T>(name: string, part: Part<T>, describe: (value: T) => string): string {
-  return `${name.padEnd(11)} ${part.state === 'known' ? describe(part.value) : `could not be read: ${part.reason}`}`;
+  return labelled(name.padEnd(11), part.state === 'known' ? describe(part.value) : `could not be read: ${part.reason}`);
 }

@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises';
-import { type Bar, Presets, SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { UserError } from '../shared/errors.ts';
 import { createLog, type Log } from '../shared/log.ts';
@@ -16,7 +15,7 @@ export function createCommandLog(level: 'warn' | 'error' = 'warn', asked = proce
   return createLog(level, {
     write(line) {
       const message = messageOf(line);
-      if (!written.has(message)) console.error(message);
+      if (!written.has(message)) printNote(message);
       written.add(message);
     },
   });
@@ -30,82 +29,109 @@ export function messageOf(line: string): string {
 
 /** Progress of a long command: on a terminal a bar with rate and remaining time, elsewhere a line every ten seconds. */
 export interface Progress {
-  /** `share` of the whole that is done, from 0 to 1; `count` of what was done in this run. */
+  /** `share` of the whole that is done, from 0 to 1; `count` of what was done in this run. Neither goes back. */
   show(share: number, count: number): void;
+  /** Writes a line above the bar. */
+  note(text: string): void;
   end(): void;
 }
 
-/** The share at which this run started: not 0 when it was resumed. */
-interface Start {
+/** What is done; `start` is where this run began: not at 0 when it was resumed. */
+interface Done {
   readonly share: number;
-  readonly at: number;
+  readonly count: number;
+  readonly start: { readonly share: number; readonly at: number };
 }
 
-type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean };
+type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 const lineEveryMs = 10_000;
-/** The units of the bar. */
-const steps = 10_000;
+const drawEveryMs = 100;
+
+/** The bar on the terminal, if there is one: whatever else is written has to go above it. */
+let current: Progress | undefined;
+
+/** Writes a line to standard error, above the bar if there is one. */
+export function printNote(text: string): void {
+  if (current) current.note(text);
+  else console.error(text);
+}
 
 /** Writes to standard error, so that standard output stays free for data. */
 export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
   const began = performance.now();
-  const progress = stream.isTTY ? barProgress(unit, began, stream) : lineProgress(unit, began, stream);
-  let furthest = 0;
-  return {
+  const isBar = stream.isTTY === true && process.env.TERM !== 'dumb';
+  let done: Done | undefined;
+  let shownAt = isBar ? 0 : began;
+  const clear = isBar ? '\r\u001b[K' : '';
+
+  function draw(): void {
+    shownAt = performance.now();
+    stream.write(
+      isBar ? `${clear}${barOf(done, unit, began, stream.columns || 80)}` : `${wordsOf(done, unit, began)}\n`,
+    );
+  }
+
+  const progress: Progress = {
     show(share, count) {
-      // The total can grow meanwhile, but the bar never goes back.
-      furthest = Math.max(furthest, Math.min(1, share));
-      progress.show(furthest, count);
+      const at = performance.now();
+      // The total can grow meanwhile, and a retried read is counted as not done again.
+      done = {
+        share: Math.max(done?.share ?? 0, Number.isNaN(share) ? 0 : Math.min(1, share)),
+        count: Math.max(done?.count ?? 0, count),
+        start: done?.start ?? { share, at },
+      };
+      if (at - shownAt >= (isBar ? drawEveryMs : lineEveryMs)) draw();
     },
-    end: progress.end,
+    note(text) {
+      stream.write(`${clear}${printable(text)}\n`);
+      if (isBar) draw();
+    },
+    end() {
+      current = undefined;
+      if (!isBar) return;
+      draw();
+      stream.write('\n');
+    },
   };
+  current = progress;
+  if (isBar) draw();
+  return progress;
 }
 
-function barProgress(unit: string, began: number, stream: Stream): Progress {
-  const bar: Bar = new SingleBar(
-    {
-      format: `{bar} {percentage}%  {count} ${unit}  {rate}/s  {left} left`,
-      stream,
-      hideCursor: true,
-      etaBuffer: 50,
-    },
-    Presets.shades_classic,
-  );
-  let start: Start | undefined;
-  const words = (share: number, count: number) => ({ count, rate: rateOf(count, began), left: leftOf(share, start) });
-  bar.start(steps, 0, words(0, 0));
-  return {
-    show(share, count) {
-      start ??= { share, at: performance.now() };
-      bar.update(Math.floor(share * steps), words(share, count));
-    },
-    end: () => bar.stop(),
-  };
+const maxBar = 40;
+const minBar = 10;
+
+/** The bar and as much beside it as fits: a line that wraps cannot be drawn over. */
+function barOf(done: Done | undefined, unit: string, began: number, columns: number): string {
+  const share = done?.share ?? 0;
+  const count = done?.count ?? 0;
+  const percent = `${Math.floor(share * 100)}%`.padStart(4);
+  const [counted, rate, left] = [`${count} ${unit}`, `${rateOf(count, began)}/s`, `${leftOf(done)} left`];
+  // The last column stays empty: some terminals wrap when it is written.
+  const words = [[percent, counted, rate, left], [percent, counted, left], [percent, left], [percent]]
+    .map((each) => each.join('  '))
+    .find((each) => each.length + 1 + minBar < columns);
+  if (words === undefined) return percent.slice(0, Math.max(0, columns - 1));
+  const width = Math.min(maxBar, columns - 2 - words.length);
+  const filled = Math.floor(share * width);
+  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${words}`;
 }
 
-function lineProgress(unit: string, began: number, stream: Stream): Progress {
-  let writtenAt = began;
-  let start: Start | undefined;
-  return {
-    show(share, count) {
-      start ??= { share, at: performance.now() };
-      if (performance.now() - writtenAt < lineEveryMs) return;
-      writtenAt = performance.now();
-      const percent = Math.floor(share * 100);
-      stream.write(`${percent}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(share, start)} left\n`);
-    },
-    end: () => undefined,
-  };
+function wordsOf(done: Done | undefined, unit: string, began: number): string {
+  const { share = 0, count = 0 } = done ?? {};
+  return `${Math.floor(share * 100)}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(done)} left`;
 }
 
 function rateOf(count: number, began: number): number {
   return Math.round(count / Math.max(0.001, (performance.now() - began) / 1_000));
 }
 
-function leftOf(share: number, start: Start | undefined): string {
+function leftOf(done: Done | undefined): string {
+  if (done === undefined) return '?';
+  const { share, start } = done;
   if (share >= 1) return '0 s';
-  if (start === undefined || share <= start.share) return '?';
+  if (share <= start.share) return '?';
   const seconds = Math.round(((performance.now() - start.at) / 1_000) * ((1 - share) / (share - start.share)));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
@@ -173,31 +199,49 @@ async function ask(question: string, { input, output }: Terminal): Promise<strin
   }
 }
 
-/** Characters between two columns. */
-const gutter = 2;
-/** Minimum width of a column. */
-const narrowest = 6;
+/** Characters between two columns, and between two that are short of room. */
+const gutters = [2, 1] as const;
+/** A longer word is broken to fit a column, such as an id or a link. */
+const longestWord = 24;
 
 /** The width of the terminal in characters; undefined, so without a bound, when standard output is no terminal. */
 export function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
 }
 
-/** A table with a head. Without a bound each row is one line; within a bound the widest columns are wrapped until it fits. */
+/**
+ * A table with a head. Without a bound each row is one line; within a bound the widest columns are wrapped until it fits.
+ * Where that would break words, each cell is printed on a line of its own.
+ */
 export function renderColumns(
   head: readonly string[],
   rows: readonly (readonly (string | number)[])[],
   width = terminalWidth(),
 ): string {
   const cells = [head, ...rows].map((row) => row.map(String));
-  const texts = width === undefined ? cells.map((row) => row.map((cell) => cell.replaceAll('\n', '; '))) : cells;
-  const natural = head.map((_, at) => Math.max(...texts.map((row) => widthOf(row[at] ?? ''))));
-  const widths = width === undefined ? natural : fitted(natural, width - gutter * (head.length - 1));
+  if (width === undefined) {
+    const texts = cells.map((row) => row.map((cell) => cell.replaceAll('\n', '; ')));
+    return renderTable(texts, widthsOf(texts, widthOf), gutters[0]);
+  }
+  const natural = widthsOf(cells, widthOf);
+  const least = widthsOf(cells, (cell) => Math.min(longestWord, widthOf(wrapped(cell, 1, longestWord))));
+  for (const gutter of gutters) {
+    const widths = fitted(natural, least, width - gutter * (head.length - 1));
+    if (widths) return renderTable(cells, widths, gutter);
+  }
+  return renderRecords(head, cells.slice(1), width);
+}
+
+function widthsOf(cells: readonly (readonly string[])[], measure: (cell: string) => number): number[] {
+  return (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => measure(row[at] ?? ''))));
+}
+
+function renderTable(cells: readonly (readonly string[])[], widths: readonly number[], gutter: number): string {
   const table = new Table({
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': gutter },
     chars: Object.fromEntries(borders.map((name) => [name, ''])),
   });
-  for (const row of texts) table.push(row.map((cell, at) => wrapped(cell, widths[at] ?? 0)));
+  for (const row of cells) table.push(row.map((cell, at) => wrapped(cell, widths[at] ?? 0)));
   return table
     .toString()
     .split('\n')
@@ -205,17 +249,34 @@ export function renderColumns(
     .join('\n');
 }
 
+function renderRecords(head: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
+  const margin = Math.max(...head.map(widthOf));
+  const cellOf = (row: readonly string[], at: number) =>
+    labelled((head[at] ?? '').padEnd(margin), row[at] ?? '', width);
+  return rows.map((row) => row.flatMap((cell, at) => (cell === '' ? [] : cellOf(row, at))).join('\n')).join('\n\n');
+}
+
+/** A text behind a label, wrapped within the width, and indented where it goes on. */
+export function labelled(label: string, text: string, width = terminalWidth()): string {
+  const gap = ' '.repeat(gutters[0]);
+  const margin = label.length + gap.length;
+  const lines = width === undefined ? text : wrapped(text, Math.max(longestWord, width - margin));
+  return `${label}${gap}${lines.replaceAll('\n', `\n${' '.repeat(margin)}`)}`.trimEnd();
+}
+
 const borders = [
   ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
   ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
 ];
 
-/** Narrows the widest column repeatedly until all fit. */
-function fitted(natural: readonly number[], available: number): number[] {
+/** Narrows the widest column repeatedly until all fit; undefined when they cannot. */
+function fitted(natural: readonly number[], least: readonly number[], available: number): number[] | undefined {
   const widths = [...natural];
-  const total = () => widths.reduce((sum, each) => sum + each, 0);
-  while (total() > available && Math.max(...widths) > narrowest) {
-    widths[widths.indexOf(Math.max(...widths))] = Math.max(...widths) - 1;
+  for (let excess = widths.reduce((sum, each) => sum + each, 0) - available; excess > 0; excess -= 1) {
+    const wide = widths.filter((each, at) => each > (least[at] ?? 0));
+    if (wide.length === 0) return undefined;
+    const widest = widths.findIndex((each, at) => each === Math.max(...wide) && each > (least[at] ?? 0));
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
 }
@@ -224,20 +285,28 @@ function widthOf(cell: string): number {
   return Math.max(0, ...cell.split('\n').map(({ length }) => length));
 }
 
-/** Breaks between words, and within a word that is wider than its column. */
-function wrapped(cell: string, width: number): string {
+/** A command in backquotes counts as one word, so that it can be copied. */
+const wordsAndCommands = /(?:`[^`]*`|[^ ])+/g;
+/** Where a name may be broken; times and numbers may not. */
+const withinNames = /(?<=[a-z][-_:/])(?=[a-z])/i;
+
+/** Breaks between words, within names that are wider than the column, and within anything wider than `longest`. */
+function wrapped(cell: string, width: number, longest = width): string {
   if (widthOf(cell) <= width) return cell;
   return cell
     .split('\n')
     .flatMap((line) => {
-      const lines = [''];
-      for (const word of line.split(' ').flatMap((each) => pieces(each, width))) {
-        const last = lines.at(-1) ?? '';
-        if (last === '') lines[lines.length - 1] = word;
-        else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-        else lines.push(word);
+      const lines: string[] = [];
+      let last = '';
+      for (const word of line.match(wordsAndCommands) ?? []) {
+        const parts = word.length <= width ? [word] : word.split(withinNames).flatMap((each) => pieces(each, longest));
+        for (const [at, part] of parts.entries()) {
+          const joined = last === '' ? part : `${last}${at === 0 ? ' ' : ''}${part}`;
+          if (joined.length > width && last !== '') lines.push(last);
+          last = joined.length > width ? part : joined;
+        }
       }
-      return lines;
+      return [...lines, last];
     })
     .join('\n');
 }
