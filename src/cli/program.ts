@@ -53,7 +53,11 @@ const groups: Readonly<Record<string, () => Promise<Group>>> = {
   reporting: async () => (await import('./reporting.ts')).addReporting,
   notify: async () => (await import('./notify.ts')).addNotify,
   auth: async () => (await import('./auth.ts')).addAuth,
+  completion: async () => (await import('./completion.ts')).addCompletion,
 };
+
+/** The command that the scripts of `completion` run. The library fixes its name. */
+const suggestionsName = 'complete';
 
 /**
  * The command line with the command group of its first word, or with all groups if there is none of that name, for help and
@@ -69,6 +73,10 @@ export async function createProgram(entry: Entry, [name = '']: readonly string[]
     })
     .showHelpAfterError('See --help for the usage.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
+  if (name === suggestionsName) {
+    (await import('./completion.ts')).addSuggestions(program, (words) => createProgram(entry, words));
+    return program;
+  }
   const named = Object.hasOwn(groups, name) ? groups[name] : undefined;
   for (const load of named ? [named] : Object.values(groups)) (await load())(program, entry);
   return program;

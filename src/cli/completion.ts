@@ -1,0 +1,119 @@
+import { fileURLToPath } from 'node:url';
+import { script } from '@bomb.sh/tab';
+import tab from '@bomb.sh/tab/commander';
+import { Argument, type Command } from 'commander';
+import { commandName, toType } from '../shared/command-name.ts';
+import { jsonFlag } from './arguments.ts';
+import { runCommand } from './failures.ts';
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof shells)[number];
+
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(shells))
+    .description('Prints a script that completes commands and options with the Tab key.')
+    .option(...jsonFlag)
+    .addHelpText(
+      'after',
+      `
+The script asks this installation for what fits, so it stays valid after an upgrade. Install it once, in this folder:
+  bash  ${commandName} completion bash >> ~/.bashrc
+  zsh   ${commandName} completion zsh >> ~/.zshrc       behind the line that runs compinit
+  fish  ${commandName} completion fish > ~/.config/fish/conf.d/trunkline.fish`,
+    )
+    .action((shell, options) => runCommand(() => print(shell, options)));
+}
+
+function print(shell: Shell, { json }: { readonly json?: boolean }): void {
+  const text = scriptFor(shell);
+  console.log(json ? JSON.stringify({ shell, script: text }) : text);
+}
+
+/** The library adds a command that prints its scripts, which do not complete behind npx. */
+const ofLibrary = 'completion-of-the-library';
+
+/** The hidden command that the scripts run: prints what can follow the words after `--`. */
+export function addSuggestions(program: Command, load: (words: readonly string[]) => Promise<Command>): void {
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) =>
+      runCommand(async () => {
+        // A single word may be the beginning of any command.
+        const known = tab(await load(words.length > 1 ? words : []), { completionCommandName: ofLibrary });
+        known.commands.delete(ofLibrary);
+        known.parse(words);
+      }),
+    );
+}
+
+/** The library's script for the name `trunkline`, made to complete `npx trunkline` too. */
+function scriptFor(shell: Shell): string {
+  const launcher = fileURLToPath(new URL('../trunkline.cjs', import.meta.url));
+  const run = `'${process.execPath}' '${launcher}'`;
+  const text = printed(() => script(shell, 'trunkline', run));
+  return `# Made by ${toType(`completion ${shell}`)}.\n${adapters[shell](text)}`;
+}
+
+/** The library prints what it makes. */
+function printed(work: () => void): string {
+  const { log } = console;
+  let text = '';
+  console.log = (line: string) => {
+    text += `${line}\n`;
+  };
+  try {
+    work();
+  } finally {
+    console.log = log;
+  }
+  return text;
+}
+
+const adapters: Readonly<Record<Shell, (text: string) => string>> = {
+  // The constants are read-only, so that a second script of the library, or the same once more, would print errors.
+  bash: (text) => `${text.replace(/^readonly (\w+)=(\d+)$/gm, ': "$${$1:=$2}"')}
+# bash has this only with the package bash-completion.
+declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
+    words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
+}
+
+__trunkline_npx() {
+    [[ \${COMP_WORDS[1]} == trunkline && $COMP_CWORD -gt 1 ]] || return
+    local before="\${COMP_LINE%%trunkline*}"
+    COMP_LINE="\${COMP_LINE#"$before"}"
+    ((COMP_POINT -= \${#before}, COMP_CWORD -= 1))
+    COMP_WORDS=("\${COMP_WORDS[@]:1}")
+    __trunkline_complete
+}
+complete -o default -F __trunkline_npx npx
+`,
+  zsh: (text) => `${text}
+_trunkline_npx() {
+    if [[ \${words[2]} == trunkline ]] && (( CURRENT > 2 )); then
+        shift words
+        (( CURRENT-- ))
+        _trunkline
+    else
+        _default
+    fi
+}
+compdef _trunkline_npx npx
+`,
+  fish: (text) => {
+    const words = 'set -l args (commandline -opc)';
+    const forNpx = text
+      .split('\n')
+      .filter((line) => /^complete .*-n /.test(line))
+      .map((line) => line.replace('-c trunkline', '-c npx').replace("-n '", "-n '__trunkline_is_npx && "));
+    return `${text.replace(words, `${words}\n    test "$args[1]" = npx; and set args $args[2..-1]`)}
+function __trunkline_is_npx
+    set -l args (commandline -opc)
+    test "$args[2]" = trunkline
+end
+${forNpx.join('\n')}
+`;
+  },
+};
