@@ -22,8 +22,7 @@ import {
   type WorkerTuning,
 } from './backend.ts';
 import { createOutageLog, type OutageLog } from './outage-log.ts';
-import { createPostgresStore, type QueuePools } from './postgres.ts';
-import { createRedisStore } from './redis.ts';
+import type { QueuePools } from './postgres.ts';
 
 export interface QueuesHealth extends StoreHealth {
   readonly backend: 'redis' | 'postgres';
@@ -107,10 +106,11 @@ export class QueueUnavailable extends UserError {
 export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const { log, redisUrl } = options;
   const outage = createOutageLog(log, redisUrl === undefined ? 'postgres' : 'redis');
+  // Loaded on demand: the queue library is large, and many commands need no queue.
   const store: QueueStore =
     redisUrl === undefined
-      ? await createPostgresStore(options.databaseUrl, outage, log, options.pools)
-      : createRedisStore(redisUrl, outage, () => {
+      ? await (await import('./postgres.ts')).createPostgresStore(options.databaseUrl, outage, log, options.pools)
+      : (await import('./redis.ts')).createRedisStore(redisUrl, outage, () => {
           if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
           return deploymentId;
         });

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 
 /** Limits of one exchange; times in milliseconds. */
@@ -57,17 +57,8 @@ interface WatchedOptions extends Dispatcher.RequestOptions {
 }
 
 export function createExchanger(origin: string, limits: Limits): Exchanger {
-  const options: Agent.Options = {
-    connections: limits.connections,
-    connect: { timeout: limits.connectMs },
-    headersTimeout: limits.headersMs,
-    bodyTimeout: limits.answerMs,
-    // HTTP/2 would change the meaning of the connection limit and the timeouts.
-    allowH2: false,
-  };
-  const keepAlive = new Agent(options);
-  const oneRequest = new Agent({ ...options, pipelining: 0 });
-  const [shared, separate] = [keepAlive.compose(watchSending), oneRequest.compose(watchSending)];
+  let opened: Promise<Agents> | undefined;
+  let isClosed = false;
 
   async function exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpResponse> {
     const { operation, method, path, headers, body, answerMs = limits.answerMs, maySend } = sent;
@@ -104,6 +95,9 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
         ...(sent.answerMs !== undefined && { headersTimeout: 0, bodyTimeout: 0 }),
         onSending,
       };
+      if (isClosed) throw new Error('the client is closed');
+      opened ??= openAgents(limits);
+      const { shared, separate } = await opened;
       const answer = await (sent.ownConnection ? separate : shared).request(options);
       status = answer.statusCode;
       const header = (name: string): string | undefined => {
@@ -127,6 +121,37 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
 
   return {
     exchange,
+    async close() {
+      isClosed = true;
+      await (await opened)?.close();
+    },
+  };
+}
+
+interface Agents {
+  /** Keeps connections open. */
+  readonly shared: Dispatcher;
+  /** Opens a connection for each request. */
+  readonly separate: Dispatcher;
+  close(): Promise<void>;
+}
+
+/** The HTTP library takes a tenth of a second to load, and most commands make no request. */
+async function openAgents(limits: Limits): Promise<Agents> {
+  const { Agent } = await import('undici');
+  const options: Agent.Options = {
+    connections: limits.connections,
+    connect: { timeout: limits.connectMs },
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.answerMs,
+    // HTTP/2 would change the meaning of the connection limit and the timeouts.
+    allowH2: false,
+  };
+  const keepAlive = new Agent(options);
+  const oneRequest = new Agent({ ...options, pipelining: 0 });
+  return {
+    shared: keepAlive.compose(watchSending),
+    separate: oneRequest.compose(watchSending),
     async close() {
       await Promise.all([keepAlive.close(), oneRequest.close()]);
     },
