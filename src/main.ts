@@ -13,4 +13,4 @@ makeConsolePrintable();
 const entry: Entry = {
   startWorkers: async (context, options) => (await workers()).startWorkers(context, options),
 };
-await (await createProgram(entry, process.argv.slice(2))).parseAsync();
+await createProgram(entry, process.argv.slice(2)).parseAsync();

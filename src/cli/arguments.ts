@@ -1,4 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Target } from '../inbox/targets.ts';
+import { toType } from '../shared/command-name.ts';
+import { isCallId, typedThreadKey } from '../shared/thread.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
 
@@ -79,4 +82,30 @@ export function rangeOf(
 /** Unix seconds. */
 export function secondsOf(moment: Date): number {
   return Math.floor(moment.getTime() / 1_000);
+}
+
+/** The key of a target as typed. Throws `WrongUse`. */
+export function keyOf(kind: Target['kind'], given: string | undefined): string {
+  switch (kind) {
+    case 'users':
+    case 'lines':
+      if (given === undefined || given === 'all') return 'all';
+      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
+    case 'thread':
+      return threadKeyOf(given);
+    default:
+      if (given !== undefined && isCallId(given)) return given;
+      if (!given)
+        throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
+      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
+  }
+}
+
+const threadForm = 'write line/number, and line/number,number for a group, with country codes';
+
+function threadKeyOf(given: string | undefined): string {
+  if (!given) throw new WrongUse(`Name the thread: ${threadForm}.`);
+  const key = typedThreadKey(given);
+  if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
+  return key;
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { createService, ServiceError } from '../api-client/client.ts';
 import { createOAuth } from '../api-client/oauth/oauth.ts';
@@ -14,38 +13,8 @@ import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
-import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
-
-/** The `auth` commands: an OAuth login instead of an API key. */
-export function addAuth(program: Command): void {
-  const group = program.command('auth').description('Login with OAuth, used when API_KEY is not set.');
-  group
-    .command('login')
-    .description('Logs in through a browser; the service redirects to the receiver at PUBLIC_URL.')
-    .option('--scopes <names>', 'ask for these, separated by commas; default: what the mirror reads', words)
-    .option('--wait <seconds>', 'how long to wait for the answer', wholeNumber(1, 86_400), 600)
-    .option('--register', 'register this program with the service again, if it no longer knows it')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => login(options)));
-  group
-    .command('status')
-    .description('Shows which credential is in use, its scopes, and whether a login is needed.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => showLogin(options)));
-  addConsent(group.command('logout'))
-    .description('Deletes the tokens; every process stops using them within seconds. It asks first, unless --yes.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => logout(options)));
-}
-
-function words(text: string): string[] {
-  const found = text.split(/[\s,]+/).filter(Boolean);
-  if (found.length === 0) throw new InvalidArgumentError('It must name at least one scope.');
-  return [...new Set(found)];
-}
 
 const outcomeCheckMs = 300;
 const userLookupMs = 10_000;

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { Service } from '../api-client/client.ts';
 import { backfillCalls } from '../completeness/coverage/backfill.ts';
 import {
@@ -24,37 +23,10 @@ import { maskNumbers } from '../shared/masking.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf, wholeNumber } from './arguments.ts';
+import { rangeOf, secondsOf } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand, WrongUse } from './failures.ts';
+import { WrongUse } from './failures.ts';
 import { createCommandLog, createProgress, printNote } from './terminal.ts';
-
-export function addBackfill(program: Command): void {
-  const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
-  const fill = program.command('backfill').description('Mirrors history from before the webhooks were registered.');
-  fill
-    .command('calls')
-    .description('Mirrors call history, oldest first. Resumes where it was interrupted; live work has priority.')
-    .option('--from <moment>', `${momentWords}; default: 366 days before the end`, momentArgument)
-    .option(...to)
-    .option('--artefacts', 'legs, recordings and transcripts too')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => backfillCallHistory(options)));
-  fill
-    .command('threads')
-    .description(
-      'Finds text conversations. The API cannot list them, so this probes callers, contacts and a list of numbers.',
-    )
-    .option('--from <moment>', `callers since ${momentWords}; default: all`, momentArgument)
-    .option(...to)
-    .option(
-      '--numbers <file>',
-      'also probe these numbers and read their known threads again; one number a row, optionally with a comma and our line',
-    )
-    .option('--most <count>', 'probe at most so many pairs of line and number', wholeNumber(1), 10_000)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => backfillThreads(options)));
-}
 
 export interface CallFlags {
   readonly from?: Date;

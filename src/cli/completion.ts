@@ -1,32 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { script } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
-import { Argument, type Command } from 'commander';
-import { commandName, toType } from '../shared/command-name.ts';
-import { jsonFlag } from './arguments.ts';
-import { runCommand } from './failures.ts';
+import type { Command } from 'commander';
+import { toType } from '../shared/command-name.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof shells)[number];
+type Shell = 'bash' | 'zsh' | 'fish';
 
-export function addCompletion(program: Command): void {
-  program
-    .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(shells))
-    .description('Prints a script that completes commands and options with the Tab key.')
-    .option(...jsonFlag)
-    .addHelpText(
-      'after',
-      `
-The script asks this installation for what fits, so it stays valid after an upgrade. Install it once, in this folder:
-  bash  ${commandName} completion bash >> ~/.bashrc
-  zsh   ${commandName} completion zsh >> ~/.zshrc       behind the line that runs compinit
-  fish  ${commandName} completion fish > ~/.config/fish/conf.d/trunkline.fish`,
-    )
-    .action((shell, options) => runCommand(() => print(shell, options)));
-}
-
-function print(shell: Shell, { json }: { readonly json?: boolean }): void {
+/** Prints the script for a shell. */
+export function print(shell: Shell, { json }: { readonly json?: boolean }): void {
   const text = scriptFor(shell);
   console.log(json ? JSON.stringify({ shell, script: text }) : text);
 }
@@ -34,19 +15,11 @@ function print(shell: Shell, { json }: { readonly json?: boolean }): void {
 /** The library adds a command that prints its scripts, which do not complete behind npx. */
 const ofLibrary = 'completion-of-the-library';
 
-/** The hidden command that the scripts run: prints what can follow the words after `--`. */
-export function addSuggestions(program: Command, load: (words: readonly string[]) => Promise<Command>): void {
-  program
-    .command('complete', { hidden: true })
-    .argument('[words...]')
-    .action((words: string[]) =>
-      runCommand(async () => {
-        // A single word may be the beginning of any command.
-        const known = tab(await load(words.length > 1 ? words : []), { completionCommandName: ofLibrary });
-        known.commands.delete(ofLibrary);
-        known.parse(words);
-      }),
-    );
+/** Prints what can follow the words on a command line of this program. */
+export function suggest(program: Command, words: string[]): void {
+  const known = tab(program, { completionCommandName: ofLibrary });
+  known.commands.delete(ofLibrary);
+  known.parse(words);
 }
 
 /** The library's script for the name `trunkline`, made to complete `npx trunkline` too. */

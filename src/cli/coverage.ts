@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { Service } from '../api-client/client.ts';
 import { countDue, countFailed, countUnproven, scheduleHours } from '../completeness/coverage/coverage.ts';
 import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
@@ -10,32 +9,9 @@ import { countOf, missingTextStates, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
-import { jsonFlag, momentArgument, momentWords, rangeOf, secondsOf } from './arguments.ts';
+import { rangeOf, secondsOf } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
-
-const to = ['--to <moment>', 'its end, exclusive; default: now', momentArgument] as const;
-
-export function addReconcile(program: Command): void {
-  program
-    .command('reconcile')
-    .description('Compares call history with the service now, hour by hour, and mirrors what is missing.')
-    .option('--from <moment>', `${momentWords}; default: a day before the end`, momentArgument)
-    .option(...to)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => reconcile(options)));
-}
-
-export function addCoverage(program: Command): void {
-  program
-    .command('coverage')
-    .description('Shows for each day whether everything that the service reports is mirrored.')
-    .option('--from <moment>', `${momentWords}; default: two weeks before the end`, momentArgument)
-    .option(...to)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => showCoverage(options)));
-}
 
 export interface ReconcileFlags {
   readonly from?: Date;

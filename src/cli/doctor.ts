@@ -1,5 +1,4 @@
 import { styleText } from 'node:util';
-import type { Command } from 'commander';
 import { SettingsError } from '../../config/settings.ts';
 import { readySettings } from '../context.ts';
 import { type Diagnosis, diagnose, diagnosesOf, isFault } from '../ops/doctor.ts';
@@ -7,18 +6,9 @@ import { withCure } from '../ops/health-checks.ts';
 import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
-import { jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes, runCommand } from './failures.ts';
+import { exitCodes } from './failures.ts';
 import { labelled } from './terminal.ts';
-
-export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
-    .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => run(options)));
-}
 
 /** Prints every fault with its remedy. Exit code 0 when there is none, regardless of notices. */
 export async function run(options: { json?: boolean }): Promise<void> {

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
 import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
@@ -11,22 +10,9 @@ import {
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf } from '../warehouse/erasure/mentions.ts';
-import { addConsent, jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { describeFailure, exitCodes, runCommand } from './failures.ts';
+import { describeFailure, exitCodes } from './failures.ts';
 import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
-
-/** The `erase` command. */
-export function addErase(program: Command): void {
-  addConsent(program.command('erase'))
-    .argument('<number>', 'the phone number of the person, with its country code')
-    .description(
-      'Permanently deletes a person’s texts, names, numbers, links to recordings, transcripts and deliveries. It asks first, unless --yes.',
-    )
-    .option('--at-service', 'first delete the person’s texts at the service, and list what it refuses')
-    .option(...jsonFlag)
-    .action((number, options) => runCommand(() => erase(number, options)));
-}
 
 interface Flags extends ConsentFlags {
   readonly atService?: boolean;

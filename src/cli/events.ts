@@ -1,6 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Context, createContext, readySettings } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import type { Context } from '../context.ts';
+import { createDatabase, type Database } from '../db/database.ts';
 import {
   countBefore,
   discardBefore,
@@ -17,80 +16,10 @@ import {
 import { countOf, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { type EventType, eventTypeOf, eventTypes } from '../shared/event-types.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { maxReferences } from '../webhooks/extract.ts';
-import { addConsent, jsonFlag, momentArgument, momentWords, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes, runCommand } from './failures.ts';
 import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
-
-/** Commands for stored deliveries. */
-export function addEvents(program: Command): void {
-  const group = program.command('events').description('Webhook deliveries kept in the inbox.');
-  group
-    .command('list')
-    .description('Lists the newest deliveries; numbers are masked.')
-    .option('--unrecognized', 'only those that were not recognized')
-    .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
-    .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runList(options)));
-  group
-    .command('show')
-    .argument('<id>', `its id, as ${toType('events list')} shows it`, deliveryId)
-    .description('Shows one delivery in full, with its stored body: secrets and addresses are redacted.')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(() => runShow(id, options)));
-  group
-    .command('replay')
-    .argument('[id]', 'one delivery', deliveryId)
-    .description('Reads again, through the API, what deliveries referred to.')
-    .option('--since <moment>', `all since ${momentWords}`, momentArgument)
-    .option(...jsonFlag)
-    .action((id, options, command: Command) => {
-      needsOne(command, id, options.since, '--since');
-      return runCommand(() => runReplay(id, options));
-    });
-  group
-    .command('reparse')
-    .description('Parses again the deliveries that were not recognized, and reads what they refer to.')
-    .option('--all', 'also deliveries that were recognized')
-    .option('--unlimited', 'take all references of a delivery, also beyond 500')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runReparse(options)));
-  addConsent(group.command('discard'))
-    .argument('[id]', 'one delivery', deliveryId)
-    .description('Removes deliveries from the inbox. What was mirrored stays. It asks first, unless --yes.')
-    .option('--before <moment>', `all before ${momentWords}`, momentArgument)
-    .option('--unrecognized', 'with --before: only those that were not recognized')
-    .option(...jsonFlag)
-    .action((id, options, command: Command) => {
-      needsOne(command, id, options.before, '--before');
-      if (options.unrecognized && options.before === undefined) {
-        command.error('error: --unrecognized needs --before', { exitCode: exitCodes.wrongUse });
-      }
-      return runCommand(() => runDiscard(id, options));
-    });
-}
-
-function needsOne(command: Command, id: unknown, other: unknown, flag: string): void {
-  if ((id === undefined) === (other === undefined)) {
-    command.error(`error: give an id, or ${flag}`, { exitCode: exitCodes.wrongUse });
-  }
-}
-
-function deliveryId(text: string): string {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('It must be the id of a delivery, a whole number.');
-  return text;
-}
-
-function eventType(text: string): EventType {
-  const type = eventTypeOf(text);
-  if (type === undefined) throw new InvalidArgumentError(`It must be one of ${eventTypes.join(', ')}.`);
-  return type;
-}
 
 interface Json {
   readonly json?: boolean;
@@ -105,8 +34,8 @@ export interface ListFlags extends Json {
 
 /** Lists stored deliveries, newest first, with masked numbers. */
 export function runList({ unrecognized, type, since, limit, json }: ListFlags): Promise<void> {
-  return inInbox(async ({ database, settings: { timeZone } }) => {
-    const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
+  return inDatabase(async (db, timeZone) => {
+    const found = await listDeliveries(db, { isUnrecognized: unrecognized, type, since }, limit);
     if (json) return console.log(JSON.stringify(found.map(listed)));
     if (found.length === 0) return console.log('There is no such delivery.');
     const head = ['id', 'received', 'type', 'bytes', 'points at'];
@@ -130,8 +59,8 @@ function describeTargets({ isErased, isRecognized, targets }: ReturnType<typeof 
 
 /** Prints one delivery, with body and numbers in full. */
 export function runShow(id: string, { json }: Json): Promise<void> {
-  return inInbox(async ({ database, settings: { timeZone } }) => {
-    const found = await findDelivery(database.db, id);
+  return inDatabase(async (db, timeZone) => {
+    const found = await findDelivery(db, id);
     if (!found) throw noSuch(id);
     if (json) return console.log(JSON.stringify(found));
     const { body, targets, receivedAt, ...rest } = found;
@@ -187,7 +116,7 @@ export function runDiscard(
   id: string | undefined,
   { before, unrecognized = false, ...flags }: ConsentFlags & { before?: Date; unrecognized?: boolean },
 ): Promise<void> {
-  return inInbox(async ({ database: { db } }) => {
+  return inDatabase(async (db) => {
     const moment = before ?? new Date(0);
     const isMeant = await confirm(flags, async () => {
       const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : Number(await isKept(db, id));
@@ -206,9 +135,23 @@ async function isKept(db: Database, id: string): Promise<boolean> {
   return (await findDelivery(db, id)) !== undefined;
 }
 
+async function inDatabase(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
+  const { databaseUrl = '', timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
+  await using database = createDatabase({
+    url: databaseUrl,
+    log: createCommandLog(),
+    maxConnections: 1,
+    name: 'events',
+  });
+  await work(database.db, timeZone);
+}
+
+/** For what enqueues reads. */
 async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
   const log = createCommandLog();
+  // Loaded on demand: commands that only read need neither queues nor the API.
+  const { createContext, readySettings } = await import('../context.ts');
   await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
   await work(context);
   await context.notifier.idle();

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { readySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
@@ -6,18 +5,8 @@ import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
-import { jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand, WrongUse } from './failures.ts';
-
-export function addMigrate(program: Command): void {
-  program
-    .command('migrate')
-    .description('Applies the migrations of this release to DATABASE_URL. Safe to repeat.')
-    .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => run(options)));
-}
+import { WrongUse } from './failures.ts';
 
 /** Applies missing migrations. With a name, grants a role read access to the schema `reporting` only. */
 export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {

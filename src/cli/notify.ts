@@ -1,30 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
 import { createDatabase, query, sql } from '../db/database.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { jsonFlag, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes, runCommand } from './failures.ts';
+import { exitCodes } from './failures.ts';
 import { createCommandLog, renderColumns } from './terminal.ts';
-
-/** Alerts, and the targets that they are sent to. */
-export function addNotify(program: Command): void {
-  const group = program.command('notify').description('Alerts: what was told, and whether it arrives.');
-  group
-    .command('test')
-    .description('Sends a test alert to each target of the settings, and says what became of it.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runTest(options)));
-  group
-    .command('list')
-    .description('Lists the newest alerts, the open ones first.')
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000), 20)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runList(options)));
-}
 
 /** Sends a test alert. Exit code 0 when every target accepted it. */
 export async function runTest({ json }: { json?: boolean }): Promise<void> {

@@ -1,38 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
 import { createContext, readySettings } from '../context.ts';
 import { changeParams, reportsTimeZone, wantedTimeZone } from '../reporting/params.ts';
 import { rebuildRollups } from '../reporting/rebuild.ts';
-import { jsonFlag, momentArgument, momentWords, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand, WrongUse } from './failures.ts';
+import { WrongUse } from './failures.ts';
 import { createCommandLog, createProgress } from './terminal.ts';
-
-/** Maintenance commands of the schema `reporting`. */
-export function addReporting(program: Command): void {
-  const group = program.command('reporting').description('The schema that BI reads.');
-  group
-    .command('rebuild')
-    .description('Recomputes the rollups, needed after a change of definitions; workers may keep running.')
-    .option('--from <moment>', `only days since ${momentWords}`, momentArgument)
-    .option('--to <moment>', 'their end, exclusive', momentArgument)
-    .option('--time-zone <zone>', 'first change the zone of local days, such as America/New_York', timeZone)
-    .option(
-      '--short-abandon <seconds>',
-      'first change the longest wait of a call that counts as abandoned at once',
-      wholeNumber(0, 9_999),
-    )
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => rebuild(options)));
-}
-
-function timeZone(text: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-  } catch {
-    throw new InvalidArgumentError('It must be an IANA time zone such as America/New_York.');
-  }
-  return text;
-}
 
 export interface RebuildFlags {
   readonly from?: Date;

@@ -1,44 +1,17 @@
-import { Argument, type Command } from 'commander';
 import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
-import { maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
+import { maskedTarget, type Target } from '../inbox/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
+import { threadOf } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
-import { jsonFlag } from './arguments.ts';
+import { keyOf } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand, WrongUse } from './failures.ts';
 import { createCommandLog } from './terminal.ts';
-
-/** The `resync` command. */
-export function addResync(program: Command): void {
-  program
-    .command('resync')
-    .description('Makes the workers read one target again, whether or not a delivery announced it.')
-    .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
-    .argument(
-      '[key]',
-      'a call id, or line/number for a thread (line/number,number… for a group); none for users and lines',
-    )
-    .option(...jsonFlag)
-    .action((kind, key, options) => runCommand(() => resync(kind, key, options)));
-}
-
-/** The command that prints stored links, which are sealed in the database. */
-export function addLinks(program: Command): void {
-  program
-    .command('links')
-    .description('Prints the links to a call’s recordings or a thread’s files. Anybody who has a link can open it.')
-    .addArgument(new Argument('<kind>', 'of what').choices(['recordings', 'thread']))
-    .argument('<key>', 'a call id, or line/number for a thread (line/number,number… for a group)')
-    .option(...jsonFlag)
-    .action((kind, key, options) => runCommand(() => printLinks(kind, key, options)));
-}
 
 /** Marks one target dirty, whether or not a delivery announced it. */
 export async function resync(
@@ -56,32 +29,6 @@ export async function resync(
   }
   await context.notifier.idle();
   console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
-}
-
-/** The key of a target as typed. Throws `WrongUse`. */
-export function keyOf(kind: Target['kind'], given: string | undefined): string {
-  switch (kind) {
-    case 'users':
-    case 'lines':
-      if (given === undefined || given === 'all') return 'all';
-      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
-    case 'thread':
-      return threadKeyOf(given);
-    default:
-      if (given !== undefined && isCallId(given)) return given;
-      if (!given)
-        throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
-      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
-  }
-}
-
-const threadForm = 'write line/number, and line/number,number for a group, with country codes';
-
-function threadKeyOf(given: string | undefined): string {
-  if (!given) throw new WrongUse(`Name the thread: ${threadForm}.`);
-  const key = typedThreadKey(given);
-  if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
-  return key;
 }
 
 interface Held {

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { Argument, type Command } from 'commander';
 import { createDatabase, type OpenDatabase, query, sql } from '../db/database.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { explain, outcomeWords, type RuleExplanation, replyWords, type TextChoice } from '../rules/explain.ts';
@@ -13,50 +12,9 @@ import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
 import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { jsonFlag, momentArgument, momentWords, rangeOf } from './arguments.ts';
+import { rangeOf } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
-
-/** The `rules` commands. */
-export function addRules(program: Command): void {
-  const group = program
-    .command('rules')
-    .description('Rules, which act on texts and calls: see RULES_FILE and RULES_MODE.');
-  group
-    .command('check [file]')
-    .description(
-      'Check the rules file. Prints each error and warning with its line and a remedy; exit code 1 for either.',
-    )
-    .option(...jsonFlag)
-    .action((file, options) => runCommand(() => runCheck(file, options)));
-  group
-    .command('list')
-    .description('List the rules in order, and what each has done.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runList(options)));
-  group
-    .command('facts')
-    .description('List the facts of conditions and texts, with type, meaning, values and an example.')
-    .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
-    .option(...jsonFlag)
-    .action((trigger, options) => runCommand(() => runFacts(trigger, options)));
-  group
-    .command('explain <text>')
-    .description(
-      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text, or the id of a text.',
-    )
-    .option(...jsonFlag)
-    .action((text, options) => runCommand(() => runExplain(text, options)));
-  group
-    .command('simulate')
-    .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
-    .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
-    .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
-    .option('--file <path>', 'this rules file instead of RULES_FILE')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runSimulate(options)));
-}
 
 interface Flags {
   readonly json?: boolean;
@@ -65,7 +23,8 @@ interface Flags {
 /** Settings that change what rules do: a command must use the daemon's. */
 const rulesSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
-async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
+/** Checks a rules file. Exit code 1 for an error or a warning. */
+export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
   const { rulesFile, timeZone, databaseUrl } = await commandSettings({ alike: rulesSettings });
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
@@ -122,7 +81,8 @@ async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined)
   }
 }
 
-async function runList({ json }: Flags): Promise<void> {
+/** Lists the rules in order, and what each has done. */
+export async function runList({ json }: Flags): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
@@ -171,7 +131,8 @@ function describeUse({ version }: RuleSet, inForce: InForce | undefined): string
   return `This file is version ${version}; the workers use ${other}. ${mode}${why}`;
 }
 
-function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
+/** Lists the facts of one trigger, or of all. */
+export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
   const facts = describedFacts()
     .filter(({ triggers }) => on === undefined || triggers.includes(on))
     .map((each) => ({ ...each, example: exampleOf(each.fact, on ?? each.triggers[0]) }));
@@ -229,7 +190,8 @@ function printable(value: unknown): string {
   );
 }
 
-async function runExplain(which: string, { json }: Flags): Promise<void> {
+/** Prints why each rule acts on a text or not. */
+export async function runExplain(which: string, { json }: Flags): Promise<void> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
   const { rulesFile, timeZone } = settings;
   const choice = textChoiceOf(which);
@@ -303,7 +265,8 @@ interface SimulateFlags extends Flags {
 
 const defaultSpanMs = 7 * 86_400_000;
 
-async function runSimulate({ file: named, json, ...given }: SimulateFlags): Promise<void> {
+/** Prints what the rules would have done in a past period. */
+export async function runSimulate({ file: named, json, ...given }: SimulateFlags): Promise<void> {
   const { from, to } = rangeOf(given, defaultSpanMs);
   const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
   const { rulesFile, timeZone } = settings;

@@ -1,72 +1,14 @@
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import type { Send } from '../ledger/send.ts';
-import { listSends, readSend, type SendState, states } from '../ledger/send.ts';
+import { listSends, readSend, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { addConsent, jsonFlag, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes, runCommand } from './failures.ts';
 import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
-
-/** The ledger of what rules send, and its kill switch. */
-export function addSends(program: Command): void {
-  const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
-  group
-    .command('list')
-    .description('Lists the newest sends; numbers are masked.')
-    .addOption(new Option('--state <state>', 'only those in a state').choices(states))
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runList(options)));
-  group
-    .command('show')
-    .addArgument(sendArgument())
-    .description('Shows one send in full: its text, its cost and its history.')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(() => runShow(id, options)));
-  addConsent(group.command('settle'))
-    .addArgument(sendArgument())
-    .description(
-      'Records the outcome of a send that needs manual review; read its thread first. Nothing is sent again. It asks first, unless --yes.',
-    )
-    .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
-    .option('--not-sent', 'it did not')
-    .option('--force', 'also while it is still being reconciled (UNKNOWN)')
-    .option(...jsonFlag)
-    .action((id, options, command: Command) => {
-      if (!options.sent && !options.notSent) {
-        command.error('error: give --sent or --not-sent', { exitCode: exitCodes.wrongUse });
-      }
-      return runCommand(() => runSettle(id, options));
-    });
-  group
-    .command('pause')
-    .argument('[reason...]', 'why, shown on the status page')
-    .description(
-      `The kill switch: no process sends anything until ${toType('sends resume')}. Planned sends wait until they expire.`,
-    )
-    .option(...jsonFlag)
-    .action((words, options) => runCommand(() => runPause(words, options)));
-  group
-    .command('resume')
-    .description('Ends the pause.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runResume(options)));
-}
-
-function sendArgument(): Argument {
-  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser((text) => {
-    if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
-      throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
-    }
-    return text.toLowerCase();
-  });
-}
 
 interface Json {
   readonly json?: boolean;

@@ -1,24 +1,11 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
-import { jsonFlag } from './arguments.ts';
-import { runCommand } from './failures.ts';
 import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
-
-export function addStart(program: Command, entry: Entry): void {
-  program
-    .command('start')
-    .description(
-      'Runs everything in one process, with an embedded Postgres and the sandbox unless real ones are configured.',
-    )
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => run(entry, options)));
-}
 
 /** Starts everything and prints the addresses. */
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {

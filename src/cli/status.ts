@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { queueNames } from '../../config/queues.ts';
 import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
@@ -8,18 +7,9 @@ import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
-import { jsonFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes, runCommand } from './failures.ts';
+import { exitCodes } from './failures.ts';
 import { createCommandLog, labelled, renderColumns } from './terminal.ts';
-
-export function addStatus(program: Command): void {
-  program
-    .command('status')
-    .description('Shows how fresh the mirror is, what is pending, and what fails.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => run(options)));
-}
 
 /** Prints the snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
 export async function run(options: { json?: boolean }): Promise<void> {

@@ -1,4 +1,3 @@
-import { Argument, type Command } from 'commander';
 import { type Service, ServiceError } from '../api-client/client.ts';
 import { type Context, createContext, readySettings } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -8,48 +7,8 @@ import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
 import type { Ensured } from '../sync/subscriptions/store.ts';
 import { markBroken } from '../sync/subscriptions/store.ts';
-import { jsonFlag, wholeNumber } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import { createCommandLog, renderColumns } from './terminal.ts';
-
-/** The `subscriptions` commands. */
-export function addSubscriptions(program: Command): void {
-  const group = program.command('subscriptions').description('The webhook subscriptions of the account.');
-  group
-    .command('list')
-    .description('Lists all subscriptions, ours and others; their addresses are secret and not shown.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runList(options)));
-  group
-    .command('ensure')
-    .description('Creates, enables or corrects ours; prints those that you have to create in the portal.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(() => runEnsure(options)));
-  group
-    .command('disable')
-    .addArgument(subscriptionId())
-    .description('Disables one. A running receiver enables ours again.')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(() => runSwitch('disable', id, options)));
-  group
-    .command('enable')
-    .addArgument(subscriptionId())
-    .description('Enables one.')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(() => runSwitch('enable', id, options)));
-  group
-    .command('remove')
-    .addArgument(subscriptionId())
-    .description('Deletes one at the service. A running receiver creates ours again; stop it first.')
-    .option('--yes', 'also one that is not ours')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(() => runRemove(id, options)));
-}
-
-function subscriptionId(): Argument {
-  return new Argument('<id>', `its id, as ${toType('subscriptions list')} shows it`).argParser(wholeNumber(1));
-}
 
 /** Lists all subscriptions, ours and others, without their secret URLs. */
 export function runList(options: { json?: boolean }): Promise<void> {

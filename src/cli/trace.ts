@@ -1,39 +1,13 @@
-import type { Command } from 'commander';
 import { createDatabase, type Database } from '../db/database.ts';
 import { countOf } from '../ops/format.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
-import { commandName, toType } from '../shared/command-name.ts';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
-import { jsonFlag, momentArgument, momentWords } from './arguments.ts';
+import { keyOf } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand, WrongUse } from './failures.ts';
-import { keyOf } from './resync.ts';
+import { WrongUse } from './failures.ts';
 import { createCommandLog, renderColumns } from './terminal.ts';
-
-export function addTrace(program: Command): void {
-  program
-    .command('trace')
-    .description('Tells what happened to a delivery, call, thread or text: received, read, mirrored, rules, sends.')
-    .argument('<what>', 'a delivery id, a call id, line/number of a thread, or the id of a text; or one of these words')
-    .argument('[id]', `after ${traceKinds.slice(0, -1).join(', ')} or ${traceKinds.at(-1)}: its id`)
-    .option(
-      '--since <moment>',
-      `begin at ${momentWords}; default: for a thread, the day before its newest read`,
-      momentArgument,
-    )
-    .option(...jsonFlag)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  ${commandName} trace 42                         delivery 42, which the answer to the webhook named
-  ${commandName} trace 1783385492.057900          a call
-  ${commandName} trace 18455550100/12125550123    a thread
-  ${commandName} trace message 42                 the text 42, if there is also a delivery 42`,
-    )
-    .action((what, id, options) => runCommand(() => run(what, id, options)));
-}
 
 interface Subject {
   readonly kind: TraceKind;

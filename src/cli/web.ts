@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { areMigrated } from '../migrations.ts';
@@ -9,18 +8,8 @@ import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import { createLog } from '../shared/log.ts';
-import { whenReadyFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifecycle.ts';
-
-export function addWeb(program: Command): void {
-  program
-    .command('web')
-    .description('Receives webhooks and serves the status page. Registers the webhooks when PUBLIC_URL is set.')
-    .option(...whenReadyFlag)
-    .action((options) => runCommand(() => run(options)));
-}
 
 /** Connections that a start opens at once with queues in Postgres: tables and producers. */
 const minConnections = 2;

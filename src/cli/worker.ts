@@ -1,4 +1,3 @@
-import { type Command, InvalidArgumentError } from 'commander';
 import { type QueueName, queueNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
@@ -6,9 +5,7 @@ import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { openWorkerPort } from '../server/metrics.ts';
 import { createLog } from '../shared/log.ts';
-import { whenReadyFlag } from './arguments.ts';
 import { commandSettings } from './environment.ts';
-import { runCommand } from './failures.ts';
 import {
   checkRulesFile,
   drainMs,
@@ -17,25 +14,6 @@ import {
   waitForMigrations,
   waitForPostgres,
 } from './lifecycle.ts';
-
-export function addWorker(program: Command, entry: Entry): void {
-  program
-    .command('worker')
-    .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
-    .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
-    .option(...whenReadyFlag)
-    .action((options) => runCommand(() => run(entry, options)));
-}
-
-function queueList(text: string): QueueName[] {
-  return text.split(',').map((word) => {
-    const name = queueNames.find((each) => each === word.trim());
-    if (name === undefined) {
-      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${queueNames.join(', ')}.`);
-    }
-    return name;
-  });
-}
 
 /** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
 const minConnections = 4;

@@ -1,9 +1,8 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { maskKey } from '../shared/masking.ts';
+import type { TargetKind } from './target-kinds.ts';
 
-/** The kinds of sync target. The targets of a kind are a stream, which is parked and resumed as a whole. */
-export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', 'users', 'lines'] as const;
-export type TargetKind = (typeof targetKinds)[number];
+export { type TargetKind, targetKinds } from './target-kinds.ts';
 
 /** A thing to read through the API. */
 export interface Target {

@@ -1,5 +1,8 @@
 import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from './limits.ts';
+import type { SendState } from './states.ts';
+
+export { type SendState, states } from './states.ts';
 
 /*
  * The life of a send (ops.sends):
@@ -22,23 +25,6 @@ import type { RuleLimits } from './limits.ts';
  *
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
-
-/** In progress, waiting for manual review, or final. */
-export const states = [
-  'PLANNED',
-  'HELD',
-  'RESERVED',
-  'DISPATCHED',
-  'UNKNOWN',
-  'NEEDS_HUMAN',
-  'SENT',
-  'SKIPPED',
-  'REJECTED',
-  'NOT_SENT',
-  'DENIED',
-  'EXPIRED',
-] as const;
-export type SendState = (typeof states)[number];
 
 /** SQL condition: `ops.sends s` blocks other sends of its thread. The same condition as the unique index sends_open. */
 export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.search_count < 3))`;

@@ -69,7 +69,7 @@ describe('on a terminal', () => {
 });
 
 test.each(['erase', 'events discard', 'auth logout', 'sends settle'])('%s takes --yes or --dry-run', async (path) => {
-  const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
+  const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
   const command = path
     .split(' ')
     .reduce<Command | undefined>((group, name) => group?.commands.find((each) => each.name() === name), program);

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/cli/arguments.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { keyOf } from '../../src/cli/resync.ts';
 
-const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
+const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
 
 function leavesOf(command: Command, path: string): [string, Command][] {
   if (command.commands.length === 0) return [[path, command]];

@@ -12,7 +12,7 @@ const read = (file: string) => readFile(join(root, file), 'utf8');
 const json = async (file: string) => JSON.parse(await read(file));
 const yaml = async (file: string) => parse(await read(file), { merge: true });
 
-const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
+const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
 const commands = program.commands.map((each) => each.name());
 const settings = settingsRows().map(({ name }) => name as string);
 /** What a recipe may set beside Trunkline's own settings. */

@@ -1,0 +1,104 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { states } from '../../ledger/states.ts';
+import { triggerKinds } from '../../rules/triggers.ts';
+import { toType } from '../../shared/command-name.ts';
+import { addConsent, jsonFlag, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
+import { exitCodes, runCommand } from '../failures.ts';
+
+const rules = () => import('../rules.ts');
+const sends = () => import('../sends.ts');
+
+/** The `rules` commands. */
+export function addRules(program: Command): void {
+  const group = program
+    .command('rules')
+    .description('Rules, which act on texts and calls: see RULES_FILE and RULES_MODE.');
+  group
+    .command('check [file]')
+    .description(
+      'Check the rules file. Prints each error and warning with its line and a remedy; exit code 1 for either.',
+    )
+    .option(...jsonFlag)
+    .action((file, options) => runCommand(async () => (await rules()).runCheck(file, options)));
+  group
+    .command('list')
+    .description('List the rules in order, and what each has done.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(async () => (await rules()).runList(options)));
+  group
+    .command('facts')
+    .description('List the facts of conditions and texts, with type, meaning, values and an example.')
+    .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
+    .option(...jsonFlag)
+    .action((trigger, options) => runCommand(async () => (await rules()).runFacts(trigger, options)));
+  group
+    .command('explain <text>')
+    .description(
+      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text, or the id of a text.',
+    )
+    .option(...jsonFlag)
+    .action((text, options) => runCommand(async () => (await rules()).runExplain(text, options)));
+  group
+    .command('simulate')
+    .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
+    .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
+    .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
+    .option('--file <path>', 'this rules file instead of RULES_FILE')
+    .option(...jsonFlag)
+    .action((options) => runCommand(async () => (await rules()).runSimulate(options)));
+}
+
+/** The ledger of what rules send, and its kill switch. */
+export function addSends(program: Command): void {
+  const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
+  group
+    .command('list')
+    .description('Lists the newest sends; numbers are masked.')
+    .addOption(new Option('--state <state>', 'only those in a state').choices(states))
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
+    .option(...jsonFlag)
+    .action((options) => runCommand(async () => (await sends()).runList(options)));
+  group
+    .command('show')
+    .addArgument(sendArgument())
+    .description('Shows one send in full: its text, its cost and its history.')
+    .option(...jsonFlag)
+    .action((id, options) => runCommand(async () => (await sends()).runShow(id, options)));
+  addConsent(group.command('settle'))
+    .addArgument(sendArgument())
+    .description(
+      'Records the outcome of a send that needs manual review; read its thread first. Nothing is sent again. It asks first, unless --yes.',
+    )
+    .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
+    .option('--not-sent', 'it did not')
+    .option('--force', 'also while it is still being reconciled (UNKNOWN)')
+    .option(...jsonFlag)
+    .action((id, options, command: Command) => {
+      if (!options.sent && !options.notSent) {
+        command.error('error: give --sent or --not-sent', { exitCode: exitCodes.wrongUse });
+      }
+      return runCommand(async () => (await sends()).runSettle(id, options));
+    });
+  group
+    .command('pause')
+    .argument('[reason...]', 'why, shown on the status page')
+    .description(
+      `The kill switch: no process sends anything until ${toType('sends resume')}. Planned sends wait until they expire.`,
+    )
+    .option(...jsonFlag)
+    .action((words, options) => runCommand(async () => (await sends()).runPause(words, options)));
+  group
+    .command('resume')
+    .description('Ends the pause.')
+    .option(...jsonFlag)
+    .action((options) => runCommand(async () => (await sends()).runResume(options)));
+}
+
+function sendArgument(): Argument {
+  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser((text) => {
+    if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
+      throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
+    }
+    return text.toLowerCase();
+  });
+}
