@@ -10,7 +10,7 @@ import { type Erasure, eraseNumber, NotErasable, previewErasure } from '../../sr
 import { trunkline } from '../credentials/commands.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
-import { placesWith } from './everywhere.ts';
+import { placesWith, recorded } from './everywhere.ts';
 
 const number = '15557770001';
 const written = '+1 (555) 777-0001';
@@ -44,15 +44,6 @@ async function statisticsOf({ query }: World): Promise<string[]> {
 async function kept(world: World): Promise<string[]> {
   return (await traces(world)).filter((place) => /^(warehouse|ops|secrets)\./.test(place));
 }
-
-/** Recorded, and transcribed at once. */
-const recorded = {
-  status: 'answered',
-  recorded: true,
-  durationSeconds: 90,
-  recordingAfterMs: 0,
-  transcriptAfterMs: 0,
-} as const;
 
 /** A life with the account: texts, a group, calls in and out, what others say of the person. */
 async function live({ sandbox }: World): Promise<void> {

@@ -74,3 +74,12 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
       return undefined;
   }
 }
+
+/** A call that is recorded, and transcribed at once. */
+export const recorded = {
+  status: 'answered',
+  recorded: true,
+  durationSeconds: 90,
+  recordingAfterMs: 0,
+  transcriptAfterMs: 0,
+} as const;

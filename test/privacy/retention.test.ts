@@ -9,7 +9,7 @@ import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { readNumber } from '../warehouse/reads.ts';
 import { createWorld, until, type World } from '../world.ts';
-import { placesWith } from './everywhere.ts';
+import { placesWith, recorded } from './everywhere.ts';
 
 const never = new AbortController().signal;
 const daysAgo = (days: number, seconds = 0) => new Date(Date.now() - days * 86_400_000 + seconds * 1_000).toISOString();
@@ -27,13 +27,6 @@ describe('a deployment', async () => {
   const old = { line: '', number: '15557770001' };
   const oldWords = 'The walrus ate my umbrella';
   const newWords = 'The heron took my galoshes';
-  const recorded = {
-    status: 'answered',
-    recorded: true,
-    durationSeconds: 90,
-    recordingAfterMs: 0,
-    transcriptAfterMs: 0,
-  } as const;
 
   /** Where old words are held, the queues' tables and stored deliveries left out. */
   const traces = async (words = oldWords) =>

@@ -5,7 +5,7 @@ import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { renderRun } from './automation.ts';
-import { facts, frame, section, timeIn } from './frame.ts';
+import { clockIn, facts, frame, section, timeIn } from './frame.ts';
 import { renderOrigins } from './origin.ts';
 import {
   type CallFacts,
@@ -18,7 +18,7 @@ import {
   type Utterance,
 } from './read-call.ts';
 import { pathIn, type View } from './view.ts';
-import { clockIn, lengthOf, outcomeWords, partyOf } from './words.ts';
+import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 /** The page of a call. Throws `BadAddress`. */
 export async function callPage(db: Database, id: string | undefined, view: View): Promise<string> {

@@ -67,6 +67,12 @@ export function timeIn(zone: string, at: Date | null, isExact = false): Html {
   return html`<time datetime="${at.toISOString()}">${time.replace(',', '.')}</time>`;
 }
 
+/** The time of day in a zone, `14:05`, or to the second. */
+export function clockIn(zone: string, at: Date, isToTheSecond = false): Html {
+  const time = at.toLocaleTimeString('sv-SE', { timeZone: zone, timeStyle: isToTheSecond ? 'medium' : 'short' });
+  return html`<time datetime="${at.toISOString()}">${time}</time>`;
+}
+
 /** Says that an action was done, by its word in the address. */
 export function doneNote(done: string | undefined, words: Readonly<Record<string, string>>): Html {
   const sentence = done !== undefined && Object.hasOwn(words, done) ? words[done] : undefined;

@@ -22,7 +22,17 @@ export interface CallRecord {
   readonly areWordsShown: boolean;
 }
 
-export interface CallFacts {
+/** Who called whom, of a call or of one of its legs. */
+interface Parties {
+  readonly callerType: string | null;
+  readonly callerName: string | null;
+  readonly callerNumber: string | null;
+  readonly calledType: string | null;
+  readonly calledName: string | null;
+  readonly calledNumber: string | null;
+}
+
+export interface CallFacts extends Parties {
   readonly id: string;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
@@ -31,12 +41,6 @@ export interface CallFacts {
   readonly status: string | null;
   readonly outcome: string;
   readonly abandonedIn: string | null;
-  readonly callerType: string | null;
-  readonly callerName: string | null;
-  readonly callerNumber: string | null;
-  readonly calledType: string | null;
-  readonly calledName: string | null;
-  readonly calledNumber: string | null;
   readonly dialledNumber: string | null;
   readonly externalNumber: string | null;
   readonly accountNumber: string | null;
@@ -68,18 +72,12 @@ export interface CallFacts {
   readonly changedAt: Date;
 }
 
-export interface CallLeg {
+export interface CallLeg extends Parties {
   readonly startedAt: Date | null;
   readonly status: string | null;
   readonly isAnswered: boolean;
   /** A user passed the call on. */
   readonly isTransfer: boolean;
-  readonly callerType: string | null;
-  readonly callerName: string | null;
-  readonly callerNumber: string | null;
-  readonly calledType: string | null;
-  readonly calledName: string | null;
-  readonly calledNumber: string | null;
   readonly durationSeconds: number | null;
   readonly talkSeconds: number | null;
   readonly isRecorded: boolean | null;

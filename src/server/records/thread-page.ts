@@ -5,7 +5,7 @@ import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { type RuleRun, renderRun } from './automation.ts';
-import { facts, frame, section, timeIn } from './frame.ts';
+import { clockIn, facts, frame, section, timeIn } from './frame.ts';
 import { renderOrigins } from './origin.ts';
 import {
   isErasedThread,
@@ -19,7 +19,7 @@ import {
   type ThreadText,
 } from './read-thread.ts';
 import { idOf, type Parameters, pathIn, textOf, type View } from './view.ts';
-import { clockIn, lengthOf, outcomeWords, partyOf } from './words.ts';
+import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 function threadPath(thread: Thread): string {
   return `/threads/${threadKey(thread)}`;

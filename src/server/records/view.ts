@@ -1,5 +1,6 @@
 import { sql } from '../../db/database.ts';
 import { BadAddress } from '../answering.ts';
+import { isDay } from '../reports/choice.ts';
 import type { Condition, RowColumn } from '../row-list.ts';
 
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -102,11 +103,6 @@ export function rangeOf(query: Parameters, usual: SpanName): Range {
   const span = textOf(query, 'span') ?? usual;
   if (!Object.hasOwn(spans, span)) throw new BadAddress(`span must be one of ${Object.keys(spans).join(', ')}.`);
   return { span: span as SpanName, from, to };
-}
-
-function isDay(text: string): boolean {
-  const moment = new Date(`${text}T00:00:00Z`);
-  return /^(19|20)\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(+moment) && moment.toISOString().startsWith(text);
 }
 
 /** The first and the last instant of a range, as expressions; undefined where it is open. The last is exclusive. */

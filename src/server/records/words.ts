@@ -1,5 +1,3 @@
-import { type Html, html } from '../html.ts';
-
 /** A length: `34 s`, `2 min 5 s`, `1 h 2 min`; a dash where it is not known. */
 export function lengthOf(seconds: number | null): string {
   if (seconds === null) return '–';
@@ -25,9 +23,3 @@ export const outcomeWords: Readonly<Record<string, string>> = {
   missed: 'not answered',
   unknown: 'outcome not reported',
 };
-
-/** The time of day in a zone, `14:05`, or to the second. */
-export function clockIn(zone: string, at: Date, isToTheSecond = false): Html {
-  const time = at.toLocaleTimeString('sv-SE', { timeZone: zone, timeStyle: isToTheSecond ? 'medium' : 'short' });
-  return html`<time datetime="${at.toISOString()}">${time}</time>`;
-}

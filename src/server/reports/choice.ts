@@ -68,7 +68,8 @@ function rangeOf(
   return { from: addDays(today, 1 - count), to: today };
 }
 
-function isDay(value: string | undefined): value is string {
+/** Whether a text is a day of the calendar, `2026-11-01`. */
+export function isDay(value: string | undefined): value is string {
   if (!value || !/^(19|20)\d\d-\d\d-\d\d$/.test(value)) return false;
   const moment = new Date(`${value}T00:00:00Z`);
   return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);

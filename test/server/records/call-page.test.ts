@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readCall } from '../../../src/server/records/read-call.ts';
 import { openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
+import { wordsOf } from './markup.ts';
 import { scannedBy } from './scans.ts';
 
 /* A call through menu and queue that Ada answered and passed on to Ben, a missed call, and the call that returned it. */
@@ -108,12 +109,7 @@ afterAll(async () => {
 });
 
 const page = async (path: string) => (await world.get(path)).text();
-/** The words of a page without its markup, every space once. */
-const words = async (path: string) =>
-  (await page(path))
-    .replace(/<style>.*?<\/style>|<script>.*?<\/script>/gs, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ');
+const words = async (path: string) => wordsOf(await page(path));
 
 describe('the page of a call', () => {
   test('tells who called, how it ended and its way through the account', async () => {

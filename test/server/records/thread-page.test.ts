@@ -4,6 +4,7 @@ import { readThread } from '../../../src/server/records/read-thread.ts';
 import { launchBrowser } from '../../browser.ts';
 import { adminToken, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
+import { wordsOf } from './markup.ts';
 import { scannedBy } from './scans.ts';
 
 /* A thread with texts of every sender, calls between, rules and changes of state; one of 120 texts; and a group. */
@@ -95,12 +96,7 @@ afterAll(async () => {
 });
 
 const page = async (path: string) => (await world.get(path)).text();
-/** The words of a page without its markup, every space once. */
-const words = async (path: string) =>
-  (await page(path))
-    .replace(/<style>.*?<\/style>|<script>.*?<\/script>/gs, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ');
+const words = async (path: string) => wordsOf(await page(path));
 const numbersOf = (markup: string) => Array.from(markup.matchAll(/Text no\. (\d+)\./g), ([, at]) => Number(at));
 
 describe('the page of a thread', () => {
