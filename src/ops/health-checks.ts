@@ -45,6 +45,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...checkAnswers(snapshot),
     ...checkCircuit(snapshot),
     ...checkBacklogAge(snapshot),
+    ...checkWeb(snapshot),
     ...checkCompleteness(snapshot),
     ...checkPutOff(snapshot),
     ...checkFailing(known(snapshot.backlog, [])),
@@ -238,6 +239,20 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
       remedy: workers
         ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (${toType('worker')}).`
         : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
+    },
+  ];
+}
+
+/** A worker that runs shows that this is a deployment, and tells it: without one, nothing runs that could be complete. */
+function checkWeb({ processes }: Snapshot): HealthCheck[] {
+  const roles = new Set(known(processes, []).map(({ role }) => role));
+  if (!roles.has('worker') || roles.has('web')) return [];
+  return [
+    {
+      check: 'web_missing',
+      level: 'problem',
+      sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
+      remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is found by comparison.`,
     },
   ];
 }

@@ -43,7 +43,7 @@ const pause = (by: 'operator' | 'ledger', reason = 'Karen called from 1845555012
   );
 const resume = () => query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
 
-const quick: AlertPace = { everyMs: 50, holdMs: 100, sendEveryMs: 20 };
+const quick: AlertPace = { everyMs: 50, leaseMs: 2_000, holdMs: 100, sendEveryMs: 20 };
 const targets = () => ({
   NOTIFY_WEBHOOK_URL: webhook.url,
   NOTIFY_WEBHOOK_SECRET: `whsec_${secretKey}`,
@@ -53,7 +53,7 @@ const targets = () => ({
 });
 
 /** A process that watches and tells, and its log. */
-async function watching(environment: Readonly<Record<string, string>> = {}) {
+async function watching(environment: Readonly<Record<string, string>> = {}, role: 'web' | 'worker' = 'web') {
   const { log, text } = captureLog();
   const settings = settingsFor(database.url, {
     PUBLIC_URL: 'https://hooks.example.com',
@@ -63,7 +63,7 @@ async function watching(environment: Readonly<Record<string, string>> = {}) {
     ...environment,
   });
   const context = await createContext(settings, { log, name: 'test', maxConnections: 4 });
-  const reporting = reportProcess(context, 'web');
+  const reporting = reportProcess(context, role);
   const alerts = startAlerts(context, quick);
   let isStopped = false;
   async function stop() {
@@ -186,6 +186,16 @@ test('Slack and e-mail get sentences', async () => {
   await query('truncate ops.sync_targets');
   await expect.poll(() => slack.received.length).toBe(2);
   expect(JSON.parse(slack.received[1]?.body ?? '').text).toMatch(/^\*Resolved at hooks\.example\.com: The mirror/);
+});
+
+test('a worker tells that no web process runs, and that one runs again', async () => {
+  await watching({}, 'worker');
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  const { data } = JSON.parse(webhook.received[0]?.body ?? '');
+  expect(data).toMatchObject({ check: 'web_missing', level: 'problem' });
+  expect(data.remedy).toContain('`npx trunkline web`');
+  await watching();
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
 });
 
 test('a warning that becomes a problem is told again as one, and its end once', async () => {

@@ -36,6 +36,7 @@ const runningWorker = {
   ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
   ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null },
 };
+const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;
 
 /** All is well; `changes` say what is not. */
 function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
@@ -79,7 +80,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     }),
     rules: known(undefined),
     reporting: known({ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true }),
-    processes: known([runningWorker]),
+    processes: known([runningWeb, runningWorker]),
     circuit: undefined,
     isRefusing: false,
     ...changes,

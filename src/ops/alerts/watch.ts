@@ -15,15 +15,15 @@ import { type AlertMessage, createTargets, type Target, type TargetName } from '
 export interface AlertPace {
   /** Between two evaluations of the health checks. */
   readonly everyMs: number;
+  /** For how long a process stays the one that evaluates. An evaluation that takes longer may be doubled by another process. */
+  readonly leaseMs: number;
   /** For how long a check has to find something before it is told, and nothing before its end is told. */
   readonly holdMs: number;
   /** Between two looks for due messages. */
   readonly sendEveryMs: number;
 }
 
-const defaultPace: AlertPace = { everyMs: 10_000, holdMs: 30_000, sendEveryMs: 3_000 };
-/** Evaluations that the lease of the watching process outlasts. */
-const leaseRounds = 2.5;
+const defaultPace: AlertPace = { everyMs: 10_000, leaseMs: 25_000, holdMs: 30_000, sendEveryMs: 3_000 };
 
 /** Milliseconds for messages in flight at a stop. */
 const stopMs = 2_000;
@@ -78,7 +78,7 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
     name: 'Watching the health checks',
     everyMs: pace.everyMs,
     log,
-    job: () => outages.during(() => claimWatch(db, context.processId, pace.everyMs * leaseRounds), evaluate),
+    job: () => outages.during(() => claimWatch(db, context.processId, pace.leaseMs), evaluate),
   });
   return {
     async stop() {

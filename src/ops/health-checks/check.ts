@@ -41,6 +41,7 @@ export const checkNames = [
   'status_unknown',
   'subscription_broken',
   'texts_missing',
+  'web_missing',
 ] as const;
 
 export type CheckName = (typeof checkNames)[number];
