@@ -57,7 +57,7 @@ create table ops.processes (
 );
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
-comment on column ops.processes.role is 'web or worker; `start`, which is both, reports itself as worker.';
+comment on column ops.processes.role is 'web, worker, or start, which is both.';
 comment on column ops.processes.started_at is 'When it first reported itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
 comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.';

@@ -193,7 +193,7 @@ create table ops.outcome_state (
 -- The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.
 create table ops.processes (
   process_id text not null, -- Random for each process; the address_hash for a receiver that reports nothing else.
-  role text, -- web or worker; `start`, which is both, reports itself as worker.
+  role text, -- web, worker, or start, which is both.
   started_at timestamptz, -- When it first reported itself.
   seen_at timestamptz, -- When it last reported itself, every two seconds while it runs; a process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.

@@ -94,7 +94,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const asks = asking(context.database.db);
 
   async function work(how: WorkerOptions = {}): Promise<Workers> {
-    const workers = await startWorkers(context, { ...quick, ...how });
+    const workers = await startWorkers(context, { role: 'start', ...quick, ...how });
     opened.push(() => workers.close(2_000));
     return workers;
   }

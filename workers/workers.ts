@@ -32,6 +32,8 @@ export interface Workers {
 }
 
 export interface WorkerOptions {
+  /** What the process reports itself as: `start` if it also receives. Default: `worker`. */
+  readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly QueueName[];
   /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
@@ -71,7 +73,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     settings.searchLanguage === undefined ? undefined : await searchLanguage(db, settings.searchLanguage);
   await using started = new AsyncDisposableStack();
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
-  const reporting = track(reportProcess(context, 'worker'));
+  const reporting = track(reportProcess(context, options.role ?? 'worker'));
   const alerts = track(startAlerts(context, options.alertPace));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);

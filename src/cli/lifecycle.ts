@@ -35,7 +35,7 @@ const lastCloseMs = 1_000;
 export interface Entry {
   startWorkers(
     context: Context,
-    options?: { readonly queues?: readonly QueueName[] },
+    options?: { readonly role?: 'start'; readonly queues?: readonly QueueName[] },
   ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 

@@ -34,7 +34,10 @@ export interface Started {
 }
 
 /** Starts the workers; passed in by the entry point, since nothing in `src` may import them. */
-export type StartWorkers = (context: Context) => Promise<{ close(deadlineMs: number): Promise<void> }>;
+export type StartWorkers = (
+  context: Context,
+  options: { readonly role: 'start' },
+) => Promise<{ close(deadlineMs: number): Promise<void> }>;
 
 export interface StartOptions {
   readonly log: Log;
@@ -89,7 +92,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.push(() => context[Symbol.asyncDispose]());
     const receiver = await createReceiver(context, (app) => registerPages(app, context));
     opened.push(receiver.close);
-    const workers = await options.startWorkers(context);
+    const workers = await options.startWorkers(context, { role: 'start' });
     opened.push(() => workers.close(options.drainMs));
     const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
     if (publicUrl !== undefined) opened.push(startWebhookRegistration(context, publicUrl, secret).stop);

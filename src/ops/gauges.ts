@@ -71,7 +71,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
   );
   const gaps = gauge('open_gaps', 'Possible gaps: times in which something may be missing and is searched for.');
   const drift = gauge('drift_kinds', 'Known differences between the answers of the service and its specification.');
-  const processesOf = gauge('processes', 'Running processes by role; `start` counts as worker.', ['role']);
+  const processesOf = gauge('processes', 'Running processes by role; `start` is both web and worker.', ['role']);
   const workers = gauge('workers', 'Running worker processes, by RULES_MODE.', ['mode']);
   const sends = gauge(
     'sends',
@@ -178,12 +178,12 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     if (processes.state === 'unknown') return;
     const isFailing = processes.value.some(({ failingSeconds }) => failingSeconds !== null);
     apiUp.set(isFailing || unanswered(processes.value) ? 0 : 1);
-    for (const role of ['web', 'worker'] as const) {
+    for (const role of ['web', 'worker', 'start'] as const) {
       processesOf.set({ role }, processes.value.filter((each) => each.role === role).length);
     }
     apiWaiting.set(Math.max(0, ...processes.value.map(({ waitingSeconds }) => waitingSeconds ?? 0)));
     for (const mode of ['off', 'dry-run', 'live'] as const) {
-      workers.set({ mode }, processes.value.filter((each) => each.role === 'worker' && each.rulesMode === mode).length);
+      workers.set({ mode }, processes.value.filter((each) => each.rulesMode === mode).length);
     }
   }
 

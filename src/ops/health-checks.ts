@@ -2,7 +2,7 @@ import { toType } from '../shared/command-name.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
-import type { RunningProcess } from './processes.ts';
+import { type RunningProcess, receives, works } from './processes.ts';
 import type { SubscriptionsStatus } from './snapshot/deployment.ts';
 import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from './snapshot.ts';
@@ -229,7 +229,7 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
   const oldest = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
   if (oldest <= lateSeconds) return [];
   const due = waiting.reduce((sum, each) => sum + each.due, 0);
-  const workers = known(snapshot.processes, undefined)?.filter(({ role }) => role === 'worker').length;
+  const workers = known(snapshot.processes, undefined)?.filter(works).length;
   return [
     {
       check: 'mirror_behind',
@@ -243,10 +243,10 @@ function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
   ];
 }
 
-/** A worker that runs shows that this is a deployment, and tells it: without one, nothing runs that could be complete. */
+/** Without any process, this is no deployment yet. */
 function checkWeb({ processes }: Snapshot): HealthCheck[] {
-  const roles = new Set(known(processes, []).map(({ role }) => role));
-  if (!roles.has('worker') || roles.has('web')) return [];
+  const running = known(processes, []);
+  if (running.length === 0 || running.some(receives)) return [];
   return [
     {
       check: 'web_missing',

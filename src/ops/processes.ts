@@ -6,7 +6,8 @@ import { startLoop } from '../shared/loop.ts';
 
 /** A running process, as it last reported itself. */
 export interface RunningProcess {
-  readonly role: 'web' | 'worker';
+  /** `start` is both of the others. */
+  readonly role: 'web' | 'worker' | 'start';
   readonly startedAt: Date;
   /** The maximum of its connections to Postgres. */
   readonly connections: number;
@@ -20,6 +21,12 @@ export interface RunningProcess {
   /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
   readonly failingSeconds: number | null;
 }
+
+/** Whether the process receives webhooks. */
+export const receives = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'worker';
+
+/** Whether the process reads, writes and evaluates rules. */
+export const works = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'web';
 
 const reportEveryMs = 2_000;
 /** Seconds without a report after which a process counts as dead, or as cut off from Postgres. */
@@ -37,7 +44,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
   );
 }
 
-/** Reports this process to the others until `stop`: its role, the RULES_MODE of a worker, and whether the service answers. */
+/** Reports this process to the others until `stop`: its role, its RULES_MODE if it works, and whether the service answers. */
 export function reportProcess(
   {
     database: { db },
@@ -57,7 +64,7 @@ export function reportProcess(
       sql`
         insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
           api_waiting_operation, connections, api_failing_from)
-        values (${processId}, ${role}, now(), now(), ${role === 'worker' ? settings.rulesMode : null},
+        values (${processId}, ${role}, now(), now(), ${works({ role }) ? settings.rulesMode : null},
           now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
           ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms')
         on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),

@@ -39,7 +39,7 @@ export async function startDaemon(
     environment: { ...environment, PUBLIC_URL: receiver.url },
     logged: text,
     async work() {
-      const workers = await startWorkers(context);
+      const workers = await startWorkers(context, { role: 'start' });
       opened.push(() => workers.close(2_000));
     },
     async [Symbol.asyncDispose]() {

@@ -42,9 +42,9 @@ export interface PlannedSend {
 }
 
 export const quickTiming: LedgerTiming = {
-  leaseMs: 5_000,
+  leaseMs: 20_000,
   answerMs: 1_500,
-  stallMs: 1_000,
+  stallMs: 10_000,
   reconcileAtMs: [10_000, 20_000, 40_000],
   graceMs: 60_000,
   readRetryMs: 50,

@@ -239,12 +239,12 @@ describe('processes', () => {
 
   test('whose circuit breaker is open are told by every other process', async () => {
     await database.query(
-      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_failing_from) values ('w', 'worker', now(), now(), 'live', now() - interval '45 seconds')`,
+      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_failing_from) values ('w', 'start', now(), now(), 'live', now() - interval '45 seconds')`,
     );
     const { code, faults } = await status();
     expect(code).toBe(1);
     expect(faults).toMatchObject([
-      { check: 'service_failing', sentence: expect.stringContaining('every request has failed for 4') },
+      { check: 'service_failing', sentence: expect.stringContaining('every request has failed for ') },
     ]);
     await expect.poll(metrics, soon).toContain('trunkline_health_check{check="service_failing"} 3');
   });

@@ -11,7 +11,7 @@ export function checkAutomation(snapshot: Snapshot): HealthCheck[] {
 
 /** The RULES_MODE of the worker that takes a reply decides whether it is sent. */
 function checkModes({ processes }: Snapshot): HealthCheck[] {
-  const workers = known(processes, []).filter(({ role, rulesMode }) => role === 'worker' && rulesMode !== null);
+  const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
   const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
   if (byMode.size < 2) return [];
   const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
