@@ -13,7 +13,7 @@ select
   coalesce(
     error,
     case
-      when compared_hour_count < hour_count then 'not every hour was compared yet'
+      when compared_hour_count < hour_count then 'not every hour was compared'
       when compared_hour_count > proven_hour_count then 'an hour is to be compared again'
     end
   ) as difference
@@ -26,7 +26,7 @@ from (
     count(*) filter (where state = 'proven')::integer as proven_hour_count,
     sum(reported_count)::integer as reported_count,
     sum(held_count)::integer as held_count,
-    sum(unannounced_count)::integer as unannounced_count,
+    sum(unannounced_count) filter (where reported_count is not null)::integer as unannounced_count,
     sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
     min(checked_at) as least_recently_checked_at,
     min(last_error) filter (where state <> 'proven') as error

@@ -21,7 +21,10 @@ export interface ReconcileFlags {
 
 const dueCheckMs = 250;
 
-/** Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. */
+/**
+ * Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. The calls of the current hour
+ * are added too, and compared after its end.
+ */
 export async function reconcile({ json, ...given }: ReconcileFlags): Promise<void> {
   const { from, to } = rangeOf(given, dayMs);
   const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
@@ -42,10 +45,12 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   const progress = createProgress('hours');
   let compared = 0;
   let failed = 0;
+  let changed = 0;
   for (;;) {
     const round = await reconciler.round();
     compared += round.compared;
     failed += round.failed;
+    changed += round.changed;
     progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
     if (round.compared + round.failed > 0) continue;
     // Workers may be comparing some of these hours.
@@ -55,6 +60,9 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   // Workers may have compared some of them.
   failed = Math.max(failed, await countFailed(db, range));
   compared = Math.max(compared, asked - failed);
+  const now = secondsOf(new Date());
+  const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
+  if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);
   progress.end();
   await drift.flush();
   await context.notifier.idle();
@@ -62,8 +70,8 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   console.log(
     json
-      ? JSON.stringify({ asked, compared, failed, unproven })
-      : `${compared} hours compared${remarks}. ${toType('coverage')} shows what is proven.`,
+      ? JSON.stringify({ asked, compared, changed, failed, unproven })
+      : `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('coverage')} shows what is proven.`,
   );
   if (failed > 0) throw new UserError('Some hours could not be compared; the workers retry them.');
 }

@@ -77,7 +77,19 @@ function healthySentence(snapshot: Snapshot): string {
   const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
   if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
   const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
-  return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${end}`;
+  return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${searchedWords(snapshot)}${end}`;
+}
+
+/** Seconds for which unread counts differ while a text is being mirrored. */
+const unreadGraceSeconds = 60;
+
+function searchedWords({ completeness, takenAt }: Snapshot): string {
+  const searched = (known(completeness, undefined)?.lines ?? [])
+    .filter(
+      ({ state, since }) => state === 'behind' && takenAt.getTime() - since.getTime() > unreadGraceSeconds * 1_000,
+    )
+    .reduce((sum, { missing }) => sum + missing, 0);
+  return searched === 0 ? '' : ` Being searched for: ${countOf(searched, 'unread text')} that no webhook announced.`;
 }
 
 /** Undefined when every one of the last days was compared. */
@@ -252,7 +264,7 @@ function checkWeb({ processes }: Snapshot): HealthCheck[] {
       check: 'web_missing',
       level: 'problem',
       sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
-      remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is found by comparison.`,
+      remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
     },
   ];
 }
@@ -426,7 +438,7 @@ function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
       check: 'texts_missing',
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
-      remedy: `If you know who may have written, put their numbers into a file and run ${toType('backfill threads --numbers FILE')}.`,
+      remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers.`,
       alert: { sentence: `Unread texts of ${countOf(unexplained.length, 'line')} cannot be found: a possible gap.` },
     });
   }

@@ -69,7 +69,7 @@ describe('completeness', () => {
       },
       {
         ...{ day: '2026-03-03', hour_count: 24, proven: 23, reported: 46, held: 46, unannounced: 23, share: 0.5 },
-        ...{ is_complete: false, difference: 'not every hour was compared yet' },
+        ...{ is_complete: false, difference: 'not every hour was compared' },
       },
       {
         ...{ day: '2026-03-04', hour_count: 24, proven: 23, reported: 48, held: 47, unannounced: null, share: null },

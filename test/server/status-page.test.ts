@@ -122,6 +122,10 @@ test('puts what may be missing above odd posts, which are no headline', () => {
   const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained' } as const;
   const page = render({ inbox: known(odd), completeness: known({ ...complete, lines: [missing] }) });
   expect(headline(page)).toBe('Unread texts of …0100 cannot be found: a possible gap.');
+  const searched = { ...missing, missing: 9, since: before(90), state: 'behind' } as const;
+  expect(headline(render({ completeness: known({ ...complete, lines: [searched] }) }))).toBe(
+    'Everything is mirrored; the newest text arrived 2 min ago. Being searched for: 9 unread texts that no webhook announced.',
+  );
   expect(page).toContain('6 deliveries of the last day could not be parsed.');
 });
 

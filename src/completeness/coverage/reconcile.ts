@@ -27,12 +27,19 @@ export interface ReconcileDeps extends ListerDeps {
 export interface Round {
   readonly compared: number;
   readonly failed: number;
+  /** Calls that were new or differed. */
+  readonly changed: number;
 }
 
 /** Compares call history with the service, hour by hour, and mirrors missing calls. */
 export interface Reconciler {
   /** Compares up to three days of due hours. Rejects only when the database cannot be reached. */
   round(signal?: AbortSignal): Promise<Round>;
+  /**
+   * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end. Resolves to
+   * how many were new or changed. Rejects with `ServiceError`.
+   */
+  mirror(range: TimeRange): Promise<number>;
 }
 
 /** Hours that one listing compares, and hours of a round. */
@@ -43,20 +50,20 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   const { db, log } = deps;
   const lister = createCallLister(deps);
 
-  async function compare(range: TimeRange, isWatched: boolean, signal: AbortSignal | undefined): Promise<boolean> {
+  /** Undefined when it failed. */
+  async function compare(range: TimeRange, isWatched: boolean, signal?: AbortSignal): Promise<number | undefined> {
     const hours = hoursOf(range);
     try {
-      await compareRange(deps, lister, range, isWatched, signal);
-      return true;
+      return await compareRange(deps, lister, range, isWatched, signal);
     } catch (error) {
       if (signal?.aborted) {
         await releaseHours(db, hours);
-        return false;
+        return undefined;
       }
       if (!(error instanceof ServiceError)) throw error;
       log.warn({ err: error, hours: hours.length }, 'Call history could not be compared; it is retried');
       await failHours(db, hours, error.message);
-      return false;
+      return undefined;
     }
   }
 
@@ -66,23 +73,32 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       await fillCallGaps(deps, lister, signal);
       const due = await claimHours(db, maxHoursPerRound);
       let compared = 0;
+      let changed = 0;
       for (const isWatched of [true, false]) {
         for (const range of rangesOf(due.filter((each) => each.isWatched === isWatched))) {
-          if (await compare(range, isWatched, signal)) compared += hoursOf(range).length;
+          const found = await compare(range, isWatched, signal);
+          if (found === undefined) continue;
+          compared += hoursOf(range).length;
+          changed += found;
         }
       }
-      return { compared, failed: due.length - compared };
+      return { compared, failed: due.length - compared, changed };
+    },
+    async mirror(range) {
+      const options = { readPriority: priorities.live, isWatched: true };
+      return (await mirrorRange(deps, lister, range, options, undefined)).changed;
     },
   };
 }
 
+/** Resolves to how many calls were new or changed. */
 async function compareRange(
   deps: ReconcileDeps,
   lister: CallLister,
   range: TimeRange,
   isWatched: boolean,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<number> {
   const { db, log, pauses, notify } = deps;
   const options = { readPriority: isWatched ? priorities.live : priorities.history, isWatched };
   const { calls, problem, changed } = await mirrorRange(deps, lister, range, options, signal);
@@ -102,6 +118,7 @@ async function compareRange(
       'Call history was compared',
     );
   }
+  return changed;
 }
 
 /** Joins consecutive hours. An hour that the last attempt did not prove is compared alone, so that it delays no other. */

@@ -11,6 +11,7 @@ import {
 import { type Pair, type Thread, threadKey } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { hasErasures } from '../../warehouse/erasure/erased.ts';
+import { isMissingTexts } from './unread-comparisons.ts';
 
 /*
  * The API cannot list conversations (section 4.2), so those that no webhook announced have to be probed. A candidate
@@ -29,9 +30,12 @@ export interface CallerEvidence {
   readonly evidence?: Evidence;
   /** Adds only candidates of this line. */
   readonly line?: string;
-  /** When the missing text had arrived: candidates probed before that are reopened. Default: an hour ago. */
+  /** When the missing text had arrived: candidates probed before that are reopened. Default: {@link probedBefore}. */
   readonly arrivedBy?: Date | undefined;
 }
+
+/** A probe of a candidate `t` before this is repeated: an hour ago, or now while texts of the line are missing. */
+const probedBefore = sql`case when ${isMissingTexts(sql`t.line`)} then now() else now() - interval '1 hour' end`;
 
 /**
  * Adds a candidate for each external number in the calls of a period: with `line` if given, else with the called line, or
@@ -115,7 +119,7 @@ function add(
        where not ${isHeld('f')} and not exists (select from erased e where e.number = f.number)
        order by line, number
        on conflict (line, number) do update set evidence = excluded.evidence, evidence_at = now(), probed_at = null
-         where t.probed_at < coalesce(${arrivedBy ?? null}::timestamptz, now() - interval '1 hour')
+         where t.probed_at < coalesce(${arrivedBy ?? null}::timestamptz, ${probedBefore})
        returning 1`,
     );
     return added.length;

@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql } from '../../db/database.ts';
 
 /*
@@ -17,6 +18,11 @@ export interface LineUnread {
 export function missingOf({ reported, held }: Pick<LineUnread, 'reported' | 'held'>): number {
   return reported - held;
 }
+
+/** Whether texts of a line that an expression names are missing, by its last comparison. */
+export const isMissingTexts = (line: RawBuilder<unknown>) => sql`coalesce((
+  select state in ('behind', 'unexplained') from warehouse.sms_unread_snapshots
+  where line = ${line} order by observed_at desc limit 1), false)`;
 
 const newestOf = (line: string) =>
   sql.raw(
@@ -102,6 +108,7 @@ export async function storeSnapshots(db: Database, lines: readonly LineUnread[],
 export interface MissingTexts {
   readonly line: string;
   readonly missing: number;
+  /** Since when any have been missing. */
   readonly since: Date;
   /** `behind`: being searched for; `unexplained`: searched for in vain; `older`: from before the mirror was created. */
   readonly state: 'behind' | 'unexplained' | 'older';
@@ -110,7 +117,13 @@ export interface MissingTexts {
 export function missingTexts(db: Database): Promise<MissingTexts[]> {
   return query<MissingTexts>(
     db,
-    `select line, reported_count - held_count as missing, observed_at as since, state from (
+    `select line, reported_count - held_count as missing, state, (
+         select min(observed_at) from warehouse.sms_unread_snapshots u
+         where u.line = newest.line and u.observed_at > coalesce((
+           select max(observed_at) from warehouse.sms_unread_snapshots e
+           where e.line = newest.line and e.state in ('even', 'ahead')), '-infinity')
+       ) as since
+     from (
        select distinct on (line) * from warehouse.sms_unread_snapshots order by line, observed_at desc
      ) newest where state in ('behind', 'unexplained', 'older') order by line`,
     [],

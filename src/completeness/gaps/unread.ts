@@ -32,7 +32,7 @@ import {
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
  *
- *   even ──▶ behind: reread its newest threads, then probe its recent callers ──▶ even | unexplained | older
+ *   even ──▶ behind: reread its newest threads, then probe callers and candidates ──▶ even | unexplained | older
  *
  * Unexplained: the search did not find the text; it is repeated once an hour. Older: the text is older than the mirror, so no
  * event was lost; a back-fill of threads may find it. Ahead: the service counts fewer, because texts were read elsewhere,
@@ -70,6 +70,8 @@ const hourMs = 3_600_000;
 const callersOfDays = 7;
 const maxThreads = 50;
 const maxProbes = 200;
+/** Candidates that an earlier probe did not find, reopened in each round of a search. */
+const maxReopened = 50;
 
 /**
  * Compares the unread counts of every line with the mirror, and searches for missing texts. If `signal` fires before the
@@ -188,6 +190,7 @@ async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, 
   if (await hasLateReads(db, line)) return [];
   const options = { priority: priorities.live, pauses };
   await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy: past.behindSince });
+  if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
   const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, options));
   return [...due, ...(await probe(db, maxProbes, options)).due];
 }

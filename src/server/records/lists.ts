@@ -258,7 +258,7 @@ export const coverage: ListDefinition = {
             'difference',
             'Why not complete',
             sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
-              when r.compared_hours < r.hours then 'not every hour was compared yet' else 'an hour is to be compared again' end)`,
+              when r.compared_hours < r.hours then 'not every hour was compared' else 'an hour is to be compared again' end)`,
           ),
           isWide: true,
           show: masked,

@@ -9,6 +9,7 @@ import {
   type Ensured,
   type Fault,
   forgetChecks,
+  isNewcomer,
   markBroken,
   ReceiversDiffer,
   readOwners,
@@ -88,9 +89,10 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   }
   // Stored even if this rejects: each repair has a gap to record.
   for (const each of changedOf(ensured)) logResult(deps, each);
-  await storeSubscriptions(db, ensured);
+  const { processId } = deps;
+  await storeSubscriptions(db, ensured, { isNewcomer: processId !== undefined && (await isNewcomer(db, processId)) });
   // After a failed check, a newcomer stays one: it has not taken over all types yet.
-  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, deps.processId);
+  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, processId);
   if (failures.length > 0) throw failures[0];
   // A check runs every half minute and rarely finds a change, so the mirror is written only after one.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {

@@ -75,8 +75,10 @@ const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 /** Seconds between two checks of a receiver. */
 export const checkSeconds = 30;
 
-/** After so many seconds without a check, deliveries may have been lost. */
+/** After so many seconds without a check, deliveries may have been lost; a service that is away for a moment delays checks. */
 const uncheckedSeconds = 150;
+/** The same at the first check of a process: if others ran, they have checked within `checkSeconds`. */
+const unreceivedSeconds = 45;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
@@ -85,9 +87,13 @@ export async function markBroken(db: Database, type: string): Promise<void> {
 
 /**
  * Stores the result of a check. Records a gap for each subscription that is in place again after it lost deliveries or was not
- * checked, from a little before it was last in place until now.
+ * checked, from a little before it was last in place until now. `isNewcomer`: the receiver has not checked before.
  */
-export async function storeSubscriptions(db: Database, ensured: readonly Ensured[]): Promise<void> {
+export async function storeSubscriptions(
+  db: Database,
+  ensured: readonly Ensured[],
+  { isNewcomer }: { readonly isNewcomer: boolean },
+): Promise<void> {
   const inPlace = ensured.flatMap(({ type, faults, outcome }) => {
     const stream = streamOf[type];
     if (stream === null || outcome === 'to_create_by_hand') return [];
@@ -100,12 +106,12 @@ export async function storeSubscriptions(db: Database, ensured: readonly Ensured
       sql`
         insert into ops.gaps (stream, from_at, to_at, reason)
         select e.stream, w.in_place_at - e.overlap * interval '1 second', now(),
-          case when e.faults = '' and w.state = 'in_place' then 'no receiver checked the webhook subscriptions'
+          case when e.faults = '' and w.state = 'in_place' then ${isNewcomer ? 'no receiver ran' : 'no receiver checked the webhook subscriptions'}
             else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
         from ${relation('e', inPlace, { event_type: 'text', stream: 'text', faults: 'text', overlap: 'integer' })}
         join ops.subscription_watch w using (event_type)
         where w.in_place_at is not null and (e.faults <> '' or w.state <> 'in_place'
-          or w.in_place_at < now() - ${uncheckedSeconds}::integer * interval '1 second')`,
+          or w.in_place_at < now() - ${isNewcomer ? unreceivedSeconds : uncheckedSeconds}::integer * interval '1 second')`,
     );
     await query(
       tx,
@@ -162,6 +168,12 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
   const running = new Set(rows.map((row) => row.address_hash));
   const isNewcomer = !running.delete(receiverOf(ownUrl));
   return (receiver) => !isNewcomer && receiver !== undefined && running.has(receiver);
+}
+
+/** Whether a process has not checked the subscriptions yet. */
+export async function isNewcomer(db: Database, processId: string): Promise<boolean> {
+  const checked = sql`select from ops.processes where process_id = ${processId} and checked_at is not null`;
+  return (await query(db, checked)).length === 0;
 }
 
 /** Records that the receiver of `ownUrl` has checked the subscriptions: it is no newcomer from now on. */

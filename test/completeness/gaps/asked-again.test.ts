@@ -65,6 +65,30 @@ describe('who was asked for within the hour, and found to hold no conversation',
     expect(await value(`select filled_at is null from ops.gaps where stream = 'texts'`)).toBe(true);
   });
 
+  test('is asked for once more when the line misses a text, even without a call', async () => {
+    await askedInVain(caller);
+    await passMinutes(database, 5);
+    service.counts = { [line]: 1 };
+    expect(await state()).toBe('behind');
+    await passMinutes(database, 2);
+    expect(await state()).toBe('behind');
+    expect(await askedAgo(caller)).toBe(0);
+    await passMinutes(database, 2);
+    expect(await state()).toBe('behind');
+    expect(await askedAgo(caller)).toBe(2);
+  });
+
+  test('is asked for again whenever somebody lists it while the line misses a text', async () => {
+    await askedInVain(caller);
+    await passMinutes(database, 5);
+    await askedInVain(caller);
+    expect(await askedAgo(caller)).toBe(5);
+    service.counts = { [line]: 1 };
+    expect(await state()).toBe('behind');
+    await askedInVain(caller);
+    expect(await askedAgo(caller)).toBe(0);
+  });
+
   test('is asked for once more when the line misses a text', async () => {
     await called(caller);
     await askedInVain(caller);

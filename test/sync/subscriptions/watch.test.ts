@@ -62,6 +62,19 @@ describe.each(backends)('on %s', async (backend) => {
     expect(gap?.reason).toContain('no receiver checked');
   });
 
+  test.each([
+    ['begins to check', 'with gone as (delete from ops.processes) ', 1],
+    ['has checked before', '', 0],
+  ])('a minute without checks before a receiver that %s', async (_, gone, found) => {
+    const before = (await gaps()) as number;
+    await world.query(`${gone}update ops.subscription_watch set in_place_at = now() - interval '1 minute'`);
+    const fresh = `select min(in_place_at) > now() - interval '30 seconds' from ops.subscription_watch`;
+    await until(async () => (await world.value(fresh)) === true);
+    expect(await gaps()).toBe(before + found);
+    if (found === 0) return;
+    expect(await world.value('select reason from ops.gaps order by gap_id desc limit 1')).toBe('no receiver ran');
+  });
+
   test('one that stands twice is reduced, and nothing is missing', async () => {
     const before = await gaps();
     await webhooks.create({ name: 'again', url, type: 'AccountEndedCalls' });
