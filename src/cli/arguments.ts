@@ -17,7 +17,8 @@ export function addConsent(command: Command): Command {
 }
 
 /** The accepted formats of a time on the command line. */
-export const momentWords = 'a day such as 2026-11-01 (UTC), an instant, or a span before now such as 7d';
+export const momentWords =
+  'a day such as 2026-11-01 or 7d (seven days ago), from midnight UTC, an instant, or a span before now such as 12h';
 
 /** A whole number within bounds; throws commander's error for anything else. */
 export function wholeNumber(from = 0, to = 999_999_999): (text: string) => number {
@@ -36,15 +37,19 @@ export function wholeNumber(from = 0, to = 999_999_999): (text: string) => numbe
 
 const written = /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
-const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const dayMs = 86_400_000;
+const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /**
- * Reads every option that takes a time: a day, which begins at midnight UTC, an instant of RFC 3339, or a span such as 7d,
- * which means so long before now.
+ * Reads every option that takes a time: a day, which begins at midnight UTC, an instant of RFC 3339, or a span before now such
+ * as 12h. A span in days or weeks names the day on which it began: with a part of a day, `coverage` could never call it complete.
  */
 export function momentArgument(text: string): Date {
   const [, count, unit = ''] = /^([1-9]\d{0,4})(min|h|d|w)$/.exec(text) ?? [];
-  if (count !== undefined) return new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0));
+  if (count !== undefined) {
+    const began = Date.now() - Number(count) * (unitMs[unit] ?? 0);
+    return new Date(unit === 'd' || unit === 'w' ? Math.floor(began / dayMs) * dayMs : began);
+  }
   const [, year, month, day] = written.exec(text) ?? [];
   const moment = new Date(text.replace(' ', 'T'));
   if (year === undefined || Number.isNaN(moment.getTime())) {

@@ -11,14 +11,15 @@ describe('a moment', () => {
   });
 
   test.each([
-    ['30min', 1_800_000],
-    ['12h', 43_200_000],
-    ['7d', 604_800_000],
-    ['2w', 1_209_600_000],
-  ])('is so long before now: %s', (text, ms) => {
-    vi.useFakeTimers({ now: new Date('2026-11-21T12:00:00Z'), toFake: ['Date'] });
+    ['30min', '2026-11-21T12:04:05Z'],
+    ['12h', '2026-11-21T00:34:05Z'],
+    ['48h', '2026-11-19T12:34:05Z'],
+    ['7d', '2026-11-14T00:00:00Z'],
+    ['2w', '2026-11-07T00:00:00Z'],
+  ])('is so long before now, in days and weeks from midnight UTC: %s', (text, expected) => {
+    vi.useFakeTimers({ now: new Date('2026-11-21T12:34:05Z'), toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    expect(momentArgument(text).getTime()).toBe(Date.parse('2026-11-21T12:00:00Z') - ms);
+    expect(momentArgument(text)).toEqual(new Date(expected));
   });
 
   test.each(['2026-11-31', '2026-02-29', '2026-11-31T08:00:00Z'])('is on a day that exists, unlike %s', (text) => {
