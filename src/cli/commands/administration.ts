@@ -40,7 +40,7 @@ export function addMigrate(program: Command): void {
 export function addSettings(program: Command): void {
   program
     .command('settings')
-    .description('Prints the table of all environment variables, as it stands in the README.')
+    .description('Prints the table of all environment variables, as it stands in docs/operations.md.')
     .option(...jsonFlag)
     .action((options) =>
       runCommand(async () => {
