@@ -74,7 +74,14 @@ async function findTrace(db: Database, subjects: readonly Subject[], since: Date
   }
   if (only) return only;
   const names = subjects.map((each) => `${words[each.kind]} ${nameOf(each)}`).join(' and no ');
-  throw new UserError(`Nothing is known of a ${names}: ${toType('events list')} shows the deliveries that are kept.`);
+  // Alone, the number of a line or of a person names no thread.
+  const hint =
+    subjects.length > 1 && key.length >= 7
+      ? ` If it is a phone number, name the thread: ${toType('trace LINE/NUMBER')}.`
+      : '';
+  throw new UserError(
+    `Nothing is known of a ${names}: ${toType('events list')} shows the deliveries that are kept.${hint}`,
+  );
 }
 
 /** The key with phone numbers masked. */

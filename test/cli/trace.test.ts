@@ -120,6 +120,7 @@ test('what is still to read is told', async () => {
 
 test.each([
   ['42424242', 1, 'Nothing is known of a delivery 42424242 and no text 42424242'],
+  ['18005550100', 1, 'are kept. If it is a phone number, name the thread: `npx trunkline trace LINE/NUMBER`.'],
   ['1700000000.1', 1, 'Nothing is known of a call 1700000000.1'],
   ['18005550100/12125559999', 1, 'Nothing is known of a thread …0100/…9999'],
   ['call', 2, 'Name the call'],
