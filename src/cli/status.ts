@@ -30,6 +30,9 @@ export async function run(options: { json?: boolean }): Promise<void> {
 /** The snapshot as text for a terminal: the verdict, what to do, and the streams. */
 export function renderTable(snapshot: Snapshot): string {
   const { takenAt } = snapshot;
+  const { level, sentence } = verdictOf(snapshot);
+  const checks = healthChecks(snapshot);
+  const remedies = level === 'ok' ? [] : checks.slice(0, 1).map(({ remedy }) => labelled('   ', remedy));
   const head = ['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
   const streams = targetKinds.map((kind) => {
     const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
@@ -47,8 +50,9 @@ export function renderTable(snapshot: Snapshot): string {
     ];
   });
   return [
-    verdictOf(snapshot).sentence,
-    ...healthChecks(snapshot).map(({ sentence, remedy }) => labelled('  -', `${sentence} ${remedy}`)),
+    sentence,
+    ...remedies,
+    ...checks.slice(remedies.length).map(({ sentence, remedy }) => labelled('  -', `${sentence} ${remedy}`)),
     '',
     renderColumns(head, streams),
     '',

@@ -159,6 +159,14 @@ test('the verdict is the gravest concern, and names the scope to grant', () => {
   expect(levels).toEqual(['problem', 'warning', 'notice', 'notice']);
 });
 
+test('a terminal shows every check once, the gravest as the headline', () => {
+  const checks = healthChecks(snapshot);
+  const lines = renderTable(snapshot).split('\n');
+  const [worst] = checks;
+  expect(lines.slice(0, 2).map((line) => line.trim())).toEqual([worst?.sentence, worst?.remedy]);
+  expect(lines.filter((line) => line.startsWith('  - '))).toHaveLength(checks.length - 1);
+});
+
 test('nothing of it holds a whole number or a body', () => {
   for (const text of [JSON.stringify(snapshot), JSON.stringify(healthChecks(snapshot)), renderTable(snapshot)]) {
     expect(text).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
