@@ -97,10 +97,10 @@ const pages: readonly (readonly [path: string, name: string])[] = [
   ['/queues', 'Queues'],
 ];
 
-/** The header of every page. `current` is the path of its entry, `note` stands beside the name. */
-export function pageHeader(current: string, note?: Html): Html {
+/** The header of every page. `current` is the path of its entry, `note` stands beside the name, `pathOf` adds to the paths. */
+export function pageHeader(current: string, note?: Html, pathOf = (path: string) => path): Html {
   return html`<header class="top"><strong>Trunkline</strong>${note}<nav aria-label="Pages">${pages.map(
-    ([path, name]) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`,
+    ([path, name]) => html`<a href="${pathOf(path)}"${path === current && html` aria-current="page"`}>${name}</a>`,
   )}</nav></header>`;
 }
 

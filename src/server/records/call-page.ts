@@ -40,6 +40,7 @@ function renderCall(record: CallRecord, view: View): string {
   return frame({
     title,
     current: '/reports',
+    view,
     content: html`<div class="head"><h1>${title}</h1></div>
 <p class="about">${endWords(call)}</p>
 ${section('The call', overview(call, view))}

@@ -24,6 +24,7 @@ export async function deliveryPage(db: Database, id: string, view: View, done: s
   return frame({
     title: `Delivery ${id}`,
     current: '/deliveries',
+    view,
     content: html`<div class="head"><h1>Delivery ${id}</h1></div>
 ${doneNote(done, { replay: 'What it points at will be read again. The new reads show below within seconds.' })}
 ${

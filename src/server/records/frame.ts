@@ -9,11 +9,17 @@ export interface RecordPage {
   /** The path of its entry in the header. */
   readonly current: string;
   readonly content: Html;
+  /** The links of the header keep its time zone. */
+  readonly view?: View;
 }
 
+/** The pages of the header that take a time zone from their address. */
+const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '/rules', '/sends'];
+
 /** A page that refreshes itself. Its direct parts are replaced one by one, so each card is one element of `content`. */
-export function frame({ title, current, content }: RecordPage): string {
-  return documentOf({ title, style, header: pageHeader(current, adriftNote), content, script: liveScript });
+export function frame({ title, current, content, view }: RecordPage): string {
+  const pathOf = (path: string) => (view && zonedPages.includes(path) ? pathIn(view, path) : path);
+  return documentOf({ title, style, header: pageHeader(current, adriftNote, pathOf), content, script: liveScript });
 }
 
 /** A page that is only a sentence, such as why something cannot be read. */

@@ -102,6 +102,7 @@ export function renderList(
   return frame({
     title,
     current: list.current ?? path,
+    view: choice.view,
     content: html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
 <p class="about prose">${about}</p>
 ${above}

@@ -66,6 +66,7 @@ export async function runPage(
   return frame({
     title: `${run.rule}, run ${id}`,
     current: '/rules',
+    view,
     content: html`<div class="head"><h1>${run.rule} <span class="soft">run ${id}</span></h1></div>
 ${section(
   'What it came to',

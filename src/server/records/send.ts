@@ -36,6 +36,7 @@ export async function sendPage(
   return frame({
     title: `Send ${id.slice(0, 8)}`,
     current: '/sends',
+    view,
     content: html`<div class="head"><h1>Send <span class="soft">${id.slice(0, 8)}</span></h1></div>
 ${doneNote(done, {
   sent: 'Settled as sent: what was reserved counts as spent. Nothing was sent again.',

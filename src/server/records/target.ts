@@ -71,6 +71,7 @@ export async function targetPage(
   return frame({
     title: name,
     current: '/targets',
+    view,
     content: html`<div class="head"><h1>${name.charAt(0).toUpperCase()}${name.slice(1, kind.length)} <span class="soft">${name.slice(kind.length + 1)}</span></h1></div>
 ${doneNote(done, { retry: 'It is read now. The state below changes within seconds.' })}
 <div class="asks">${ask({

@@ -64,6 +64,7 @@ function renderThread(record: ThreadRecord, view: View): string {
   return frame({
     title,
     current: '/reports',
+    view,
     content: html`<div class="head"><h1>${title}</h1>${texts.length > 0 && html`<a class="link" href="#newest">To the newest</a>`}</div>
 <p class="about">On ${line} · ${countOf(state.messageCount, 'text')} held${!state.isComplete && ', perhaps not all: no read has listed the thread to its end'}</p>
 ${section('State', overview(record, view))}

@@ -119,6 +119,20 @@ describe('the lists', () => {
     expect(rowsOf(await page(`/coverage/hours?from=${utcDay}&to=${utcDay}`))).toBe(24);
   });
 
+  test('keep the chosen zone in the links of the header, and so do the pages of records', async () => {
+    for (const path of ['/deliveries', '/coverage/hours', `/sends/${sendIds[0]}`, '/rules/runs/1']) {
+      const header = (markup: string) => /<nav aria-label="Pages">.*?<\/nav>/s.exec(markup)?.[0];
+      const linksOf = (markup: string) => [...(header(markup) ?? '').matchAll(/href="([^"]*)"/g)].map(([, to]) => to);
+      const zone = '?zone=Asia%2FTokyo';
+      expect(linksOf(await page(`${path}?zone=Asia/Tokyo`)), path).toEqual([
+        '/',
+        ...['/deliveries', '/targets', '/coverage', '/rules', '/sends'].map((each) => each + zone),
+        ...['/reports', '/queues'],
+      ]);
+      expect(linksOf(await page(path)).join(), path).not.toContain('zone');
+    }
+  });
+
   test('have no words of people while these are hidden', async () => {
     const { db } = world.context.database;
     for (const path of ['/sends', `/sends/${sendIds[0]}`, '/rules/runs/1']) {
