@@ -242,7 +242,7 @@ const variables = z.object({
       otherwise: '`simple`: words as they were written, in any language',
     }),
   NOTIFY_WEBHOOK_URL: endpoint.optional().register(documentation, {
-    doc: 'Receives alerts as webhooks that are signed after [Standard Webhooks](https://www.standardwebhooks.com).',
+    doc: 'Receives alerts as webhooks that are signed after [Standard Webhooks](https://www.standardwebhooks.com); needs `NOTIFY_WEBHOOK_SECRET`.',
     isSecret: true,
   }),
   NOTIFY_WEBHOOK_SECRET: z
