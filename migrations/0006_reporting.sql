@@ -314,7 +314,7 @@ create table rollups.call_agent_rollup (
   talk_count integer not null,
   primary key (local_date, user_id, direction, local_hour)
 );
-comment on table rollups.call_agent_rollup is 'Calls by local hour and user; read it through agent_hourly and agent_daily.';
+comment on table rollups.call_agent_rollup is 'Calls by local hour and user; read it through agent_hourly.';
 comment on column rollups.call_agent_rollup.local_date is 'Local day.';
 comment on column rollups.call_agent_rollup.local_hour is 'Local hour.';
 comment on column rollups.call_agent_rollup.user_id is 'The user.';
@@ -330,6 +330,39 @@ comment on column rollups.call_agent_rollup.transferred_to_count is 'Calls that 
 comment on column rollups.call_agent_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
 comment on column rollups.call_agent_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
 comment on column rollups.call_agent_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
+
+create table rollups.call_agent_day_rollup (
+  local_date date not null,
+  user_id bigint not null,
+  direction text not null,
+  handled_count integer not null,
+  answered_count integer not null,
+  placed_count integer not null,
+  connected_count integer not null,
+  placed_connected_count integer not null,
+  unconnected_count integer not null,
+  rang_count integer not null,
+  transferred_to_count integer not null,
+  transferred_out_count integer not null,
+  talk_seconds bigint not null,
+  talk_count integer not null,
+  primary key (local_date, user_id, direction)
+);
+comment on table rollups.call_agent_day_rollup is 'Calls by local day and user; read it through agent_daily and agent_totals.';
+comment on column rollups.call_agent_day_rollup.local_date is 'Local day.';
+comment on column rollups.call_agent_day_rollup.user_id is 'The user.';
+comment on column rollups.call_agent_day_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_agent_day_rollup.handled_count is 'Calls that the user answered or placed.';
+comment on column rollups.call_agent_day_rollup.answered_count is 'Of these, answered by the user.';
+comment on column rollups.call_agent_day_rollup.placed_count is 'Of these, placed by the user.';
+comment on column rollups.call_agent_day_rollup.connected_count is 'Of the handled, those that the user answered, or placed and somebody answered.';
+comment on column rollups.call_agent_day_rollup.placed_connected_count is 'Of the placed, those that somebody answered.';
+comment on column rollups.call_agent_day_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
+comment on column rollups.call_agent_day_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
+comment on column rollups.call_agent_day_rollup.transferred_to_count is 'Calls that were transferred to the user.';
+comment on column rollups.call_agent_day_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
+comment on column rollups.call_agent_day_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
+comment on column rollups.call_agent_day_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
 create table rollups.call_agent_month_rollup (
   month_start_date date not null,

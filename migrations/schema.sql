@@ -617,6 +617,25 @@ create table rollups.audits (
   constraint audits_pkey PRIMARY KEY (check_name)
 );
 
+-- Calls by local day and user; read it through agent_daily and agent_totals.
+create table rollups.call_agent_day_rollup (
+  local_date date not null, -- Local day.
+  user_id bigint not null, -- The user.
+  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
+  handled_count integer not null, -- Calls that the user answered or placed.
+  answered_count integer not null, -- Of these, answered by the user.
+  placed_count integer not null, -- Of these, placed by the user.
+  connected_count integer not null, -- Of the handled, those that the user answered, or placed and somebody answered.
+  placed_connected_count integer not null, -- Of the placed, those that somebody answered.
+  unconnected_count integer not null, -- Of the placed, those that nobody or a mailbox answered.
+  rang_count integer not null, -- Calls that rang at the user's and that the user did not answer.
+  transferred_to_count integer not null, -- Calls that were transferred to the user.
+  transferred_out_count integer not null, -- Calls that the user transferred to somebody else.
+  talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
+  talk_count integer not null, -- Of the connected calls, those whose connected time is reported.
+  constraint call_agent_day_rollup_pkey PRIMARY KEY (local_date, user_id, direction)
+);
+
 -- Calls by local month and user; read it through agent_monthly and agent_totals.
 create table rollups.call_agent_month_rollup (
   month_start_date date not null, -- First day of the local month.
@@ -636,7 +655,7 @@ create table rollups.call_agent_month_rollup (
   constraint call_agent_month_rollup_pkey PRIMARY KEY (month_start_date, user_id, direction)
 );
 
--- Calls by local hour and user; read it through agent_hourly and agent_daily.
+-- Calls by local hour and user; read it through agent_hourly.
 create table rollups.call_agent_rollup (
   local_date date not null, -- Local day.
   local_hour integer not null, -- Local hour.

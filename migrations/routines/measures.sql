@@ -56,11 +56,11 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     union all
     select d.user_id, d.direction, d.handled_count, d.answered_count, d.placed_count, d.connected_count, d.placed_connected_count,
       d.unconnected_count, d.rang_count, d.transferred_to_count, d.transferred_out_count, d.talk_seconds, d.talk_count
-    from months x join rollups.call_agent_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
+    from months x join rollups.call_agent_day_rollup d on d.local_date >= from_date and d.local_date < least(x.first, to_date + 1)
     union all
     select d.user_id, d.direction, d.handled_count, d.answered_count, d.placed_count, d.connected_count, d.placed_connected_count,
       d.unconnected_count, d.rang_count, d.transferred_to_count, d.transferred_out_count, d.talk_seconds, d.talk_count
-    from months x join rollups.call_agent_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
+    from months x join rollups.call_agent_day_rollup d on d.local_date >= greatest(x.past, x.first) and d.local_date <= to_date
   )
   select t.user_id, coalesce(nullif(trim(concat_ws(' ', u.first_name, u.last_name)), ''), nullif(u.username, ''), 'user ' || t.user_id),
     t.direction, t.handled, t.answered, t.placed, t.connected, t.placed_connected, t.unconnected,

@@ -20,17 +20,7 @@ select
   a.talk_count,
   round(a.talk_seconds::numeric / nullif(a.talk_count, 0), 1) as talk_avg_seconds,
   case when a.direction in ('inbound', 'internal') then round(100.0 * a.answered_count / nullif(a.answered_count + a.rang_count, 0), 2) end as pickup_rate_pct
-from (
-  select local_date, user_id, direction,
-    sum(handled_count)::integer as handled_count, sum(answered_count)::integer as answered_count,
-    sum(placed_count)::integer as placed_count, sum(connected_count)::integer as connected_count,
-    sum(placed_connected_count)::integer as placed_connected_count, sum(unconnected_count)::integer as unconnected_count,
-    sum(rang_count)::integer as rang_count, sum(transferred_to_count)::integer as transferred_to_count,
-    sum(transferred_out_count)::integer as transferred_out_count, sum(talk_seconds)::bigint as talk_seconds,
-    sum(talk_count)::integer as talk_count
-  from rollups.call_agent_rollup
-  group by local_date, user_id, direction
-) a
+from rollups.call_agent_day_rollup a
   left join reporting.dim_user u on u.user_id = a.user_id;
 
 comment on view reporting.agent_daily is 'One row is a local day, user and direction with calls; internal calls are a direction of their own. A call that two people took counts for both, so users do not add up to call_daily. Log-in, pauses and after-call work are not reported by the service. By hour: agent_hourly. For sums over months: agent_monthly and the function agent_totals.';

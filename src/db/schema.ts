@@ -413,6 +413,22 @@ export interface Schema {
     found_count: Numeric;
     counted_at: Defaulted<Timestamp>;
   };
+  'rollups.call_agent_day_rollup': {
+    local_date: Timestamp;
+    user_id: Numeric;
+    direction: string;
+    handled_count: number;
+    answered_count: number;
+    placed_count: number;
+    connected_count: number;
+    placed_connected_count: number;
+    unconnected_count: number;
+    rang_count: number;
+    transferred_to_count: number;
+    transferred_out_count: number;
+    talk_seconds: Numeric;
+    talk_count: number;
+  };
   'rollups.call_agent_month_rollup': {
     month_start_date: Timestamp;
     user_id: Numeric;

@@ -63,6 +63,7 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
     'call_number_hour_rollup',
     'call_endpoint_rollup',
     'call_agent_rollup',
+    'call_agent_day_rollup',
     'queue_visits',
     'missed_call_returns',
     'callback_rollup',

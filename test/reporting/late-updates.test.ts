@@ -21,6 +21,7 @@ const rollups = [
   'call_number_hour_rollup',
   'call_endpoint_rollup',
   'call_agent_rollup',
+  'call_agent_day_rollup',
   'call_agent_month_rollup',
   'queue_visits',
   'missed_call_returns',

@@ -266,6 +266,8 @@ const agentCounts: Readonly<Record<string, string>> = {
   talk_count: 'count(talk_seconds) filter (where is_connected)',
 };
 const agentColumns = Object.keys(agentCounts);
+/** The day of a rollup, as its parameter. */
+const day = '$1::date';
 
 async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await replaceRows(
@@ -297,23 +299,43 @@ async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<
     },
     [date, from, to],
   );
+  await sumAgents(tx, 'call_agent_day_rollup', {
+    key: 'local_date',
+    of: 'call_agent_rollup',
+    from: day,
+    to: `(${day} + 1)`,
+    date,
+  });
 }
 
 /** Adds the days of users up to the local month that a day, `2026-11-01`, lies in. */
 export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<void> {
+  const from = `date_trunc('month', ${day}::timestamp)::date`;
+  const to = `(date_trunc('month', ${day}::timestamp) + interval '1 month')::date`;
+  await sumAgents(tx, 'call_agent_month_rollup', {
+    key: 'month_start_date',
+    of: 'call_agent_day_rollup',
+    from,
+    to,
+    date,
+  });
+}
+
+/** Replaces the rows of a rollup that begin at `from` by the sums of the rows of a finer one up to `to`; both are expressions over `day`. */
+async function sumAgents(
+  tx: Transaction,
+  table: string,
+  { key, of, from, to, date }: Readonly<Record<'key' | 'of' | 'from' | 'to' | 'date', string>>,
+): Promise<void> {
   await replaceRows(
     tx,
     {
-      table: 'call_agent_month_rollup',
-      keys: ['month_start_date', 'user_id', 'direction'],
+      table,
+      keys: [key, 'user_id', 'direction'],
       values: agentColumns,
-      scope: `t.month_start_date = date_trunc('month', $1::date::timestamp)::date`,
-      fresh: `select date_trunc('month', $1::date::timestamp)::date as month_start_date, user_id, direction,
-          ${agentColumns.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
-        from rollups.call_agent_rollup
-        where local_date >= date_trunc('month', $1::date::timestamp)::date
-          and local_date < (date_trunc('month', $1::date::timestamp) + interval '1 month')::date
-        group by 2, 3`,
+      scope: `t.${key} = ${from}`,
+      fresh: `select ${from} as ${key}, user_id, direction, ${agentColumns.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
+        from rollups.${of} where local_date >= ${from} and local_date < ${to} group by 2, 3`,
     },
     [date],
   );
