@@ -27,7 +27,7 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   const seconds = (performance.now() - began) / 1_000;
   const amount = await amountOf(client);
   const busiest = await busiestOf(client);
-  const questions = questionsOf(new Set([...views, 'agent_totals', 'search'])).map((each) => ({
+  const questions = questionsOf(new Set([...views, ...(await functionsOf(client))])).map((each) => ({
     ...each,
     text: each.text.replace(/\{(\w+)\}/g, (_, name: string) => client.escapeLiteral(busiest[name] ?? '')),
   }));
@@ -56,6 +56,13 @@ async function viewsOf(client: Client): Promise<string[]> {
     `select viewname from pg_views where schemaname = 'reporting' order by 1`,
   );
   return rows.map(({ viewname }) => viewname);
+}
+
+async function functionsOf(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ proname: string }>(
+    `select proname from pg_proc where pronamespace = 'reporting'::regnamespace`,
+  );
+  return rows.map(({ proname }) => proname);
 }
 
 async function amountOf(client: Client): Promise<string> {
