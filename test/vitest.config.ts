@@ -38,6 +38,7 @@ const longFiles = [
   'test/sync/unconfirmed-targets.test.ts',
   'test/completeness/coverage/backfill.test.ts',
   'test/ledger/model.test.ts',
+  'test/privacy/erase-at-service.test.ts',
   'test/reporting/oracle.test.ts',
 ];
 
