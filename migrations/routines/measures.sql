@@ -124,7 +124,8 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set t
     where c.is_internal is not true and c.deleted_at is null
   ),
   moments as (
-    select moment, sum(change) over (order by moment, change) as in_progress
+    -- Until the last end of a moment is counted, the sums are too high.
+    select moment, change, sum(change) over (order by moment, change rows unbounded preceding) as in_progress
     from (
       select started_at as moment, 1 as change from calls where ended_at >= started_at
       union all
@@ -136,7 +137,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set t
   select (m.moment at time zone s.time_zone)::date, extract(hour from m.moment at time zone s.time_zone)::integer, max(m.in_progress),
     (array_agg(m.moment order by m.in_progress desc, m.moment))[1]
   from moments m cross join span s
-  where m.moment >= s.from_at and m.moment < s.to_at
+  where m.moment >= s.from_at and m.moment < s.to_at and m.change >= 0
   group by 1, 2
 $$;
 comment on function reporting.concurrent_calls is 'One row is an hour of local days, both ends included: peak_count is the most external calls that were in progress at once (ringing, menus and queues included), peak_at when that was first so. Calls without a known length are left out; one longer than a day counts for its first 24 hours. Example: select local_date, max(peak_count) from reporting.concurrent_calls(''2026-01-01'', ''2026-01-31'') group by 1.';
