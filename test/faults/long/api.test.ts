@@ -111,7 +111,7 @@ test.for([
         name: 'worker without the API',
         args: ['worker'],
         env: { ...environment, API_BASE_URL: address() },
-        readyWords: 'The worker works',
+        readyWords: 'The worker processes its queues',
       },
       onTestFinished,
     );

@@ -41,11 +41,23 @@ describe.each(backends)('on %s', (backend) => {
     await load.goesOn(30);
     const port = String(await freePort());
     const newWeb = createPart(
-      { name: 'the next web', args: ['web'], env: { ...environment, PORT: port }, readyWords: 'listens', release },
+      {
+        name: 'the next web',
+        args: ['web'],
+        env: { ...environment, PORT: port },
+        readyWords: 'The receiver is listening',
+        release,
+      },
       onTestFinished,
     );
     const newWorker = createPart(
-      { name: 'the next worker', args: ['worker'], env: { ...environment }, readyWords: 'The worker works', release },
+      {
+        name: 'the next worker',
+        args: ['worker'],
+        env: { ...environment },
+        readyWords: 'The worker processes its queues',
+        release,
+      },
       onTestFinished,
     );
     await Promise.all([newWeb.start(), newWorker.start()]);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
+import { queueNames } from '../../../config/queues.ts';
 import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
 import { startLoad } from '../load/load.ts';
@@ -136,12 +137,13 @@ async function takeConnections({ postgres }: Deployment): Promise<Client[]> {
     taken.push(client);
   };
   await take();
-  const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'trunkline%'`;
+  // The queue library names those that listen by their queue; one that ends later would leave its place to the daemon.
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'trunkline%' or application_name = any($1)`;
   for (;;) {
     try {
       await take();
     } catch {
-      const ended = await taken[0]?.query(end);
+      const ended = await taken[0]?.query(end, [queueNames]);
       if (ended?.rowCount === 0) return taken;
     }
   }
