@@ -81,7 +81,7 @@ export default defineConfig({
     // Only what never ends should fail by time: a loaded machine may take many times as long as an idle one.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 220_000 } },
     // Much of a test is waiting for processes and stores, so that four at a time are worth it even on two cores.
     maxWorkers: 4,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.

@@ -21,12 +21,12 @@ test('a break is told once by the processes that run, its remedy works, and its 
     slack.received.map(({ body }) => JSON.parse(body).text as string).filter((text) => text.includes(check));
 
   expect(await trunkline(environment, 'sends', 'pause', 'for', 'Karen').ended).toBe(0);
-  await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(() => textsOf('sends_paused').length).toBe(1);
   const [began = ''] = textsOf('sends_paused');
   expect(began).toMatch(/^\*Warning at 127\.0\.0\.1:1: All automatic texts are paused\.\*\n/);
   const remedy = /`npx trunkline (sends resume)`/.exec(began)?.[1] ?? '';
   expect(await trunkline(environment, ...remedy.split(' ')).ended).toBe(0);
-  await expect.poll(() => textsOf('sends_paused').length, { timeout: 120_000 }).toBe(2);
+  await expect.poll(() => textsOf('sends_paused').length).toBe(2);
   expect(textsOf('sends_paused')[1]).toMatch(
     /^\*Resolved at 127\.0\.0\.1:1: All automatic texts are paused\.\*\nIt lasted /,
   );

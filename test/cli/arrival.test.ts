@@ -24,7 +24,7 @@ const environment = {
   WEBHOOK_SECRET: 'a-secret-of-the-arrivals-0123456',
   PORT: '0',
 };
-const soon = { timeout: 60_000 };
+const soon = { timeout: 220_000 };
 const waiting = 'Waiting for Postgres';
 
 /** A place where no Postgres is, until one is let in. */

@@ -266,7 +266,7 @@ test('only a webhook that must be created by hand is told with its address', asy
 
 test('the processes say in JSON where they are once they are ready', async () => {
   const web = trunkline({ ...environment, PUBLIC_URL: '' }, 'web', '--json');
-  await expect.poll(() => web.out(), { timeout: 15_000 }).toContain('\n');
+  await expect.poll(() => web.out()).toContain('\n');
   const { url } = JSON.parse(web.out()) as { url: string };
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   web.process.kill('SIGTERM');
@@ -275,7 +275,7 @@ test('the processes say in JSON where they are once they are ready', async () =>
 
 test('a receiver whose secret can be guessed starts with a warning', async () => {
   const web = trunkline({ ...environment, PUBLIC_URL: '', WEBHOOK_SECRET: 'hunter2' }, 'web', '--json');
-  await expect.poll(() => web.out(), { timeout: 15_000 }).toContain('\n');
+  await expect.poll(() => web.out()).toContain('\n');
   expect(web.err()).toContain('WEBHOOK_SECRET has 7 characters');
   expect(web.err()).not.toContain('hunter2');
 });
@@ -287,7 +287,7 @@ test('a start with a public address makes a token for the pages, keeps it, and p
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const started = async (...flags: string[]) => {
     const command = trunkline({ ...environment, DATA_DIR: folder }, 'start', ...flags);
-    await expect.poll(command.out, { timeout: 60_000 }).toContain(flags.length > 0 ? '}\n' : 'data folder');
+    await expect.poll(command.out).toContain(flags.length > 0 ? '}\n' : 'data folder');
     return command;
   };
   const first = await started('--json');

@@ -12,7 +12,7 @@ import { createDatabase, dropDatabase, superuserUrlOf } from '../stores/database
 import { captureLog } from '../world/log.ts';
 
 const silent = createLog('silent');
-const soon = { timeout: 60_000 };
+const soon = { timeout: 220_000 };
 const secret = 'a-secret-of-the-small-plans-0123';
 
 /** A migrated database whose owner may open so many connections, and a superuser's session in it. */

@@ -47,7 +47,7 @@ test.each([
   child.stderr.on('data', (chunk) => {
     err += chunk;
   });
-  await expect.poll(() => err, { timeout: 60_000 }).toContain(isUp);
+  await expect.poll(() => err).toContain(isUp);
   if (name === 'web') expect(err).toContain('"url":"http://0.0.0.0:');
   child.kill('SIGTERM');
   expect(await once(child, 'close')).toEqual([0, null]);

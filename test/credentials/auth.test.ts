@@ -22,7 +22,7 @@ const auth = (...args: string[]): Command => trunkline(daemon.environment, 'auth
 
 /** The address that a log in tells its user to open. */
 async function addressOf(login: Command, stream: 'out' | 'err' = 'out'): Promise<string> {
-  await expect.poll(() => login[stream]() + login.err(), { timeout: 60_000 }).toMatch(/\/authorize\S+\n/);
+  await expect.poll(() => login[stream]() + login.err()).toMatch(/\/authorize\S+\n/);
   return /\S+\/authorize\S+/.exec(login[stream]())?.[0] as string;
 }
 
@@ -161,9 +161,9 @@ describe('a person with a browser', () => {
     expect(await login.ended).toBe(0);
     expect(login.out()).toContain('Logged in');
     await expect
-      .poll(() => database.value('select count(*)::int from warehouse.sms_lines'), { timeout: 60_000, interval: 200 })
+      .poll(() => database.value('select count(*)::int from warehouse.sms_lines'), { interval: 200 })
       .toBeGreaterThan(0);
-    await expect.poll(() => database.query('select from ops.streams'), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => database.query('select from ops.streams')).toEqual([]);
     await page.close();
   });
 });

@@ -24,14 +24,14 @@ const sentences = async () => healthChecks(await takeSnapshot(daemon.context)).m
 async function logIn(scope?: readonly string[]): Promise<void> {
   await database.query('delete from secrets.oauth_clients');
   const login = trunkline(daemon.environment, 'auth', 'login');
-  await expect.poll(() => login.out() + login.err(), { timeout: 60_000 }).toMatch(/\/authorize\S+\n/);
+  await expect.poll(() => login.out() + login.err()).toMatch(/\/authorize\S+\n/);
   await open(await consent(/\S+\/authorize\S+/.exec(login.out())?.[0] as string, scope ? { scope } : {}));
   expect(await login.ended).toBe(0);
 }
 
 test('streams wait while nobody is logged in, say why, and go on by themselves within a minute', async () => {
   await daemon.work();
-  await expect.poll(streams, { timeout: 60_000 }).toMatchObject([
+  await expect.poll(streams).toMatchObject([
     { kind: 'lines', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
     { kind: 'users', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
   ]);
@@ -39,7 +39,7 @@ test('streams wait while nobody is logged in, say why, and go on by themselves w
 
   const began = performance.now();
   await logIn();
-  await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
+  await expect.poll(streams, { interval: 100 }).toEqual([]);
   expect(performance.now() - began).toBeLessThan(60_000);
   expect(await database.value('select count(*)::int from warehouse.sms_lines')).toBeGreaterThan(0);
 });
@@ -51,7 +51,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   await loginWorld.expire();
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
   await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
-  await expect.poll(async () => (await streams()).map(({ kind }) => kind), { timeout: 60_000 }).toEqual(['users']);
+  await expect.poll(async () => (await streams()).map(({ kind }) => kind)).toEqual(['users']);
   expect((await sentences())[0]).toBe('The login is no longer valid, so nothing is read.');
   const page = await (await fetch(daemon.receiver.url)).text();
   expect(page).toContain('lost: log in again');
@@ -64,7 +64,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   }
 
   await logIn();
-  await expect.poll(streams, { timeout: 60_000, interval: 100 }).toEqual([]);
+  await expect.poll(streams, { interval: 100 }).toEqual([]);
   expect(await sentences()).not.toContain('The login is no longer valid, so nothing is read.');
 });
 

@@ -94,7 +94,7 @@ test.each([
     sandbox.faults({ answers: [{ kind: 'slow', ms: 60_000, when, operations: token }] });
     void killed.ask(5);
     await refreshing();
-    await expect.poll(discoveries, { timeout: 60_000 }).toBe(1);
+    await expect.poll(discoveries).toBe(1);
     const waited = waiting.ask(5);
     killed.process.kill('SIGKILL');
     const { answered, failures } = await waited;
@@ -109,7 +109,7 @@ test.each([
 
     sandbox.faults({});
     await loginWorld.logIn();
-    await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
+    await expect.poll(async () => (await waiting.ask(5)).answered, { interval: 500 }).toBe(5);
   },
   120_000,
 );
@@ -121,10 +121,10 @@ test('a process that is killed before a refresh token has left it costs nobody a
   const discovery = ['/.well-known/oauth-authorization-server'];
   sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when: 'before', operations: discovery, times: 1 }] });
   void killed.ask(5);
-  await expect.poll(refreshLocks, { timeout: 60_000, interval: 20 }).toBe(1);
+  await expect.poll(refreshLocks, { interval: 20 }).toBe(1);
   expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
   killed.process.kill('SIGKILL');
-  await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
+  await expect.poll(async () => (await waiting.ask(5)).answered, { interval: 500 }).toBe(5);
   expect(loginWorld.refreshes()).toEqual([200]);
 });
 
@@ -135,7 +135,7 @@ function refreshLocks(): Promise<unknown> {
 
 /** Resolves when a process has taken the tokens for refreshing. */
 async function refreshing(): Promise<void> {
-  await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+  await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
 }
 
 /** Each refresh begins with one. */
@@ -155,6 +155,6 @@ test('a process that is frozen in the middle of a refresh holds nobody up for go
   expect(refused.failures).toEqual([expect.stringContaining('another process refreshes the tokens')]);
   frozen.process.kill('SIGCONT');
   expect(await asked).toMatchObject({ answered: 5 });
-  await expect.poll(async () => (await waiting.ask(5)).answered, { timeout: 60_000, interval: 500 }).toBe(5);
+  await expect.poll(async () => (await waiting.ask(5)).answered, { interval: 500 }).toBe(5);
   expect(loginWorld.refreshes()).toEqual([200]);
 });

@@ -33,8 +33,8 @@ describe('a token', () => {
     await using client = loginWorld.open();
     const { version } = await loginWorld.row();
     // A third of a short life is the time ahead.
-    await expect.poll(() => client.service.lines.list().then(loginWorld.refreshes), { timeout: 60_000 }).toEqual([200]);
-    await expect.poll(async () => (await loginWorld.row()).version, { timeout: 60_000 }).not.toBe(version);
+    await expect.poll(() => client.service.lines.list().then(loginWorld.refreshes)).toEqual([200]);
+    await expect.poll(async () => (await loginWorld.row()).version).not.toBe(version);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
   });
 
@@ -46,7 +46,7 @@ describe('a token', () => {
     onTestFinished(() => wall.mockRestore());
     await loginWorld.logIn();
     const lines = () => client.service.lines.list().then(({ data }) => data.length);
-    await expect.poll(lines, { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(lines).toBeGreaterThan(0);
   });
 
   test('that has ended is replaced before anything is asked', async () => {
@@ -172,7 +172,7 @@ describe('a refresh', () => {
     await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
     for (let round = 0; round < 5; round += 1) await client.service.lines.list();
-    await expect.poll(async () => (await loginWorld.row()).failures, { timeout: 60_000 }).toBe(1);
+    await expect.poll(async () => (await loginWorld.row()).failures).toBe(1);
     await client.service.lines.list();
     expect(loginWorld.refreshes()).toEqual([503]);
   });
@@ -183,7 +183,7 @@ describe('a refresh', () => {
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
     asked.catch(() => undefined);
-    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await forgetTokens(database.db);
     await expect(asked).rejects.toMatchObject(loginNeeded);
     expect(await database.query('select from secrets.oauth_tokens')).toEqual([]);
@@ -194,7 +194,7 @@ describe('a refresh', () => {
     await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await loginWorld.logIn();
     const { version } = await loginWorld.row();
     await asked;
@@ -206,7 +206,7 @@ describe('a refresh', () => {
     await using client = loginWorld.open();
     sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, operations: token }] });
     const asked = client.service.lines.list();
-    await expect.poll(async () => (await loginWorld.row()).state, { timeout: 60_000, interval: 20 }).toBe('refreshing');
+    await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await database.query(
       `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
@@ -240,9 +240,7 @@ describe('without a usable log in', () => {
     await using client = loginWorld.open();
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     await loginWorld.logIn();
-    await expect
-      .poll(() => client.service.lines.list().then(({ data }) => data.length), { timeout: 60_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(() => client.service.lines.list().then(({ data }) => data.length)).toBeGreaterThan(0);
   });
 
   test('a Postgres that is away means: a little later', async () => {

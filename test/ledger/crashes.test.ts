@@ -55,9 +55,7 @@ test('a process killed while the service works on its request leaves a send that
   const { sendId, number } = await ledger.answer();
   sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, when: 'after', times: 1, operations: ['sendMessage'] }] });
   const killed = killAt('answered', sendId);
-  await expect
-    .poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length, { timeout: 60_000 })
-    .toBe(1);
+  await expect.poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length).toBe(1);
   expect(await ledger.state(sendId)).toBe('DISPATCHED');
   await killed;
   await ledger.makeDue(sendId);
@@ -106,7 +104,7 @@ test('a process that stands still during the commit of a dispatch lets nothing o
   const args = [program, database.url, sandbox.url, sandbox.apiKey, 'never', sendId, String(stallMs)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = once(child, 'exit');
-  await expect.poll(commits.isWaiting, { timeout: 60_000 }).toBe(true);
+  await expect.poll(commits.isWaiting).toBe(true);
   child.kill('SIGSTOP');
   await commits.release();
   await expect.poll(() => ledger.state(sendId)).toBe('DISPATCHED');

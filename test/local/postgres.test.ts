@@ -16,7 +16,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const log = createLog('silent');
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const settled = { timeout: 60_000, interval: 20 };
+const settled = { timeout: 220_000, interval: 20 };
 
 test('data, password and port stay between runs', async () => {
   const first = await startPostgres({ dataDir, log });

@@ -11,7 +11,7 @@ const databaseUrl = await databaseForTest(migrated);
 const database = new Client({ connectionString: databaseUrl });
 let world: TestReceiver;
 /** The pages share a snapshot for a second. */
-const soon = { timeout: 60_000, interval: 500 };
+const soon = { timeout: 220_000, interval: 500 };
 
 beforeAll(async () => {
   await database.connect();
@@ -265,7 +265,7 @@ describe('processes', () => {
       sentence: expect.stringMatching(/^The service does not answer: a request \(\S+\) has been waiting for \d+ s\.$/),
     });
     const read = async () => ((await (await world.get('/api/status')).json()) as Status).concerns;
-    await expect.poll(read, { timeout: 60_000, interval: 250 }).toContainEqual(silence);
+    await expect.poll(read, { interval: 250 }).toContainEqual(silence);
     expect((await status()).told.verdict.level).toBe('problem');
     await expect
       .poll(metrics, soon)

@@ -51,9 +51,7 @@ test('shared gauges are the same from every web', async () => {
     `insert into ops.processes (process_id, role, started_at, seen_at, api_failing_from) values ('w', 'worker', now(), now(), now())`,
     [],
   );
-  await expect
-    .poll(async () => (await second.get('/metrics')).text(), { timeout: 30_000 })
-    .toContain('trunkline_api_up 0');
+  await expect.poll(async () => (await second.get('/metrics')).text()).toContain('trunkline_api_up 0');
 });
 
 describe.each(backends)('a worker with queues in %s', (backend) => {
@@ -86,10 +84,8 @@ describe.each(backends)('a worker with queues in %s', (backend) => {
     expect((await fetch(`${url}/metrics`)).status).toBe(401);
     expect((await fetch(`${url}/`, bearer)).status).toBe(404);
     const page = async () => (await fetch(`${url}/metrics`, bearer)).text();
-    await expect
-      .poll(page, { timeout: 30_000 })
-      .toMatch(/trunkline_target_turn_seconds_count\{.*kind="users".*\} [1-9]/);
-    await expect.poll(page, { timeout: 30_000 }).toContain('trunkline_workers{mode="dry-run"} 1');
+    await expect.poll(page).toMatch(/trunkline_target_turn_seconds_count\{.*kind="users".*\} [1-9]/);
+    await expect.poll(page).toContain('trunkline_workers{mode="dry-run"} 1');
     const text = await page();
     for (const series of [
       'trunkline_api_requests_total{operation="users.list",status="200"}',

@@ -110,6 +110,8 @@ describe.each(backends)('on %s', (backend) => {
     await world.settled();
     await until(async () => Number(await value('select count(*) from warehouse.transcript_bodies')) >= 3);
     await world.settled();
+    // What rules record of the person comes a moment after the texts.
+    await until(async () => (await value('select count(*)::integer from ops.rule_events')) === 0);
     const before = await kept(world);
     expect(before).toEqual(
       expect.arrayContaining([

@@ -22,10 +22,10 @@ test.each([
   const worker = queues.work('calls', {}, async (job) => void seen.push(job));
   try {
     await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
-    await vi.waitUntil(() => seen.length > 0, { timeout: 60_000, interval: 10 });
+    await vi.waitUntil(() => seen.length > 0, { timeout: 220_000, interval: 10 });
     // One that waits is woken too: the connection that listens is another one.
     await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057901' }]);
-    await vi.waitUntil(() => seen.length > 1, { timeout: 60_000, interval: 10 });
+    await vi.waitUntil(() => seen.length > 1, { timeout: 220_000, interval: 10 });
     expect(await queues.health()).toMatchObject({ isReachable: true });
   } finally {
     await worker.close(1_000);

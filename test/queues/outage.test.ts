@@ -13,7 +13,7 @@ import { haltBackends } from '../stores/halted.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
-const settled = { timeout: 60_000, interval: 20 };
+const settled = { timeout: 220_000, interval: 20 };
 const job: TargetJob = { kind: 'call', key: '1783385492.057900' };
 const patience = 2_500;
 

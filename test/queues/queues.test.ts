@@ -12,7 +12,7 @@ const databaseUrl = await databaseForTest(migrateQueues);
 const otherDatabaseUrl = await databaseForTest(migrateQueues);
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const call = (key: string): TargetJob => ({ kind: 'call', key });
-const settled = { timeout: 60_000, interval: 10 };
+const settled = { timeout: 220_000, interval: 10 };
 
 describe.each(backends)('queues on %s', (backend) => {
   let queues: Queues;

@@ -7,7 +7,7 @@ import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
 
-const settled = { timeout: 60_000, interval: 100 };
+const settled = { timeout: 220_000, interval: 100 };
 
 async function redisServer(): Promise<RedisServer> {
   const redis = await startRedis();

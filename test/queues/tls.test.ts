@@ -58,7 +58,7 @@ test.each([`?sslrootcert=${inFolder('authority.pem')}`, '?sslmode=no-verify', '?
       const seen: unknown[] = [];
       const worker = queues.work('calls', {}, async (job) => void seen.push(job));
       await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
-      await vi.waitUntil(() => seen.length > 0, { timeout: 20_000, interval: 10 });
+      await vi.waitUntil(() => seen.length > 0, { timeout: 220_000, interval: 10 });
       await worker.close(1_000);
     });
   },

@@ -203,7 +203,7 @@ test('the commands tell of it beside the running start', async () => {
     return listed.filter(({ mode, matched }) => mode === 'live' && matched > 0).length;
   };
   // What rules did is counted every ten seconds.
-  await expect.poll(matching, { timeout: 60_000, interval: 1_000 }).toBe(7);
+  await expect.poll(matching, { interval: 1_000 }).toBe(7);
   const sends = await command<{ rule: string; state: string }[]>('sends', 'list', '--limit', '1000');
   const sent = sends.filter(({ state }) => state === 'SENT').map(({ rule }) => rule);
   expect(sent).toEqual(

@@ -55,7 +55,7 @@ describe('the page in a browser', () => {
     await query(db, `update ops.sync_targets set clean_version = dirty_version where kind = 'call'`, []);
     await query(db, 'delete from ops.streams', []);
     const after = '1 read of texts failed three times or more.';
-    await expect.poll(() => page.title(), { timeout: 60_000 }).toBe(`${after} · Trunkline`);
+    await expect.poll(() => page.title()).toBe(`${after} · Trunkline`);
     expect(before).toContain('Transcripts are not read');
     expect(await page.locator('h1').textContent()).toBe(after);
     expect(await page.evaluate('[document.querySelector("header").dataset.kept, scrollY]')).toEqual(['yes', 200]);

@@ -221,9 +221,7 @@ describe('connections', () => {
 
 // What has to hold of the process as a whole is tried on a real one, with few files to open and a small heap of memory.
 describe('a web process', () => {
-  test('stays small and answers under bodies that never end, bombs and idle connections', {
-    timeout: 120_000,
-  }, async () => {
+  test('stays small and answers under bodies that never end, bombs and idle connections', async () => {
     const { port, pid, log } = await startWeb('ulimit -n 512; ');
     const isReady = () =>
       fetch(`http://127.0.0.1:${port}/readyz`).then(

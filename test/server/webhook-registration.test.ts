@@ -18,7 +18,7 @@ describe('a receiver with PUBLIC_URL', () => {
     ['nothing to show the API', 'API_KEY', { API_BASE_URL: 'http://127.0.0.1:1' }],
   ])('and %s says once that it registers nothing, and what is missing', async (_name, missing, more) => {
     const web = trunkline({ ...environment, ...more }, 'web', '--json');
-    await expect.poll(web.out, { timeout: 60_000 }).toContain('"registers":false');
+    await expect.poll(web.out).toContain('"registers":false');
     web.process.kill('SIGTERM');
     expect(await web.ended).toBe(0);
     const warnings = web
@@ -30,7 +30,7 @@ describe('a receiver with PUBLIC_URL', () => {
 
   test('and an API registers', async () => {
     const web = trunkline({ ...environment, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' }, 'web', '--json');
-    await expect.poll(web.out, { timeout: 60_000 }).toContain('"registers":true');
+    await expect.poll(web.out).toContain('"registers":true');
     web.process.kill('SIGTERM');
     expect(await web.ended).toBe(0);
     expect(web.err()).not.toContain('no webhook is registered');

@@ -15,7 +15,7 @@ test('mirrors recordings and transcripts that are late, when they are announced'
   await service.faults({});
   await load.finish();
   await expectNothingLost(deployment(), load);
-}, 60_000);
+});
 
 test('looks again for recordings and transcripts that are late and never announced', async () => {
   const { service, hooks } = deployment();
@@ -41,4 +41,4 @@ test('looks again for recordings and transcripts that are late and never announc
     callIds: [callId],
     accepted: async () => [`AccountEndedCalls ${callId}`],
   });
-}, 60_000);
+});

@@ -228,7 +228,7 @@ test('an event can be ahead of the API', async () => {
   await receiver.until(2);
   const call = async () => (await ask('GET', `/calls/${made.id}`)).status;
   expect([await texts(), await calls(), await call()]).toEqual([0, 0, 404]);
-  await expect.poll(async () => [await texts(), await calls(), await call()], { timeout: 30_000 }).toEqual([1, 1, 200]);
+  await expect.poll(async () => [await texts(), await calls(), await call()]).toEqual([1, 1, 200]);
 });
 
 test('faults of deliveries can be narrowed to types, rated and counted', async () => {

@@ -101,7 +101,7 @@ beforeAll(async () => {
     missed,
   );
   await facts.drain();
-}, 60_000);
+});
 beforeEach(() => facts.params({ is_text_shown: false }));
 afterAll(async () => {
   await world[Symbol.asyncDispose]();

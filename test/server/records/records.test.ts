@@ -309,7 +309,7 @@ describe('in a browser', () => {
       db,
       sql`insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized) values ('AccountSMS', '{}', 'new', '{}', false)`,
     );
-    await expect.poll(() => tab.locator('tbody tr').count(), { timeout: 60_000 }).toBe(before + 1);
+    await expect.poll(() => tab.locator('tbody tr').count()).toBe(before + 1);
     expect(await tab.evaluate('document.activeElement.getAttribute("href")')).toBe('/deliveries/1');
     await tab.context().close();
   });

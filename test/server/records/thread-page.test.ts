@@ -87,7 +87,7 @@ beforeAll(async () => {
     number,
     member,
   );
-}, 60_000);
+});
 beforeEach(() => facts.params({ is_text_shown: true }));
 afterAll(async () => {
   await browser?.close();

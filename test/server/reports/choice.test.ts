@@ -104,7 +104,7 @@ beforeAll(async () => {
   );
   await facts.drain();
   await drainOutcomes(facts.db);
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await world[Symbol.asyncDispose]();
