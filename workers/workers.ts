@@ -208,18 +208,19 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
 }
 
 /**
- * Reads the target of each job. While all handlers of the queue are busy there is a backlog: a handler that has mirrored its
- * target then goes on with the oldest due target, without waiting for its job, until nothing is left or `closing` fires. That
- * job later finds nothing pending. After any other result the handler stops, since the service may be overloaded.
+ * Reads the target of each job. While at least as many handlers are busy as may read at a time there is a backlog: a handler
+ * that has mirrored its target then goes on with the oldest due target, without waiting for its job, until nothing is left or
+ * `closing` fires. That job later finds nothing pending. Jobs alone would bound the rate, above all for queues in Postgres.
+ * After any other result the handler stops, since the service may be overloaded.
  */
 export function createJobHandler(
   sync: Pick<Sync, 'read' | 'readNext'>,
   queue: QueueName,
   closing: AbortSignal,
 ): JobHandler {
-  const { handlers } = queueSettings[queue];
+  const { reads } = queueSettings[queue];
   let busy = 0;
-  const isBacklog = (signal: AbortSignal) => busy >= handlers && !closing.aborted && !signal.aborted;
+  const isBacklog = (signal: AbortSignal) => busy >= reads && !closing.aborted && !signal.aborted;
 
   return async (job, signal) => {
     busy += 1;

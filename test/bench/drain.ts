@@ -11,32 +11,39 @@ import { callId } from './stand-in/calls.ts';
 import { measureIn, startStandIn } from './stand-in/processes.ts';
 
 const calls = 20_000;
+/** Calls that become pending all at once after the backlog is drained, and how long after. */
+const laterCalls = 5_000;
+const laterAfterMs = 2_000;
 const longestMs = 300_000;
 
 /** Calls per second, round by round. */
 interface Rates {
   readonly drained: number[];
+  readonly later: number[];
   readonly baseline: number[];
 }
 
 /**
  * A backlog of distinct calls, each enqueued and to be read once, with an API that answers at once. On Redis, against the same
- * reads by the same client without queue or writes; on PostgreSQL, against the same jobs taken without doing anything.
+ * reads by the same client without queue or writes; on PostgreSQL, against the same jobs taken without doing anything. Then a
+ * burst that the same worker gets when it has just become idle, against the rate at which it drained the backlog.
  */
 export async function drain(rig: Rig): Promise<Finding[]> {
   const rounds = rig.rounds ?? 2;
-  await using service = await startStandIn(calls);
+  await using service = await startStandIn(calls + laterCalls);
   const findings: Finding[] = [];
   for (const backend of backends) {
-    const rates: Rates = { drained: [], baseline: [] };
+    const rates: Rates = { drained: [], later: [], baseline: [] };
     for (let round = 1; round <= rounds; round += 1) {
       const databaseUrl = await rig.stores.database(`drain_${backend}_${round}`);
       const stores = { databaseUrl, redisUrl: rig.stores.redisUrl(backend) };
       rates.baseline.push(calls / (await baseline(backend, stores, service.ready)));
-      rates.drained.push(calls / (await drained(stores, service.ready, rig.profileFolder)));
+      const { drained, later } = await drainedRates(stores, service.ready, rig.profileFolder);
+      rates.drained.push(drained);
+      rates.later.push(later);
       rig.progress(`${backend}, round ${round} of ${rounds}`);
     }
-    findings.push(findingOf(backend, rates));
+    findings.push(findingOf(backend, rates), laterFindingOf(backend, rates));
   }
   return findings;
 }
@@ -55,7 +62,11 @@ function findingOf(backend: Backend, { drained, baseline }: Rates): Finding {
 }
 
 async function baseline(backend: Backend, stores: DaemonStores, serviceUrl: string): Promise<number> {
-  if (backend === 'postgres') await enqueueAll(stores);
+  if (backend === 'postgres')
+    await enqueueAll(
+      stores,
+      Array.from({ length: calls }, (_, at) => callId(at)),
+    );
   const { seconds } = await measureIn<{ seconds: number }>(
     'reader',
     [backend === 'redis' ? 'reads' : 'jobs', String(calls)],
@@ -64,40 +75,72 @@ async function baseline(backend: Backend, stores: DaemonStores, serviceUrl: stri
   return seconds;
 }
 
-/** Seconds from the start of the first read until nothing is pending. */
-async function drained(stores: DaemonStores, url: string, profileFolder: string | undefined): Promise<number> {
+function laterFindingOf(backend: Backend, { drained, later }: Rates): Finding {
+  return {
+    bench: 'drain',
+    what: `${laterCalls} calls at once, ${laterAfterMs / 1_000} s after the backlog, queue in ${backend}`,
+    baseline: quantity('backlog', 'calls/s', spreadOf(drained)),
+    subject: quantity('mirrored', 'calls/s', spreadOf(later)),
+    ratio: ratiosOf(later, drained),
+    limits: 'the same worker process',
+  };
+}
+
+/** Calls per second, of the backlog and of the burst after it. */
+async function drainedRates(
+  stores: DaemonStores,
+  url: string,
+  profileFolder: string | undefined,
+): Promise<{ drained: number; later: number }> {
   const client = new Client({ connectionString: stores.databaseUrl });
   await client.connect();
   try {
-    // As web leaves them once they are enqueued: the sweep takes none of them for lost.
-    await client.query(
-      `insert into ops.sync_targets (kind, key, due_at, enqueued_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
-      [Array.from({ length: calls }, (_, at) => callId(at))],
-    );
-    await client.query('analyze ops.sync_targets');
-    await enqueueAll(stores);
+    const backlog = await makePending(client, stores, 0, calls);
     await using _worker = await startWorker(stores, { url, apiKey: 'bench-key' }, profileFolder);
-    const began = performance.now();
-    for (;;) {
-      const pending = await client.query(
-        `select from ops.sync_targets where kind = 'call' and dirty_version > clean_version limit 1`,
-      );
-      if (pending.rowCount === 0) break;
-      if (performance.now() - began > longestMs) throw new Error('The backlog was not drained in five minutes.');
-      await sleep(200);
-    }
-    const { rows } = await client.query<{ seconds: number }>(
-      `select extract(epoch from clock_timestamp() - min(read_at))::float8 as seconds from ops.sync_targets where kind = 'call'`,
-    );
-    return rows[0]?.seconds ?? Number.NaN;
+    const drained = await rateOf(client, backlog);
+    await sleep(laterAfterMs);
+    return { drained, later: await rateOf(client, await makePending(client, stores, calls, laterCalls)) };
   } finally {
     await client.end();
   }
 }
 
-async function enqueueAll({ databaseUrl, redisUrl }: DaemonStores): Promise<void> {
+/** Makes calls pending and enqueues them, as web does. */
+async function makePending(client: Client, stores: DaemonStores, first: number, count: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, (_, at) => callId(first + at));
+  // The sweep takes none of them for lost.
+  await client.query(
+    `insert into ops.sync_targets (kind, key, due_at, enqueued_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
+    [keys],
+  );
+  await client.query('analyze ops.sync_targets');
+  await enqueueAll(stores, keys);
+  return keys;
+}
+
+/** Waits until none of the calls is pending. Calls per second since the first of their reads began. */
+async function rateOf(client: Client, keys: readonly string[]): Promise<number> {
+  const began = performance.now();
+  for (;;) {
+    const pending = await client.query(
+      `select from ops.sync_targets where kind = 'call' and dirty_version > clean_version limit 1`,
+    );
+    if (pending.rowCount === 0) break;
+    if (performance.now() - began > longestMs) throw new Error('The calls were not mirrored in five minutes.');
+    await sleep(50);
+  }
+  const { rows } = await client.query<{ seconds: number }>(
+    `select extract(epoch from clock_timestamp() - min(read_at))::float8 as seconds from ops.sync_targets where kind = 'call' and key = any($1)`,
+    [keys],
+  );
+  return keys.length / (rows[0]?.seconds ?? Number.NaN);
+}
+
+async function enqueueAll({ databaseUrl, redisUrl }: DaemonStores, keys: readonly string[]): Promise<void> {
   const queues = await createQueues({ databaseUrl, redisUrl, log: createLog('warn') });
-  const jobs = Array.from({ length: calls }, (_, at) => ({ kind: 'call', key: callId(at) }));
-  await queues.enqueue('calls', jobs);
+  await queues.enqueue(
+    'calls',
+    keys.map((key) => ({ kind: 'call', key })),
+  );
   await queues.close();
 }
