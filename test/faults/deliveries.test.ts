@@ -12,10 +12,10 @@ const deployment = deployForSuite({ backend: 'redis' });
 const maxReads = 10;
 /** Milliseconds before a call that was not found is asked for again. */
 const pauseAfterMissing = 5_000;
-const quiet = { timeout: 60_000, interval: 50 };
+const quiet = { timeout: 220_000, interval: 50 };
 
 // The history of the day before is mirrored at the start by itself; what these tests count must not be of it.
-beforeAll(() => vi.waitUntil(isHistoryHeld, quiet), 90_000);
+beforeAll(() => vi.waitUntil(isHistoryHeld, quiet));
 
 test('reads a text delivered a hundred times a few times, and keeps it once', async () => {
   const { service } = deployment();

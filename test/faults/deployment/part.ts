@@ -39,7 +39,7 @@ export interface PartShape {
   readonly release?: string;
 }
 
-const startLimit = 60_000;
+const startLimit = 220_000;
 
 /** `onOpen` is given what ends the part for good, before anything has been started. */
 export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) => void): Part {

@@ -8,10 +8,10 @@ export function openForSuite<T>(open: (onOpen: OnOpen) => Promise<T>): () => T {
   let opened: T | undefined;
   beforeAll(async () => {
     opened = await open((end) => void ends.push(end));
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const end of ends.reverse()) await end();
-  }, 30_000);
+  });
   return () => opened as T;
 }
 

@@ -37,7 +37,7 @@ export interface Pace {
 const busy: Pace = { from: 5, to: 30 };
 /** For campaigns of many minutes: all that happens in them is compared at their end, and fits into the service's history. */
 export const steady: Pace = { from: 60, to: 180 };
-const limit = { timeout: 60_000, interval: 20 };
+const limit = { timeout: 220_000, interval: 20 };
 /** Milliseconds that one of many events may take, where campaigns share the machine. */
 const slowestMs = 200;
 /** Longer than transcripts and receipts take. */

@@ -75,7 +75,7 @@ test('mirrors a text and a call that are told a week late', async () => {
     callIds: [call.id],
     accepted: async () => [`AccountSMS ${made.id}`, `AccountEndedCalls ${call.id}`],
   });
-}, 90_000);
+});
 
 test('reads a thread again of which it is told during a fetch', async () => {
   const { service, hooks } = deployment();
@@ -117,7 +117,7 @@ test('reads a thread again of which it is told during a fetch', async () => {
     const found = await deployment().database.query('select from warehouse.sms_messages where message_id = $1', [id]);
     return found.rowCount === 1;
   }
-}, 90_000);
+});
 
 test('goes on accepting while hundreds of senders never finish, and cuts them off', async ({ onTestFinished }) => {
   const load = await startLoad(deployment(), createRandom('slow loris'), onTestFinished);

@@ -44,14 +44,14 @@ describe('on redis', () => {
     expect(during.filter((each) => !isAccepted(each))).toEqual([]);
     await expectNothingLost(deployment(), load);
   });
-}, 90_000);
+});
 
 describe('on postgres', () => {
   const deployment = deployForSuite({ backend: 'postgres' });
 
   test('loses nothing when all jobs are deleted under load', ({ onTestFinished }) =>
     losesNothingWithoutJobs(deployment(), createRandom('jobs'), onTestFinished));
-}, 90_000);
+});
 
 async function losesNothingWithoutJobs(deployment: Deployment, random: Random, onOpen: OnOpen): Promise<void> {
   const load = await startLoad(deployment, random, onOpen);
