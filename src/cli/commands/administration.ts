@@ -79,7 +79,7 @@ function timeZone(text: string): string {
 
 /** Alerts, and the targets that they are sent to. */
 export function addNotify(program: Command): void {
-  const group = program.command('notify').description('Alerts: what was told, and whether it arrives.');
+  const group = program.command('notify').description('Alerts: send a test, list the newest ones.');
   group
     .command('test')
     .description('Sends a test alert to each target of the settings, and says what became of it.')

@@ -55,7 +55,7 @@ export function addSandbox(program: Command): void {
     .option('--seed <number>', 'seed of all generated data', wholeNumber(), 1)
     .option(
       '--calls <count>',
-      'calls in the history of fourteen days, or more days from 14,000 calls',
+      'calls in the history, spread over fourteen days; over more days from 14,000 calls',
       wholeNumber(),
       400,
     )
