@@ -23,7 +23,7 @@ afterAll(async () => {
   }
 });
 
-/** As README states them, of one worker process. */
+/** As docs/operations.md states them, of one worker process. */
 const atOnce = 360;
 const aSecond = 4;
 
