@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Call, Leg, Transcript } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
-import { generateTranscript } from '../seed/transcripts.ts';
+import { callTemplateOf, generateTranscript, isSummarized } from '../seed/transcripts.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 
@@ -185,6 +185,17 @@ export function generatedTranscripts(call: Call): Transcript[] {
   return transcribedLegs(call).map((leg) => generateTranscript(call, leg, uniqueIdOf(call, leg)));
 }
 
-export function transcribedLegs(call: Call): Leg[] {
+export type Topic = Pick<Transcript, 'callPurpose' | 'callSentiment'>;
+
+/** Purpose and sentiment of the transcripts that are ready, without generating their text. */
+export function topicsOf(call: Call, now: number): Topic[] {
+  if (call.transcriptsAt === null || call.transcriptsAt > now) return [];
+  if (call.transcripts !== undefined) return call.transcripts;
+  const { purpose, sentiment } = callTemplateOf(call);
+  const hasSummary = transcribedLegs(call).some((leg) => isSummarized(call, leg));
+  return hasSummary ? [{ callPurpose: purpose, callSentiment: sentiment }] : [];
+}
+
+function transcribedLegs(call: Call): Leg[] {
   return call.legs.filter((leg) => leg.recorded && leg.talkSeconds >= assumptions.shortestTranscriptSeconds);
 }
