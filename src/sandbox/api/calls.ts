@@ -3,7 +3,6 @@ import { type Call, transcriptSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import {
   callSchema,
   callSummary,
@@ -21,7 +20,6 @@ const callPath = z.object({
     .regex(/^\d{9,11}\.\d{1,12}$/, 'must be a unix timestamp, a dot and a sequence number, as in 1700000000.12345'),
 });
 
-const tags = tag('4.6');
 const recordings = { scope: 'recordings:read', permission: 'recordings' } as const;
 
 /** GET /calls/{callid}, its recordings and its transcripts (4.6). */
@@ -32,57 +30,45 @@ export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store
     return call;
   }
 
-  api.get(
-    '/calls/:callid',
-    {
-      config: { scope: 'reports:read', permission: 'callReports' },
-      schema: {
-        operationId: 'getCall',
-        summary: 'One call with its legs',
-        tags,
-        params: callPath,
-        response: { 200: dataOf(callSchema) },
-      },
+  api.get('/calls/:callid', {
+    config: { scope: 'reports:read', permission: 'callReports' },
+    schema: {
+      operationId: 'getCall',
+      summary: 'One call with its legs',
+      params: callPath,
+      response: { 200: dataOf(callSchema) },
     },
-    ({ params }) => ({ data: callWithLegs(requireCall(params.callid)) }),
-  );
+    handler: ({ params }) => ({ data: callWithLegs(requireCall(params.callid)) }),
+  });
 
-  api.get(
-    '/calls/:callid/recordings',
-    {
-      config: recordings,
-      schema: {
-        operationId: 'listRecordings',
-        summary: 'Recordings of a call',
-        description: 'Empty when nothing was recorded or the recordings are not ready.',
-        tags,
-        params: callPath,
-        response: { 200: dataOf(z.array(recordingSchema)) },
-      },
+  api.get('/calls/:callid/recordings', {
+    config: recordings,
+    schema: {
+      operationId: 'listRecordings',
+      summary: 'Recordings of a call',
+      description: 'Empty when nothing was recorded or the recordings are not ready.',
+      params: callPath,
+      response: { 200: dataOf(z.array(recordingSchema)) },
     },
-    ({ params }) => {
+    handler: ({ params }) => {
       if (store.settings.get('account')?.sensitiveContent) {
         throw permissionDenied('this account requires re-verification for sensitive content, which the API cannot do');
       }
       return { data: recordingsOf(requireCall(params.callid), now().getTime(), links) };
     },
-  );
+  });
 
-  api.get(
-    '/calls/:callid/transcripts',
-    {
-      config: recordings,
-      schema: {
-        operationId: 'listTranscripts',
-        summary: 'Transcripts of a call',
-        description: 'Empty when not recorded, too short, or not ready.',
-        tags,
-        params: callPath,
-        response: { 200: dataOf(z.array(transcriptSchema)) },
-      },
+  api.get('/calls/:callid/transcripts', {
+    config: recordings,
+    schema: {
+      operationId: 'listTranscripts',
+      summary: 'Transcripts of a call',
+      description: 'Empty when not recorded, too short, or not ready.',
+      params: callPath,
+      response: { 200: dataOf(z.array(transcriptSchema)) },
     },
-    ({ params }) => ({ data: transcriptsOf(requireCall(params.callid), now().getTime()) }),
-  );
+    handler: ({ params }) => ({ data: transcriptsOf(requireCall(params.callid), now().getTime()) }),
+  });
 }
 
 const page = z
@@ -96,15 +82,17 @@ const page = z
 
 /** POST /calls/search (4.6): the calls of a time window, by default newest first. */
 export function callSearchRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  const schema = {
-    operationId: 'searchCalls',
-    summary: 'Call history',
-    tags: tag('4.6'),
-    body: searchRequest,
-    response: { 200: dataOf(page) },
-  };
-  api.post('/calls/search', { config: { scope: 'reports:read', permission: 'callReports' }, schema }, ({ body }) => {
-    const { total, calls } = searchCalls(store, body, now().getTime());
-    return { data: { total, limit: body.limit, offset: body.offset, calls: calls.map(callSummary) } };
+  api.post('/calls/search', {
+    config: { scope: 'reports:read', permission: 'callReports' },
+    schema: {
+      operationId: 'searchCalls',
+      summary: 'Call history',
+      body: searchRequest,
+      response: { 200: dataOf(page) },
+    },
+    handler: ({ body }) => {
+      const { total, calls } = searchCalls(store, body, now().getTime());
+      return { data: { total, limit: body.limit, offset: body.offset, calls: calls.map(callSummary) } };
+    },
   });
 }

@@ -5,7 +5,6 @@ import type { Context } from '../context.ts';
 import { type Api, dataOf, linePath, pairPath, phoneNumber } from '../http/api.ts';
 import { type Credential, credentialOf, requireLine } from '../http/auth.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import { pairKey } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
 
@@ -31,7 +30,6 @@ const assignBody = z.strictObject({
 const commentBody = z.strictObject({ comment });
 
 const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
-const described = { tags: tag('4.2'), params: pairPath };
 const answered = dataOf(stateSchema);
 
 type Pair = z.output<typeof pairPath>;
@@ -67,20 +65,17 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
     return { ...state, notes: [...state.notes, { ...author, text, at: now().getTime() }] };
   }
 
-  api.post(
-    '/sms/conversations/:line/:number/resolve',
-    {
-      config,
-      schema: {
-        operationId: 'resolveConversation',
-        summary: 'Resolve a conversation',
-        description: 'A resolved conversation keeps its resolver and time.',
-        ...described,
-        body: resolveBody,
-        response: { 200: answered },
-      },
+  api.post('/sms/conversations/:line/:number/resolve', {
+    config,
+    schema: {
+      operationId: 'resolveConversation',
+      summary: 'Resolve a conversation',
+      description: 'A resolved conversation keeps its resolver and time.',
+      params: pairPath,
+      body: resolveBody,
+      response: { 200: answered },
     },
-    (request) => {
+    handler: (request) => {
       const { resolvedBy, comment: note } = request.body;
       const before = stateOf(request);
       const resolver = resolverOf(credentialOf(request), resolvedBy);
@@ -88,68 +83,59 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
       const noted = note === undefined ? after : withNote(after, note, resolver);
       return { data: stateResource(noted === before ? before : conversations.put(noted)) };
     },
-  );
+  });
 
-  api.post(
-    '/sms/conversations/:line/:number/reopen',
-    {
-      config,
-      schema: {
-        operationId: 'reopenConversation',
-        summary: 'Reopen a conversation',
-        description: 'Succeeds also when it is open.',
-        ...described,
-        response: { 200: answered },
-      },
+  api.post('/sms/conversations/:line/:number/reopen', {
+    config,
+    schema: {
+      operationId: 'reopenConversation',
+      summary: 'Reopen a conversation',
+      description: 'Succeeds also when it is open.',
+      params: pairPath,
+      response: { 200: answered },
     },
-    (request) => {
+    handler: (request) => {
       const before = stateOf(request);
       return { data: stateResource(before.resolved ? conversations.put(reopened(before)) : before) };
     },
-  );
+  });
 
-  api.post(
-    '/sms/conversations/:line/:number/assign',
-    {
-      config,
-      schema: {
-        operationId: 'assignConversation',
-        summary: 'Assign a conversation to a user, or to nobody',
-        description: 'Neither resolves nor reopens it.',
-        ...described,
-        body: assignBody,
-        response: { 200: answered },
-      },
+  api.post('/sms/conversations/:line/:number/assign', {
+    config,
+    schema: {
+      operationId: 'assignConversation',
+      summary: 'Assign a conversation to a user, or to nobody',
+      description: 'Neither resolves nor reopens it.',
+      params: pairPath,
+      body: assignBody,
+      response: { 200: answered },
     },
-    (request) => {
+    handler: (request) => {
       const { assignedTo: _, ...unassigned } = stateOf(request);
       const { userId } = request.body;
       const after = userId === null ? unassigned : { ...unassigned, assignedTo: requireAccountUser(userId, 'userId') };
       return { data: stateResource(conversations.put(after)) };
     },
-  );
+  });
 
-  api.post(
-    '/sms/conversations/:line/:number/comments',
-    {
-      config,
-      schema: {
-        operationId: 'commentOnConversation',
-        summary: 'Add an internal note',
-        description: 'It is never sent to the other party.',
-        ...described,
-        body: commentBody,
-        response: { 201: answered },
-      },
+  api.post('/sms/conversations/:line/:number/comments', {
+    config,
+    schema: {
+      operationId: 'commentOnConversation',
+      summary: 'Add an internal note',
+      description: 'It is never sent to the other party.',
+      params: pairPath,
+      body: commentBody,
+      response: { 201: answered },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const state = stateOf(request);
       const credential = credentialOf(request);
       const author = credential.kind === 'user' ? { by: credential.user.id } : {};
       reply.code(201);
       return { data: stateResource(conversations.put(withNote(state, request.body.comment, author))) };
     },
-  );
+  });
 }
 
 function resolved(state: ConversationState, { by }: Pick<Note, 'by'>, at: number): ConversationState {
@@ -176,27 +162,21 @@ const blockedSender = z
 
 const blockBody = z.strictObject({ number: phoneNumber, reason: z.string().default('') });
 
-const tags = tag('4.3');
-
 /** Blocked senders of a line (4.3). The specification shows no way to unblock. */
 export function blockingRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
   const { blocked } = store;
 
-  api.post(
-    '/sms/lines/:line/blocked',
-    {
-      config: { scope: 'sms:write', permission: 'phoneNumbers' },
-      schema: {
-        operationId: 'blockSender',
-        summary: 'Block a number on a line',
-        description: 'A blocked number keeps its first reason and time.',
-        tags,
-        params: linePath,
-        body: blockBody,
-        response: { 201: dataOf(blockedSender) },
-      },
+  api.post('/sms/lines/:line/blocked', {
+    config: { scope: 'sms:write', permission: 'phoneNumbers' },
+    schema: {
+      operationId: 'blockSender',
+      summary: 'Block a number on a line',
+      description: 'A blocked number keeps its first reason and time.',
+      params: linePath,
+      body: blockBody,
+      response: { 201: dataOf(blockedSender) },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const pair = { line: request.params.line, number: request.body.number };
       requireLine(store, request, pair.line);
       const block =
@@ -204,28 +184,24 @@ export function blockingRoutes(api: Api, { store, now }: Pick<Context, 'store' |
       reply.code(201);
       return { data: blockedResource(block) };
     },
-  );
+  });
 
-  api.get(
-    '/sms/lines/:line/blocked/:number',
-    {
-      config: { scope: 'sms:read', permission: 'phoneNumbers' },
-      schema: {
-        operationId: 'getBlockedSender',
-        summary: 'Whether a number is blocked on a line',
-        tags,
-        params: pairPath,
-        response: { 200: dataOf(blockedSender) },
-      },
+  api.get('/sms/lines/:line/blocked/:number', {
+    config: { scope: 'sms:read', permission: 'phoneNumbers' },
+    schema: {
+      operationId: 'getBlockedSender',
+      summary: 'Whether a number is blocked on a line',
+      params: pairPath,
+      response: { 200: dataOf(blockedSender) },
     },
-    (request) => {
+    handler: (request) => {
       const { line, number } = request.params;
       requireLine(store, request, line);
       const block = blocked.get(pairKey({ line, number }));
       if (block === undefined) throw notFound(`a block of ${number} on ${line}`);
       return { data: blockedResource(block) };
     },
-  );
+  });
 }
 
 function blockedResource(block: BlockedSender): z.output<typeof blockedSender> {

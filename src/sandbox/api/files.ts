@@ -43,25 +43,23 @@ export function fileRoutes(
     if (!links.isSigned(path, request.query.signature ?? '')) throw notFound('the file');
   }
 
-  app.get<FilePath>(
-    '/recordings/:file',
-    { schema: { summary: 'Audio of a recorded leg' } },
-    (request, reply): FastifyReply => {
+  app.get<FilePath>('/recordings/:file', {
+    schema: { summary: 'Audio of a recorded leg' },
+    handler: (request, reply): FastifyReply => {
       requireSigned(request);
       return reply.type('audio/wav').send(audio);
     },
-  );
+  });
 
-  app.get<FilePath>(
-    '/media/:file',
-    { schema: { summary: 'A picture of a message' } },
-    (request, reply): FastifyReply => {
+  app.get<FilePath>('/media/:file', {
+    schema: { summary: 'A picture of a message' },
+    handler: (request, reply): FastifyReply => {
       requireSigned(request);
       const hosted = store.files.get(request.params.file);
       if (hosted === undefined) return reply.type('image/gif').send(pixel);
       return reply.type(hosted.contentType).send(Buffer.from(hosted.content, 'base64'));
     },
-  );
+  });
 }
 
 /** The content of generated pictures. */

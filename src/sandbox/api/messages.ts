@@ -6,7 +6,6 @@ import type { Context } from '../context.ts';
 import { type Api, countField, dataOf, idField, instant, linePath, noContent, pairPath } from '../http/api.ts';
 import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import { requireNumber } from '../phone-number.ts';
 import { isInConversation, isReadBy, type Reader, readerOf, recipientsOf, withReadMark } from '../store/messages.ts';
 import { rfc3339 } from '../time.ts';
@@ -112,20 +111,16 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
     }
   }
 
-  api.get(
-    '/sms/conversations/:line/:number',
-    {
-      config: read,
-      schema: {
-        operationId: 'readThread',
-        summary: 'Messages of a conversation',
-        tags: tag('4.2'),
-        params: pairPath,
-        querystring: threadQuery,
-        response: { 200: dataOf(thread) },
-      },
+  api.get('/sms/conversations/:line/:number', {
+    config: read,
+    schema: {
+      operationId: 'readThread',
+      summary: 'Messages of a conversation',
+      params: pairPath,
+      querystring: threadQuery,
+      response: { 200: dataOf(thread) },
     },
-    (request) => {
+    handler: (request) => {
       const { line, number } = request.params;
       const { markRead, groupParticipants, limit, offset } = request.query;
       requireLine(store, request, line);
@@ -140,23 +135,19 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
         data: { line, number, messages: returned.map((one) => messageResource(one, reader, at, links)), markedRead },
       };
     },
-  );
+  });
 
-  api.post(
-    '/sms/conversations/:line/:number/read',
-    {
-      config: write,
-      schema: {
-        operationId: 'markMessages',
-        summary: 'Mark messages read or unread',
-        description: 'Affects only the calling user; an API key marks for the account.',
-        tags: tag('4.2'),
-        params: pairPath,
-        body: markBody,
-        response: { 204: noContent },
-      },
+  api.post('/sms/conversations/:line/:number/read', {
+    config: write,
+    schema: {
+      operationId: 'markMessages',
+      summary: 'Mark messages read or unread',
+      description: 'Affects only the calling user; an API key marks for the account.',
+      params: pairPath,
+      body: markBody,
+      response: { 204: noContent },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       requireLine(store, request, request.params.line);
       const reader = readerOf(credentialOf(request));
       for (const id of request.body.messageIds) {
@@ -166,21 +157,17 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
       }
       reply.code(204).send();
     },
-  );
+  });
 
-  api.delete(
-    '/sms/conversations/:line/:number/messages/:id',
-    {
-      config: write,
-      schema: {
-        operationId: 'deleteMessage',
-        summary: 'Delete one message',
-        tags: tag('4.2'),
-        params: messagePath,
-        response: { 204: noContent },
-      },
+  api.delete('/sms/conversations/:line/:number/messages/:id', {
+    config: write,
+    schema: {
+      operationId: 'deleteMessage',
+      summary: 'Delete one message',
+      params: messagePath,
+      response: { 204: noContent },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const { line, id } = request.params;
       requireLine(store, request, line);
       requireDeleting();
@@ -189,28 +176,24 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
       messages.delete(id);
       reply.code(204).send();
     },
-  );
+  });
 
-  api.delete(
-    '/sms/conversations/:line/:number',
-    {
-      config: write,
-      schema: {
-        operationId: 'deleteThread',
-        summary: 'Delete every message of a conversation',
-        tags: tag('4.2'),
-        params: pairPath,
-        response: { 204: noContent },
-      },
+  api.delete('/sms/conversations/:line/:number', {
+    config: write,
+    schema: {
+      operationId: 'deleteThread',
+      summary: 'Delete every message of a conversation',
+      params: pairPath,
+      response: { 204: noContent },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const { line, number } = request.params;
       requireLine(store, request, line);
       requireDeleting();
       for (const { id } of [...messages.thread(line, [number])]) messages.delete(id);
       reply.code(204).send();
     },
-  );
+  });
 }
 
 const since = instant
@@ -238,20 +221,16 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
     return [...numbers].map((number) => requireLine(store, request, number).number);
   }
 
-  api.get(
-    '/sms/unread',
-    {
-      config: { scope: 'messages:read', permission: 'phoneNumbers' },
-      schema: {
-        operationId: 'countUnread',
-        summary: 'Number of unread messages by line',
-        description: 'Messages that the calling user has not read; for an API key, those that nobody has read.',
-        tags: tag('4.3'),
-        querystring: unreadQuery,
-        response: { 200: dataOf(unreadCounts) },
-      },
+  api.get('/sms/unread', {
+    config: { scope: 'messages:read', permission: 'phoneNumbers' },
+    schema: {
+      operationId: 'countUnread',
+      summary: 'Number of unread messages by line',
+      description: 'Messages that the calling user has not read; for an API key, those that nobody has read.',
+      querystring: unreadQuery,
+      response: { 200: dataOf(unreadCounts) },
     },
-    (request) => {
+    handler: (request) => {
       const reader = readerOf(credentialOf(request));
       const lines = namedLines(request, request.query.lines).map((line) => ({
         line,
@@ -259,23 +238,19 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
       }));
       return { data: { total: lines.reduce((sum, { count }) => sum + count, 0), lines } };
     },
-  );
+  });
 
-  api.post(
-    '/sms/lines/:line/read',
-    {
-      config: { scope: 'messages:write', permission: 'phoneNumbers', needsUser: true },
-      schema: {
-        operationId: 'markLineRead',
-        summary: 'Mark a whole line read',
-        description: 'For the calling user, in all conversations of the line.',
-        tags: tag('4.3'),
-        params: linePath,
-        body: z.strictObject({ since }),
-        response: { 204: noContent },
-      },
+  api.post('/sms/lines/:line/read', {
+    config: { scope: 'messages:write', permission: 'phoneNumbers', needsUser: true },
+    schema: {
+      operationId: 'markLineRead',
+      summary: 'Mark a whole line read',
+      description: 'For the calling user, in all conversations of the line.',
+      params: linePath,
+      body: z.strictObject({ since }),
+      response: { 204: noContent },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const { number } = requireLine(store, request, request.params.line);
       const reader = requireUser(request).user.id;
       for (const message of messages.ofLine(number, request.body.since)) {
@@ -284,7 +259,7 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
       }
       reply.code(204).send();
     },
-  );
+  });
 }
 
 /** Answers have times in whole seconds: a message in the same second as a whole-second `since` is not after it. */

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
 import { requireUser } from '../http/auth.ts';
 import { notFound } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 
 /** Section 8; in code points. */
 const maxIdLength = 128;
@@ -20,42 +19,35 @@ const draftPath = z.object({
 const draft = z.object({ draftId: z.string(), message: z.string() }).meta({ id: 'Draft' });
 
 const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
-const described = { tags: tag('4.4'), params: draftPath };
 
 /** PUT and DELETE /sms/drafts/{draftId} (4.4). */
 export function draftRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  api.put(
-    '/sms/drafts/:draftId',
-    {
-      config,
-      schema: {
-        operationId: 'putDraft',
-        summary: 'Create or overwrite a draft',
-        ...described,
-        body: z.strictObject({ message: z.string().describe('May be empty.') }),
-        response: { 200: dataOf(draft) },
-      },
+  api.put('/sms/drafts/:draftId', {
+    config,
+    schema: {
+      operationId: 'putDraft',
+      summary: 'Create or overwrite a draft',
+      params: draftPath,
+      body: z.strictObject({ message: z.string().describe('May be empty.') }),
+      response: { 200: dataOf(draft) },
     },
-    ({ params: { draftId }, body: { message } }) => ({ data: store.drafts.put({ draftId, message }) }),
-  );
+    handler: ({ params: { draftId }, body: { message } }) => ({ data: store.drafts.put({ draftId, message }) }),
+  });
 
-  api.delete(
-    '/sms/drafts/:draftId',
-    {
-      config,
-      schema: {
-        operationId: 'deleteDraft',
-        summary: 'Remove a draft',
-        description: 'Succeeds also when it does not exist.',
-        ...described,
-        response: { 204: noContent },
-      },
+  api.delete('/sms/drafts/:draftId', {
+    config,
+    schema: {
+      operationId: 'deleteDraft',
+      summary: 'Remove a draft',
+      description: 'Succeeds also when it does not exist.',
+      params: draftPath,
+      response: { 204: noContent },
     },
-    ({ params }, reply) => {
+    handler: ({ params }, reply) => {
       store.drafts.delete(params.draftId);
       reply.code(204).send();
     },
-  );
+  });
 }
 
 const fields = { title: z.string(), body: z.string() };
@@ -63,25 +55,19 @@ const fields = { title: z.string(), body: z.string() };
 /** Section 2.7. */
 const template = z.object({ id: z.int(), ...fields }).meta({ id: 'Template' });
 
-const tags = tag('4.4');
-
 /** Saved replies (4.4). Users save replies and may delete their own. */
 export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   const { templates } = store;
 
-  api.post(
-    '/sms/templates',
-    {
-      config: { scope: 'sms:write', needsUser: true },
-      schema: {
-        operationId: 'createTemplate',
-        summary: 'Save a reply',
-        tags,
-        body: z.strictObject(fields),
-        response: { 201: dataOf(template) },
-      },
+  api.post('/sms/templates', {
+    config: { scope: 'sms:write', needsUser: true },
+    schema: {
+      operationId: 'createTemplate',
+      summary: 'Save a reply',
+      body: z.strictObject(fields),
+      response: { 201: dataOf(template) },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const { title, body } = request.body;
       const { id } = templates.put({
         id: templates.highestKey() + 1,
@@ -92,26 +78,22 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
       reply.code(201);
       return { data: { id, title, body } };
     },
-  );
+  });
 
-  api.delete(
-    '/sms/templates/:id',
-    {
-      config: { scope: 'sms:write', needsUser: true },
-      schema: {
-        operationId: 'deleteTemplate',
-        summary: 'Remove a saved reply',
-        tags,
-        params: idPath,
-        response: { 204: noContent },
-      },
+  api.delete('/sms/templates/:id', {
+    config: { scope: 'sms:write', needsUser: true },
+    schema: {
+      operationId: 'deleteTemplate',
+      summary: 'Remove a saved reply',
+      params: idPath,
+      response: { 204: noContent },
     },
-    (request, reply) => {
+    handler: (request, reply) => {
       const { id } = request.params;
       const { user } = requireUser(request);
       if (templates.get(id)?.userId !== user.id) throw notFound(`the saved reply ${id}`);
       templates.delete(id);
       reply.code(204).send();
     },
-  );
+  });
 }

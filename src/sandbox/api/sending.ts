@@ -5,26 +5,21 @@ import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { credentialOf, requireLine, usableLines } from '../http/auth.ts';
 import { ApiError } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import { sendBody } from '../sending/request.ts';
 import { type SendOutcome, send } from '../sending/send.ts';
 import type { Links } from './files.ts';
 
 /** GET /sms/lines (4.1). */
 export function lineRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  api.get(
-    '/sms/lines',
-    {
-      config: { scope: 'sms:read' },
-      schema: {
-        operationId: 'listLines',
-        summary: 'Numbers that can text',
-        tags: tag('4.1'),
-        response: { 200: dataOf(z.array(lineSchema)) },
-      },
+  api.get('/sms/lines', {
+    config: { scope: 'sms:read' },
+    schema: {
+      operationId: 'listLines',
+      summary: 'Numbers that can text',
+      response: { 200: dataOf(z.array(lineSchema)) },
     },
-    (request) => ({ data: usableLines(store, request) }),
-  );
+    handler: (request) => ({ data: usableLines(store, request) }),
+  });
 }
 
 const type = z.enum(['sms', 'mms']);
@@ -91,23 +86,19 @@ export function sendRoutes(api: Api, context: Context): void {
   const { store, links, history, now } = context;
   const charges = new WeakMap<FastifyRequest, Charge>();
 
-  api.post(
-    '/sms/messages',
-    {
-      config: { scope: 'sms:send' },
-      schema: {
-        operationId: 'sendMessage',
-        summary: 'Send an SMS or MMS; this costs money',
-        tags: tag('4.1'),
-        body: sendBody,
-        response: { 200: dataOf(sendSchema), 201: dataOf(sendSchema) },
-      },
-      onSend: async (request, { statusCode: status }) => {
-        const chargeId = charges.get(request)?.id ?? null;
-        history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, chargeId });
-      },
+  api.post('/sms/messages', {
+    config: { scope: 'sms:send' },
+    schema: {
+      operationId: 'sendMessage',
+      summary: 'Send an SMS or MMS; this costs money',
+      body: sendBody,
+      response: { 200: dataOf(sendSchema), 201: dataOf(sendSchema) },
     },
-    (request, reply) => {
+    onSend: async (request, { statusCode: status }) => {
+      const chargeId = charges.get(request)?.id ?? null;
+      history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, chargeId });
+    },
+    handler: (request, reply) => {
       const { from } = request.body;
       requireLine(store, request, from);
       const sent = send(context, request.body, credentialOf(request));
@@ -120,5 +111,5 @@ export function sendRoutes(api: Api, context: Context): void {
       }
       return { data: sendResource(from, sent, links) };
     },
-  );
+  });
 }

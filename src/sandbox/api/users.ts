@@ -3,23 +3,18 @@ import { type User, userSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { type Credential, credentialOf } from '../http/auth.ts';
-import { tag } from '../http/openapi.ts';
 
 /** GET /users (4.5): the one list with a guaranteed order. */
 export function userRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  api.get(
-    '/users',
-    {
-      config: { scope: 'users:read', permission: 'users' },
-      schema: {
-        operationId: 'listUsers',
-        summary: 'Users, by last name, first name and id',
-        tags: tag('4.5'),
-        response: { 200: dataOf(z.array(userSchema)) },
-      },
+  api.get('/users', {
+    config: { scope: 'users:read', permission: 'users' },
+    schema: {
+      operationId: 'listUsers',
+      summary: 'Users, by last name, first name and id',
+      response: { 200: dataOf(z.array(userSchema)) },
     },
-    (request) => ({ data: visibleTo(credentialOf(request), store.users.values()).sort(byName) }),
-  );
+    handler: (request) => ({ data: visibleTo(credentialOf(request), store.users.values()).sort(byName) }),
+  });
 }
 
 /** A token sees the users that its user may see. */

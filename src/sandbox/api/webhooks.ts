@@ -4,7 +4,6 @@ import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
 import { ApiError, notFound } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import { rfc3339 } from '../time.ts';
 
 /** Section 2.12. */
@@ -53,7 +52,6 @@ const changeBody = z.strictObject(fields).partial();
 
 const read = { scope: 'webhooks:read' } as const;
 const write = { scope: 'webhooks:write' } as const;
-const tags = tag('4.7');
 const one = dataOf(subscriptionSchema);
 const assumed = 'Assumed: the specification does not show it.';
 
@@ -74,19 +72,15 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
     return { data: subscriptionResource(subscriptions.put(changed)) };
   }
 
-  api.get(
-    '/webhooks',
-    {
-      config: read,
-      schema: {
-        operationId: 'listWebhooks',
-        summary: 'Subscriptions',
-        tags,
-        querystring: listQuery,
-        response: { 200: dataOf(z.array(subscriptionSchema)) },
-      },
+  api.get('/webhooks', {
+    config: read,
+    schema: {
+      operationId: 'listWebhooks',
+      summary: 'Subscriptions',
+      querystring: listQuery,
+      response: { 200: dataOf(z.array(subscriptionSchema)) },
     },
-    ({ query: { type, enabled } }) => {
+    handler: ({ query: { type, enabled } }) => {
       if (enabled === 'false') throw new ApiError(400, 'unsupported', 'only enabled=true is supported');
       const listed = subscriptions
         .values()
@@ -94,60 +88,48 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
         .filter((subscription) => enabled === undefined || subscription.enabled);
       return { data: listed.map(subscriptionResource) };
     },
-  );
+  });
 
-  api.get(
-    '/webhooks/types',
-    {
-      config: read,
-      schema: {
-        operationId: 'listWebhookTypes',
-        summary: 'The live list of event types',
-        description: 'Assumed: the specification does not show its format.',
-        tags,
-        response: { 200: dataOf(z.array(eventType)) },
-      },
+  api.get('/webhooks/types', {
+    config: read,
+    schema: {
+      operationId: 'listWebhookTypes',
+      summary: 'The live list of event types',
+      description: 'Assumed: the specification does not show its format.',
+      response: { 200: dataOf(z.array(eventType)) },
     },
-    () => ({ data: [...eventTypes] }),
-  );
+    handler: () => ({ data: [...eventTypes] }),
+  });
 
-  api.get(
-    '/webhooks/:id',
-    {
-      config: read,
-      schema: {
-        operationId: 'getWebhook',
-        summary: 'One subscription',
-        description: assumed,
-        tags,
-        params: idPath,
-        response: { 200: one },
-      },
+  api.get('/webhooks/:id', {
+    config: read,
+    schema: {
+      operationId: 'getWebhook',
+      summary: 'One subscription',
+      description: assumed,
+      params: idPath,
+      response: { 200: one },
     },
-    ({ params }) => ({ data: subscriptionResource(requireSubscription(params.id)) }),
-  );
+    handler: ({ params }) => ({ data: subscriptionResource(requireSubscription(params.id)) }),
+  });
 
-  api.post(
-    '/webhooks',
-    {
-      config: write,
-      schema: {
-        operationId: 'createWebhook',
-        summary: 'Subscribe to events of one type',
-        description: assumed,
-        tags,
-        body: createBody,
-        response: { 201: one },
-      },
+  api.post('/webhooks', {
+    config: write,
+    schema: {
+      operationId: 'createWebhook',
+      summary: 'Subscribe to events of one type',
+      description: assumed,
+      body: createBody,
+      response: { 201: one },
     },
-    ({ body }, reply) => {
+    handler: ({ body }, reply) => {
       const at = now().getTime();
       const id = Math.max(900, subscriptions.highestKey()) + 1;
       const created = subscriptions.put({ id, ...body, createdAt: at, updatedAt: at });
       reply.code(201);
       return { data: subscriptionResource(created) };
     },
-  );
+  });
 
   for (const method of ['PUT', 'PATCH'] as const) {
     api.route({
@@ -157,7 +139,6 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
       schema: {
         operationId: method === 'PUT' ? 'updateWebhook' : 'patchWebhook',
         summary: 'Change fields of a subscription',
-        tags,
         params: idPath,
         body: changeBody,
         response: { 200: one },
@@ -170,41 +151,33 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
     ['disable', false],
     ['enable', true],
   ] as const) {
-    api.post(
-      `/webhooks/:id/${verb}`,
-      {
-        config: write,
-        schema: {
-          operationId: `${verb}Webhook`,
-          summary: enabled ? 'Resume deliveries' : 'Stop deliveries and keep the subscription',
-          ...(enabled && { description: assumed }),
-          tags,
-          params: idPath,
-          response: { 200: one },
-        },
-      },
-      ({ params }) => change(params.id, { enabled }),
-    );
-  }
-
-  api.delete(
-    '/webhooks/:id',
-    {
+    api.post(`/webhooks/:id/${verb}`, {
       config: write,
       schema: {
-        operationId: 'deleteWebhook',
-        summary: 'Unsubscribe',
-        description: assumed,
-        tags,
+        operationId: `${verb}Webhook`,
+        summary: enabled ? 'Resume deliveries' : 'Stop deliveries and keep the subscription',
+        ...(enabled && { description: assumed }),
         params: idPath,
-        response: { 204: noContent },
+        response: { 200: one },
       },
+      handler: ({ params }) => change(params.id, { enabled }),
+    });
+  }
+
+  api.delete('/webhooks/:id', {
+    config: write,
+    schema: {
+      operationId: 'deleteWebhook',
+      summary: 'Unsubscribe',
+      description: assumed,
+      params: idPath,
+      response: { 204: noContent },
     },
-    ({ params }, reply) => {
+    handler: ({ params }, reply) => {
       subscriptions.delete(requireSubscription(params.id).id);
       reply.code(204).send();
     },
-  );
+  });
 }
 
 function isHttpUrl(text: string): boolean {

@@ -39,47 +39,39 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
     return id;
   }
 
-  api.get(
-    '/account',
-    { schema: { summary: 'Settings of the owner and operator', response: { 200: dataOf(settings) } } },
-    () => ({ data: withoutId(current()) }),
-  );
+  api.get('/account', {
+    schema: { summary: 'Settings of the owner and operator', response: { 200: dataOf(settings) } },
+    handler: () => ({ data: withoutId(current()) }),
+  });
 
-  api.patch(
-    '/account',
-    { schema: { summary: 'Change some settings', body: settings.partial(), response: { 200: dataOf(settings) } } },
-    ({ body }) => {
+  api.patch('/account', {
+    schema: { summary: 'Change some settings', body: settings.partial(), response: { 200: dataOf(settings) } },
+    handler: ({ body }) => {
       const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
       return { data: withoutId(store.settings.put({ ...current(), ...given })) };
     },
-  );
+  });
 
-  api.get(
-    '/users/:id/role',
-    {
-      schema: {
-        summary: 'Portal role of a user; null without portal access',
-        params: idPath,
-        response: { 200: dataOf(role.nullable()) },
-      },
+  api.get('/users/:id/role', {
+    schema: {
+      summary: 'Portal role of a user; null without portal access',
+      params: idPath,
+      response: { 200: dataOf(role.nullable()) },
     },
-    ({ params }) => {
+    handler: ({ params }) => {
       const held = store.roles.get(requireUserId(params.id));
       return { data: held === undefined ? null : withoutUserId(held) };
     },
-  );
+  });
 
-  api.put(
-    '/users/:id/role',
-    {
-      schema: {
-        summary: 'Change the portal role of a user',
-        params: idPath,
-        body: role,
-        response: { 200: dataOf(role) },
-      },
+  api.put('/users/:id/role', {
+    schema: {
+      summary: 'Change the portal role of a user',
+      params: idPath,
+      body: role,
+      response: { 200: dataOf(role) },
     },
-    ({ params, body }) => {
+    handler: ({ params, body }) => {
       const userId = requireUserId(params.id);
       if (store.users.get(userId)?.username === '') throw invalidRequest(`the user ${userId} has no portal access`);
       const visible = Array.isArray(body.users) ? body.users : [];
@@ -87,7 +79,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
       if (unknown !== undefined) throw invalidRequest(`users: ${unknown} is not a user of the account`);
       return { data: withoutUserId(store.roles.put({ userId, ...body })) };
     },
-  );
+  });
 }
 
 function withoutId({ id: _, ...rest }: AccountSettings): z.output<typeof settings> {
@@ -124,10 +116,9 @@ const ownClient = { clientId: 'sandbox', name: 'the sandbox', redirectUris: [] }
 
 /** API keys and tokens without a login: /_sandbox/keys, /_sandbox/tokens and DELETE /_sandbox/grants. */
 export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  api.post(
-    '/keys',
-    { schema: { summary: 'Create an API key', body: keyBody, response: { 201: keyAnswer } } },
-    ({ body }, reply) => {
+  api.post('/keys', {
+    schema: { summary: 'Create an API key', body: keyBody, response: { 201: keyAnswer } },
+    handler: ({ body }, reply) => {
       const { name, scopes: granted, key = randomBytes(18).toString('base64url') } = body;
       if (store.keys.values().some((other) => other.name === name)) {
         throw invalidRequest(`name: the key ${JSON.stringify(name)} exists already`);
@@ -135,38 +126,33 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
       reply.code(201);
       return { data: store.keys.put({ key, name, scopes: granted }) };
     },
-  );
+  });
 
-  api.patch(
-    '/keys/:name',
-    {
-      schema: {
-        summary: 'Change the scopes of an API key',
-        params: keyPath,
-        body: keyChange,
-        response: { 200: keyAnswer },
-      },
+  api.patch('/keys/:name', {
+    schema: {
+      summary: 'Change the scopes of an API key',
+      params: keyPath,
+      body: keyChange,
+      response: { 200: keyAnswer },
     },
-    ({ params, body }) => {
+    handler: ({ params, body }) => {
       const key = store.keys.values().find(({ name }) => name === params.name);
       if (key === undefined) throw notFound(`the key ${JSON.stringify(params.name)}`);
       return { data: store.keys.put({ ...key, scopes: body.scopes }) };
     },
-  );
+  });
 
-  api.delete(
-    '/keys/:name',
-    { schema: { summary: 'Revoke an API key', params: keyPath, response: { 204: noContent } } },
-    ({ params }, reply) => {
+  api.delete('/keys/:name', {
+    schema: { summary: 'Revoke an API key', params: keyPath, response: { 204: noContent } },
+    handler: ({ params }, reply) => {
       for (const { key, name } of store.keys.values()) if (name === params.name) store.keys.delete(key);
       reply.code(204).send();
     },
-  );
+  });
 
-  api.post(
-    '/tokens',
-    { schema: { summary: 'Issue tokens for a user', body: tokenBody, response: { 201: issuedTokens } } },
-    ({ body }, reply) => {
+  api.post('/tokens', {
+    schema: { summary: 'Issue tokens for a user', body: tokenBody, response: { 201: issuedTokens } },
+    handler: ({ body }, reply) => {
       const { userId, scopes: granted, expiresInSeconds, clientId = ownClient.clientId } = body;
       if (store.roles.get(userId) === undefined) throw invalidRequest(`userId: ${userId} has no portal access`);
       if (store.clients.get(clientId) === undefined) {
@@ -177,26 +163,24 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
       reply.code(201).header('cache-control', 'no-store');
       return { data: { ...issueTokens(store, grant, expiresInSeconds, now().getTime()), client_id: clientId } };
     },
-  );
+  });
 
-  api.delete(
-    '/tokens',
-    { schema: { summary: 'Expire every access token; each can be refreshed', response: { 204: noContent } } },
-    (_request, reply) => {
+  api.delete('/tokens', {
+    schema: { summary: 'Expire every access token; each can be refreshed', response: { 204: noContent } },
+    handler: (_request, reply) => {
       expireAccessTokens(store);
       reply.code(204).send();
     },
-  );
+  });
 
-  api.delete(
-    '/grants',
-    { schema: { summary: 'Revoke every token, as users do in their portal', response: { 204: noContent } } },
-    (_request, reply) => {
+  api.delete('/grants', {
+    schema: { summary: 'Revoke every token, as users do in their portal', response: { 204: noContent } },
+    handler: (_request, reply) => {
       for (const { code } of store.codes.values()) store.codes.delete(code);
       for (const { grantId } of store.refreshTokens.values()) revokeGrant(store, grantId);
       reply.code(204).send();
     },
-  );
+  });
 }
 
 const behaviour = z.strictObject({
@@ -210,16 +194,13 @@ const behaviour = z.strictObject({
 
 /** POST /_sandbox/customers/{number}: sets how a customer reacts to texts; `{}` restores the default. */
 export function customerRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  api.post(
-    '/customers/:number',
-    {
-      schema: {
-        summary: 'Let a customer answer automatically',
-        params: z.object({ number: phoneNumber }),
-        body: behaviour,
-        response: { 200: dataOf(behaviour.extend({ number: z.string() })) },
-      },
+  api.post('/customers/:number', {
+    schema: {
+      summary: 'Let a customer answer automatically',
+      params: z.object({ number: phoneNumber }),
+      body: behaviour,
+      response: { 200: dataOf(behaviour.extend({ number: z.string() })) },
     },
-    ({ params: { number }, body }) => ({ data: store.behaviours.put({ number, ...body }) }),
-  );
+    handler: ({ params: { number }, body }) => ({ data: store.behaviours.put({ number, ...body }) }),
+  });
 }

@@ -26,14 +26,13 @@ export function eventRoutes(api: Api, context: Context): void {
     reply.code(201);
     return { data: simulateCall(context, body) };
   });
-  api.post(
-    '/events/transcript',
-    { schema: { summary: 'Let a transcript be finished', body: transcriptEvent } },
-    ({ body }, reply) => {
+  api.post('/events/transcript', {
+    schema: { summary: 'Let a transcript be finished', body: transcriptEvent },
+    handler: ({ body }, reply) => {
       reply.code(201);
       return { data: simulateTranscript(context, body) };
     },
-  );
+  });
 }
 
 const scriptBody = z.strictObject({
@@ -75,68 +74,55 @@ export function faultRoutes(api: Api, context: Pick<Context, 'faults' | 'scenari
   api.get('/faults', { schema: { summary: 'The faults in force', response: { 200: dataOf(faultSpec) } } }, () => ({
     data: faults.current(),
   }));
-  api.post(
-    '/faults',
-    {
-      schema: {
-        summary: 'Replace all faults; `{}` removes them and ends a running scenario',
-        description:
-          'Faults of `answers` and `deliveries` take `rate` and `times`, and can be narrowed to `operations` or `types`. The same faults with the same seed give the same failures.',
-        body: faultSpec,
-        response: { 200: dataOf(faultSpec) },
-      },
+  api.post('/faults', {
+    schema: {
+      summary: 'Replace all faults; `{}` removes them and ends a running scenario',
+      description:
+        'Faults of `answers` and `deliveries` take `rate` and `times`, and can be narrowed to `operations` or `types`. The same faults with the same seed give the same failures.',
+      body: faultSpec,
+      response: { 200: dataOf(faultSpec) },
     },
-    ({ body }) => ({ data: faults.set(body) }),
-  );
+    handler: ({ body }) => ({ data: faults.set(body) }),
+  });
 
-  api.get(
-    '/scripts',
-    {
-      schema: { summary: 'The fault scenarios, and the running one', response: { 200: dataOf(scriptList) } },
+  api.get('/scripts', {
+    schema: { summary: 'The fault scenarios, and the running one', response: { 200: dataOf(scriptList) } },
+    handler: () => ({ data: { running: scripts.running(), scripts: catalogue } }),
+  });
+  api.post('/scripts', {
+    schema: {
+      summary: 'Start a fault scenario, replacing all faults; it ends by itself, or with `{}`',
+      body: scriptBody,
+      response: { 200: dataOf(runningScript.nullable()) },
     },
-    () => ({ data: { running: scripts.running(), scripts: catalogue } }),
-  );
-  api.post(
-    '/scripts',
-    {
-      schema: {
-        summary: 'Start a fault scenario, replacing all faults; it ends by itself, or with `{}`',
-        body: scriptBody,
-        response: { 200: dataOf(runningScript.nullable()) },
-      },
-    },
-    ({ body: { name, seconds } }) => {
+    handler: ({ body: { name, seconds } }) => {
       if (name !== undefined) return { data: scripts.start(name, seconds) };
       if (seconds !== undefined) throw invalidRequest(`name is required: one of ${scenarioNames.join(', ')}`);
       scripts.stop();
       return { data: null };
     },
-  );
-  api.delete(
-    '/scripts',
-    { schema: { summary: 'End the running scenario and its faults', response: { 204: noContent } } },
-    (_request, reply) => {
+  });
+  api.delete('/scripts', {
+    schema: { summary: 'End the running scenario and its faults', response: { 204: noContent } },
+    handler: (_request, reply) => {
       scripts.stop();
       reply.code(204).send();
     },
-  );
+  });
 
-  api.post(
-    '/subscriptions/:id',
-    {
-      schema: {
-        summary: 'Disable, delete, retype, redirect or duplicate a subscription, as the service might',
-        description: 'Answers with the changed subscription or the duplicate; null when it was deleted.',
-        params: idPath,
-        body: subscriptionFault,
-        response: { 200: dataOf(subscriptionSchema.nullable()) },
-      },
+  api.post('/subscriptions/:id', {
+    schema: {
+      summary: 'Disable, delete, retype, redirect or duplicate a subscription, as the service might',
+      description: 'Answers with the changed subscription or the duplicate; null when it was deleted.',
+      params: idPath,
+      body: subscriptionFault,
+      response: { 200: dataOf(subscriptionSchema.nullable()) },
     },
-    ({ params, body }) => {
+    handler: ({ params, body }) => {
       const changed = injectSubscriptionFault(context, params.id, body);
       return { data: changed && subscriptionResource(changed) };
     },
-  );
+  });
 }
 
 const querystring = z.object({ limit: countField.default(100) });
@@ -144,16 +130,14 @@ const querystring = z.object({ limit: countField.default(100) });
 /** GET /_sandbox/{requests,sends,deliveries,state}: what the sandbox received, did and holds; POST /_sandbox/reset. */
 export function historyRoutes(api: Api, context: Context): void {
   const { history, store, faults } = context;
-  api.get(
-    '/requests',
-    { schema: { summary: 'Requests that were answered, oldest first', querystring } },
-    ({ query: { limit } }) => ({ data: history.requests.list(limit) }),
-  );
-  api.get(
-    '/sends',
-    { schema: { summary: 'Sends that were answered, and what each was charged', querystring } },
-    ({ query: { limit } }) => ({ data: sendRecords(store, history, limit) }),
-  );
+  api.get('/requests', {
+    schema: { summary: 'Requests that were answered, oldest first', querystring },
+    handler: ({ query: { limit } }) => ({ data: history.requests.list(limit) }),
+  });
+  api.get('/sends', {
+    schema: { summary: 'Sends that were answered, and what each was charged', querystring },
+    handler: ({ query: { limit } }) => ({ data: sendRecords(store, history, limit) }),
+  });
   api.get('/deliveries', { schema: { summary: 'Deliveries to webhooks', querystring } }, ({ query: { limit } }) => ({
     data: history.deliveries.list(limit),
   }));

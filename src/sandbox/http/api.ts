@@ -1,19 +1,11 @@
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyRequest,
-  RawReplyDefaultExpression,
-  RawRequestDefaultExpression,
-  RawServerDefault,
-  RouteOptions,
-} from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Scope } from '../account.ts';
 import type { Context } from '../context.ts';
 import { normalizeNumber } from '../phone-number.ts';
 import { authenticate, type Permission, requirePermission, requireScope, requireUser } from './auth.ts';
-import { errorBody, invalidRequest } from './errors.ts';
+import { invalidRequest } from './errors.ts';
 
 /** Parses a body or query. Throws a 400 that names the first wrong field (section 7). */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.output<Schema> {
@@ -24,24 +16,15 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
 }
 
 function describeIssue(issue: z.core.$ZodIssue, where: string): string {
-  const field = fieldName(issue.path);
+  const subject = issue.path.length === 0 ? `the ${where}` : z.core.toDotPath(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    const owner = field === '' ? `the ${where}` : field;
-    return `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')} in ${owner}`;
+    return `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')} in ${subject}`;
   }
-  const subject = field === '' ? `the ${where}` : field;
   if (issue.code === 'invalid_value') {
     return `${subject} must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
   }
   if (issue.message.endsWith('received undefined')) return `${subject} is required`;
   return `${subject}: ${issue.message}`;
-}
-
-function fieldName(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((name, step) => {
-    if (typeof step === 'number') return `${name}[${step}]`;
-    return name === '' ? String(step) : `${name}.${String(step)}`;
-  }, '');
 }
 
 /** Section 4: formatted input is accepted and normalized. */
@@ -85,13 +68,7 @@ export function dataOf<Schema extends z.ZodType>(schema: Schema): z.ZodObject<{ 
 export const noContent = z.void().describe('Success; the body is empty.');
 
 /** Zod schemas validate the requests of these routes, type their handlers, and generate the OpenAPI document. */
-export type Api = FastifyInstance<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  ZodTypeProvider
->;
+export type Api = ReturnType<typeof useZod>;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -107,7 +84,7 @@ declare module 'fastify' {
 const parts: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'headers' };
 
 /** Makes the routes of this instance validate requests with zod. Response schemas only document. */
-export function useZod(app: FastifyInstance): Api {
+export function useZod(app: FastifyInstance) {
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart = '' }) => (value: unknown) => {
     try {
       // A missing body is valid where every field is optional.
@@ -123,7 +100,7 @@ export function useZod(app: FastifyInstance): Api {
 
 /** Checks credential, scope and role before validation, so that others learn nothing more. */
 export function authorizeRequests(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  app.addHook('onRequest', async (request: FastifyRequest) => {
+  app.addHook('onRequest', async (request) => {
     const { scope, permission, needsUser } = request.routeOptions.config;
     if (scope === undefined) return;
     const credential = authenticate(store, request, scope, now().getTime());
@@ -131,21 +108,5 @@ export function authorizeRequests(app: FastifyInstance, { store, now }: Pick<Con
     requireScope(credential, scope);
     if (permission !== undefined) requirePermission(credential, permission);
     if (needsUser) requireUser(request);
-  });
-}
-
-/** Adds the required scope and the errors of section 7 to the documentation of each route. */
-export function documentCommon(app: FastifyInstance): void {
-  app.addHook('onRoute', (route: RouteOptions) => {
-    const { scope, permission } = route.config ?? {};
-    if (scope === undefined) return;
-    const notes = [`Scope \`${scope}\`.`, ...(permission === undefined ? [] : [`Portal permission: ${permission}.`])];
-    const { response = {}, description = '', ...schema } = route.schema ?? {};
-    route.schema = {
-      ...schema,
-      description: [description, ...notes].filter(Boolean).join(' '),
-      security: [{ bearer: [scope] }],
-      response: { ...(response as object), '4xx': errorBody, '5xx': errorBody },
-    };
   });
 }

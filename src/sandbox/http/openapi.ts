@@ -3,37 +3,34 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { scopes } from '../account.ts';
+import { errorBody } from './errors.ts';
 
-/** Sections of the specification; the tags of the document. */
-const sections = {
-  '4.1': 'Lines and sending',
-  '4.2': 'Conversations',
-  '4.3': 'Blocking and unread',
-  '4.4': 'Drafts and saved replies',
-  '4.5': 'Users',
-  '4.6': 'Calls',
-  '4.7': 'Webhook subscriptions',
-  '5.3': 'OAuth',
-} as const;
-
-const files = 'Files behind signed links';
-const control = 'Control of the sandbox';
-
+/** The tags of the document, and the paths that they are for: sections of the specification, and two that are in none. */
 const tags = [
-  ...Object.entries(sections).map(([section, about]) => ({ name: `${section} ${about}` })),
-  { name: files, description: 'Audio and pictures. The signed link is the credential.' },
-  { name: control, description: 'Not part of the service: causes events, and sets what an owner or operator would.' },
+  { name: '4.1 Lines and sending', paths: /\/sms\/(lines|messages)$/ },
+  { name: '4.2 Conversations', paths: /\/sms\/conversations\// },
+  { name: '4.3 Blocking and unread', paths: /\/sms\/(lines\/|unread)/ },
+  { name: '4.4 Drafts and saved replies', paths: /\/sms\/(drafts|templates)/ },
+  { name: '4.5 Users', paths: /\/users$/ },
+  { name: '4.6 Calls', paths: /\/calls\// },
+  { name: '4.7 Webhook subscriptions', paths: /\/webhooks/ },
+  { name: '5.3 OAuth', paths: /\/oauth/ },
+  {
+    name: 'Files behind signed links',
+    description: 'Audio and pictures. The signed link is the credential.',
+    paths: /^\/(recordings|media)\//,
+  },
+  {
+    name: 'Control of the sandbox',
+    description: 'Not part of the service: causes events, and sets what an owner or operator would.',
+    paths: /^\/_sandbox\//,
+  },
 ];
 
 const about = `The telephony account API, as this sandbox implements it. Every request is validated with the schemas shown here.
 
 Every request carries \`Authorization: Bearer …\`. Every success is wrapped as \`{ "data": … }\`, every failure as
 \`{ "error": { "type", "message" } }\`: branch on \`type\`. Answers may gain keys at any time; ignore those you do not know.`;
-
-/** The tags of a route of this section. */
-export function tag(section: keyof typeof sections): string[] {
-  return [`${section} ${sections[section]}`];
-}
 
 /** Serves /openapi.json and /docs. Register it before the routes that it describes. */
 export async function serveOpenApi(app: FastifyInstance): Promise<void> {
@@ -42,7 +39,7 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: { title: 'Messaging, call history and webhook subscriptions', version: '1', description: about },
       servers: [{ url: '/', description: 'This sandbox' }],
-      tags,
+      tags: tags.map(({ paths: _, ...tag }) => tag),
       components: {
         securitySchemes: {
           bearer: {
@@ -53,7 +50,10 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
         },
       },
     },
-    transform: (route) => jsonSchemaTransform({ ...route, schema: withTag(route.schema, route.url) }),
+    transform: ({ schema = {}, url, ...route }) => {
+      const tagged = tags.filter(({ paths }) => paths.test(url)).map(({ name }) => name);
+      return jsonSchemaTransform({ ...route, url, schema: { ...schema, tags: tagged } });
+    },
     transformObject: (document) => refine(jsonSchemaTransformObject(document)),
   });
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
@@ -73,14 +73,6 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
   });
 }
 
-type Schema = Parameters<typeof jsonSchemaTransform>[0]['schema'];
-
-/** Tags the routes that are in no section of the specification. */
-function withTag(schema: Schema = {}, url: string): Schema {
-  if (url.startsWith('/_sandbox/')) return { tags: [control], ...schema };
-  return /^\/(recordings|media)\//.test(url) ? { tags: [files], ...schema } : schema;
-}
-
 const css = `
   .swagger-ui .topbar { display: none }
   .swagger-ui .info { margin: 28px 0 20px }
@@ -95,15 +87,13 @@ const css = `
   }
 `;
 
-type Json = unknown;
-type Fields = Record<string, Json>;
+type Fields = Record<string, unknown>;
 
 /** The parts of an operation that are rewritten here. */
 interface Operation {
   parameters?: { schema: Fields }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Fields }> };
-  security?: unknown[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: Fields }> }>;
+  responses: Record<string, { description: string; content?: unknown }>;
 }
 
 interface Document {
@@ -130,77 +120,67 @@ const sendMeanings: Record<string, string> = {
   201: 'Sent and charged.',
 };
 
+const isSend = (path: string) => path.endsWith('/sms/messages');
+
+/**
+ * Adds the required scope and the errors of section 7 to the documentation of each route that needs a credential. Every
+ * endpoint can answer 401, 403 and 500 (section 4); the other statuses follow from its input.
+ */
+export function documentCommon(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { scope, permission } = route.config ?? {};
+    if (scope === undefined) return;
+    const notes = [`Scope \`${scope}\`.`, ...(permission === undefined ? [] : [`Portal permission: ${permission}.`])];
+    const { response, description = '', ...schema } = route.schema ?? {};
+    const takesInput = [schema.body, schema.params, schema.querystring].some((input) => input !== undefined);
+    // Entities with an id and blocks can be missing. Conversations and drafts have keys that the client chooses.
+    const mayBeMissing = /:(id|callid)\b|\/blocked\/:number/.test(route.url);
+    const statuses = [takesInput && 400, 401, 403, mayBeMissing && 404, isSend(route.url) && 422, 500];
+    const errors = statuses.filter((status) => status !== false).map((status) => [status, errorBody] as const);
+    route.schema = {
+      ...schema,
+      description: [description, ...notes].filter(Boolean).join(' '),
+      security: [{ bearer: [scope] }],
+      response: { ...(response as object), ...Object.fromEntries(errors) },
+    };
+  });
+}
+
 /**
  * Rewrites the generated document for people and code generators: one schema per entity, answers that allow further keys
- * (section 9), a description for every status, and the errors of section 7 by status instead of ranges.
+ * (section 9), and a description for every status.
  */
-export function refine<Given extends Document>(given: Given): Given {
+function refine<Given extends Document>(given: Given): Given {
   const document = structuredClone(given);
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const operation of Object.values(methods as Record<string, Operation>)) refineOperation(operation, path);
   }
-  const schemas = { ...document.components?.schemas };
-  for (const [name, schema] of Object.entries(schemas)) if (!name.endsWith('Input')) allowFurtherKeys(schema);
-  document.components = { ...document.components, schemas };
-  pruneSchemas(document, schemas);
   walk(document, (node) => {
     if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
     if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
   });
-  return document;
+  const schemas = { ...document.components?.schemas };
+  for (const [name, schema] of Object.entries(schemas)) if (!name.endsWith('Input')) allowFurtherKeys(schema);
+  return withSchemas(document, schemas);
 }
 
 function refineOperation(operation: Operation, path: string): void {
-  for (const parameter of operation.parameters ?? []) parameter.schema = typedParameter(parameter.schema);
-  const isBodyNeeded = bodySchemas(operation).some(({ required }) => Array.isArray(required) && required.length > 0);
-  if (operation.requestBody !== undefined) operation.requestBody.required = isBodyNeeded;
-  if (operation.security !== undefined) nameErrors(operation, path);
-  else operation.responses = withoutAssumedStatus(operation.responses);
-  for (const [status, response] of Object.entries(operation.responses)) {
-    const meaning = (isSend(path) ? sendMeanings[status] : undefined) ?? meanings[status] ?? meanings[200] ?? '';
+  const { parameters = [], requestBody, responses } = operation;
+  for (const parameter of parameters) parameter.schema = typedParameter(parameter.schema);
+  if (requestBody !== undefined) {
+    const bodies = Object.values(requestBody.content);
+    requestBody.required = bodies.some(({ schema }) => Array.isArray(schema.required) && schema.required.length > 0);
+  }
+  for (const [status, response] of Object.entries(responses)) {
+    const meaning = (isSend(path) ? sendMeanings[status] : undefined) ?? meanings[status] ?? '';
     if (response.description === 'Default Response') response.description = meaning;
     if (status === '204') delete response.content;
-    describeHtml(response);
     allowFurtherKeys(response);
   }
-}
-
-/** Every endpoint can answer 401, 403 and 500 (section 4); the other statuses follow from its input. */
-function nameErrors(operation: Operation, path: string): void {
-  const { '4XX': error, '5XX': _failure, ...answers } = operation.responses;
-  if (error === undefined) return;
-  const takesInput = operation.requestBody !== undefined || (operation.parameters ?? []).length > 0;
-  const statuses = [
-    ...(takesInput ? ['400'] : []),
-    '401',
-    '403',
-    ...(mayBeMissing(path) ? ['404'] : []),
-    ...(isSend(path) ? ['422'] : []),
-    '500',
-  ];
-  const errors = statuses.map((status) => [status, { ...error, description: meanings[status] ?? '' }] as const);
-  operation.responses = { ...answers, ...Object.fromEntries(errors) };
-}
-
-/** The generator describes HTML answers as JSON. */
-function describeHtml(response: Operation['responses'][string]): void {
-  const answer = response.content?.['application/json'];
-  if (answer?.schema.description === 'HTML') response.content = { 'text/html': answer };
-}
-
-/** For a route without a response schema the generator assumes 200; the real status is unknown. */
-function withoutAssumedStatus({ 200: assumed, ...responses }: Operation['responses']): Operation['responses'] {
-  if (assumed === undefined) return responses;
-  return { ...responses, [assumed.content === undefined ? '2XX' : '200']: assumed };
-}
-
-/** Entities with an id and blocks can be missing. Conversations and drafts have keys that the client chooses. */
-function mayBeMissing(path: string): boolean {
-  return /\{(id|callid)\}|\/blocked\/\{number\}/.test(path);
-}
-
-function isSend(path: string): boolean {
-  return path.endsWith('/sms/messages');
+  // For a route without a response schema the generator assumes 200; the real status is unknown.
+  if (responses[200] === undefined || responses[200].content !== undefined) return;
+  responses['2XX'] = responses[200];
+  delete responses[200];
 }
 
 /** Queries are text to the validator; the document shows them as integers and booleans. */
@@ -212,10 +192,6 @@ function typedParameter(schema: Fields): Fields {
   return { type: 'boolean', ...notes, ...(usual !== undefined && { default: usual === 'true' }) };
 }
 
-function bodySchemas({ requestBody }: Operation): Fields[] {
-  return Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
-}
-
 /** Answers may gain keys (section 9). */
 function allowFurtherKeys(schema: unknown): void {
   walk(schema, (node) => {
@@ -223,27 +199,16 @@ function allowFurtherKeys(schema: unknown): void {
   });
 }
 
-/** Removes unreferenced schemas, and the suffix `Input` where only requests use a schema. */
-function pruneSchemas(document: Document, schemas: Record<string, unknown>): void {
-  for (let hasChanged = true; hasChanged; ) {
-    const referenced = new Set<string>();
-    walk(document, ({ $ref }) => typeof $ref === 'string' && referenced.add($ref.slice(prefix.length)));
-    const unused = Object.keys(schemas).filter((name) => !referenced.has(name));
-    for (const name of unused) delete schemas[name];
-    hasChanged = unused.length > 0;
-  }
-  for (const name of Object.keys(schemas)) {
-    const plain = name.replace(/Input$/, '');
-    if (plain === name || schemas[plain] !== undefined) continue;
-    schemas[plain] = schemas[name];
+/** The generator adds a schema `XInput` for every X. One that requests refer to becomes X; the others are removed. */
+function withSchemas<Given extends Document>(document: Given, schemas: Record<string, unknown>): Given {
+  const paths = JSON.stringify(document.paths);
+  for (const name of Object.keys(schemas).filter((each) => each.endsWith('Input'))) {
+    if (paths.includes(`/schemas/${name}"`)) schemas[name.replace(/Input$/, '')] = schemas[name];
     delete schemas[name];
-    walk(document, (node) => {
-      if (node.$ref === prefix + name) node.$ref = prefix + plain;
-    });
   }
+  const text = JSON.stringify({ ...document, components: { ...document.components, schemas } });
+  return JSON.parse(text.replaceAll(/(?<="#\/components\/schemas\/\w+)Input(?=")/g, ''));
 }
-
-const prefix = '#/components/schemas/';
 
 function walk(value: unknown, visit: (node: Fields) => void): void {
   if (typeof value !== 'object' || value === null) return;

@@ -13,10 +13,10 @@ import { eventRoutes, faultRoutes, historyRoutes } from '../control/simulation.t
 import { injectAnswerFaults } from '../faults/answers.ts';
 import { faultNames } from '../faults/faults.ts';
 import { oauthRoutes } from '../oauth/routes.ts';
-import { authorizeRequests, documentCommon, useZod } from './api.ts';
+import { authorizeRequests, useZod } from './api.ts';
 import { Unauthenticated } from './auth.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
-import { serveOpenApi } from './openapi.ts';
+import { documentCommon, serveOpenApi } from './openapi.ts';
 import { landingRoutes } from './pages.ts';
 
 /** In the order of section 4. */

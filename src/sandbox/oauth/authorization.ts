@@ -6,7 +6,6 @@ import { type AccountSettings, defaultSettings, type OAuthClient, type Scope, sc
 import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
-import { tag } from '../http/openapi.ts';
 import { consentPage, pagePolicy, refusalPage } from '../http/pages.ts';
 import { isChallenge, type OAuthErrorCode, randomSecret } from './tokens.ts';
 
@@ -137,20 +136,16 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
     return code;
   }
 
-  api.get(
-    addresses.authorization,
-    {
-      attachValidation: true,
-      schema: {
-        operationId: 'authorize',
-        summary: 'The consent page; open it in a browser',
-        description: 'Redirects with `code` and `state` on approval, with `error=access_denied` on denial.',
-        tags: tag('5.3'),
-        querystring: authorizationQuery,
-        response: { 200: z.string().describe('HTML') },
-      },
+  api.get(addresses.authorization, {
+    attachValidation: true,
+    schema: {
+      operationId: 'authorize',
+      summary: 'The consent page; open it in a browser',
+      description: 'Redirects with `code` and `state` on approval, with `error=access_denied` on denial.',
+      querystring: authorizationQuery,
+      response: { 200: { description: 'HTML', content: { 'text/html': { schema: z.string() } } } },
     },
-    ({ query, validationError }, reply) => {
+    handler: ({ query, validationError }, reply) => {
       if (validationError !== undefined) return refuse(reply, `The request is invalid: ${validationError.message}.`);
       const settings = store.settings.get('account') ?? defaultSettings;
       const read = readRequest(query, store.clients.get(query.client_id ?? ''), settings);
@@ -165,12 +160,12 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
       forgetOldest(pending, maxPendingConsents);
       return show(reply, 200, consentPage({ ...request, ticket, users: usersWithAccess() }), request.redirectUri);
     },
-  );
+  });
 
-  api.post(
-    addresses.authorization,
-    { attachValidation: true, schema: { hide: true, body: decisionForm } },
-    ({ body, validationError }, reply) => {
+  api.post(addresses.authorization, {
+    attachValidation: true,
+    schema: { hide: true, body: decisionForm },
+    handler: ({ body, validationError }, reply) => {
       if (validationError !== undefined) return refuse(reply, `The form is invalid: ${validationError.message}.`);
       const { ticket, decision, user: userId, scope: chosen } = body;
       const found = pending.get(ticket);
@@ -194,7 +189,7 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
       pending.delete(ticket);
       return redirect(reply, redirectUri, { code: approve(request, user.id, chosen), state });
     },
-  );
+  });
 }
 
 /** Status 303, so that the browser uses GET also after the form. Keeps the query of the redirect URI. */

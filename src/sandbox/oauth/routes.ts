@@ -5,7 +5,6 @@ import { defaultSettings, scopes } from '../account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { ApiError } from '../http/errors.ts';
-import { tag } from '../http/openapi.ts';
 import { addresses, authorizationRoutes, redirectProblem } from './authorization.ts';
 import {
   OAuthError,
@@ -48,17 +47,13 @@ const metadata = z.object({
 
 /** GET /.well-known/oauth-authorization-server (5.3). The addresses have the host of the request. */
 function discoveryRoutes(api: Api): void {
-  api.get(
-    addresses.discovery,
-    {
-      schema: {
-        operationId: 'discoverOAuth',
-        summary: 'The OAuth endpoints; read them at run time',
-        tags: tag('5.3'),
-        response: { 200: metadata },
-      },
+  api.get(addresses.discovery, {
+    schema: {
+      operationId: 'discoverOAuth',
+      summary: 'The OAuth endpoints; read them at run time',
+      response: { 200: metadata },
     },
-    (request) => {
+    handler: (request) => {
       const base = `${request.protocol}://${request.host}`;
       return {
         issuer: base,
@@ -72,7 +67,7 @@ function discoveryRoutes(api: Api): void {
         token_endpoint_auth_methods_supported: ['none'],
       };
     },
-  );
+  });
 }
 
 const registrationBody = z
@@ -94,19 +89,15 @@ const registered = z.object({
 
 /** POST /api/v1/oauth/register (5.3): registers a client. */
 function registrationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
-  api.post(
-    addresses.registration,
-    {
-      errorHandler: oauthErrors('invalid_client_metadata'),
-      schema: {
-        operationId: 'registerClient',
-        summary: 'Register a public client',
-        tags: tag('5.3'),
-        body: registrationBody,
-        response: { 201: registered, 400: oauthErrorBody },
-      },
+  api.post(addresses.registration, {
+    errorHandler: oauthErrors('invalid_client_metadata'),
+    schema: {
+      operationId: 'registerClient',
+      summary: 'Register a public client',
+      body: registrationBody,
+      response: { 201: registered, 400: oauthErrorBody },
     },
-    ({ body }, reply) => {
+    handler: ({ body }, reply) => {
       const settings = store.settings.get('account') ?? defaultSettings;
       for (const [index, uri] of body.redirect_uris.entries()) {
         const problem = redirectProblem(uri, settings);
@@ -129,7 +120,7 @@ function registrationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'n
         token_endpoint_auth_method: 'none' as const,
       };
     },
-  );
+  });
 }
 
 const field = z.string().min(1).optional();
@@ -166,28 +157,24 @@ function tokenRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): 
     );
   }
 
-  api.post(
-    addresses.token,
-    {
-      errorHandler: oauthErrors('invalid_request'),
-      schema: {
-        operationId: 'getTokens',
-        summary: 'Tokens for a code, or for a refresh token',
-        tags: tag('5.3'),
-        consumes: ['application/x-www-form-urlencoded'],
-        body: tokenForm,
-        response: { 200: tokenAnswer, 400: oauthErrorBody },
-      },
-      preValidation: async ({ headers }) => {
-        const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
-        if (!isForm) throw new OAuthError('invalid_request', 'send application/x-www-form-urlencoded');
-      },
+  api.post(addresses.token, {
+    errorHandler: oauthErrors('invalid_request'),
+    schema: {
+      operationId: 'getTokens',
+      summary: 'Tokens for a code, or for a refresh token',
+      consumes: ['application/x-www-form-urlencoded'],
+      body: tokenForm,
+      response: { 200: tokenAnswer, 400: oauthErrorBody },
     },
-    ({ body }, reply) => {
+    preValidation: async ({ headers }) => {
+      const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+      if (!isForm) throw new OAuthError('invalid_request', 'send application/x-www-form-urlencoded');
+    },
+    handler: ({ body }, reply) => {
       reply.header('cache-control', 'no-store');
       return answer(body);
     },
-  );
+  });
 }
 
 function required(value: string | undefined, name: string): string {
