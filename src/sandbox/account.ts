@@ -187,16 +187,15 @@ export interface ApiKey {
 }
 
 /** The portal permissions of a user (5.2). They limit the user's OAuth tokens, not API keys. */
-export interface Role {
-  userId: number;
-  /** Users that this user can see; null for no permission. */
-  users: 'all' | number[] | null;
-  /** Phone numbers: the user's lines and unassigned lines (2.1). */
-  phoneNumbers: boolean;
-  callReports: boolean;
-  /** Counts only together with `callReports`. */
-  allowRecordings: boolean;
-}
+export const roleSchema = z.strictObject({
+  users: z
+    .union([z.literal('all'), z.array(z.int()), z.null()])
+    .describe('Users that this user sees beside itself; null removes the permission.'),
+  phoneNumbers: z.boolean().describe("The user's lines and unassigned lines (2.1)."),
+  callReports: z.boolean(),
+  allowRecordings: z.boolean().describe('Counts only together with callReports.'),
+});
+export type Role = z.output<typeof roleSchema> & { userId: number };
 
 /** A registered client (5.3). */
 export interface OAuthClient {
@@ -234,32 +233,29 @@ export interface RefreshToken extends Grant {
   token: string;
 }
 
-/** Rates of a number prefix in micro-dollars, per segment of an sms and per mms (2.4). */
-export interface Rate {
-  prefix: string;
-  smsMicros: number;
-  mmsMicros: number;
-}
+const micros = z.int().min(0).max(1_000_000_000);
+const rateSchema = z.strictObject({
+  prefix: z.string().regex(/^\d{1,6}$/, 'must be the first digits of a number'),
+  smsMicros: micros.describe('Micro-dollars for each segment.'),
+  mmsMicros: micros.describe('Micro-dollars for a whole mms.'),
+});
+/** Rates of a number prefix (2.4). */
+export type Rate = z.output<typeof rateSchema>;
 
 /** Settings of the account's owner and of the service's operator. */
-export interface AccountSettings {
-  id: 'account';
-  /** Deleting messages and conversations answers 403 (4.2). */
-  restrictDeletingSms: boolean;
-  /** Recordings are unavailable to every credential (5.2). */
-  sensitiveContent: boolean;
-  /** A destination without a rate answers 422 (section 7). */
-  rates: Rate[];
-  /** The allowed hosts of redirect URIs (5.3). */
-  redirectHosts: string[];
-  /** Allows redirect URIs on loopback without TLS, against 5.3, to test a login on one machine. */
-  plainLoopbackRedirects: boolean;
-  /** Lifetime of new access tokens (5.3). */
-  accessTokenSeconds: number;
-}
+export const settingsSchema = z.strictObject({
+  restrictDeletingSms: z.boolean().describe('Deletes answer 403 (4.2).'),
+  sensitiveContent: z.boolean().describe('Recordings answer 403 to every credential (5.2).'),
+  rates: z.array(rateSchema).max(500).describe('A destination without one answers 422 (section 7).'),
+  redirectHosts: z
+    .array(z.string().regex(/^[a-z0-9.[\]:-]{1,253}$/, 'must be a host in small letters, without port'))
+    .describe('Allowed hosts of redirect URIs (5.3).'),
+  plainLoopbackRedirects: z.boolean().describe('Redirects to the loopback address may do without TLS, against 5.3.'),
+  accessTokenSeconds: z.int().min(0).max(31_536_000).describe('Lifetime of new access tokens (5.3).'),
+});
+export type AccountSettings = z.output<typeof settingsSchema>;
 
 export const defaultSettings: AccountSettings = {
-  id: 'account',
   restrictDeletingSms: false,
   sensitiveContent: false,
   rates: [
@@ -326,15 +322,15 @@ export interface HostedFile {
 }
 
 /** Simulated behaviour of a customer and its gateway. The service itself does not know it. */
-export interface CustomerBehaviour {
-  number: string;
-  /** Null for no automatic answer. */
-  autoReply: string | null;
-  /** Delay of the answer in milliseconds. */
-  afterMs: number;
-  /** Whether the gateway returns an id for a message (2.3). */
-  returnsId: boolean;
-}
+export const behaviourSchema = z.strictObject({
+  autoReply: z.string().min(1).nullable().default(null).describe('The answer of the customer to each text.'),
+  afterMs: z.int().min(0).max(86_400_000).default(1_000).describe('Delay of the answer.'),
+  returnsId: z
+    .boolean()
+    .default(true)
+    .describe('False: the gateway returns no message id for sends to the number (2.3).'),
+});
+export type CustomerBehaviour = z.output<typeof behaviourSchema> & { number: string };
 
 /** One charged send, as an invoice would show it. */
 export interface Charge {

@@ -3,6 +3,7 @@ import { type Call, transcriptSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
+import { settingsOf } from '../store/store.ts';
 import {
   callSchema,
   callSummary,
@@ -51,7 +52,7 @@ export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store
       response: { 200: dataOf(z.array(recordingSchema)) },
     },
     handler: ({ params }) => {
-      if (store.settings.get('account')?.sensitiveContent) {
+      if (settingsOf(store).sensitiveContent) {
         throw permissionDenied('this account requires re-verification for sensitive content, which the API cannot do');
       }
       return { data: recordingsOf(requireCall(params.callid), now().getTime(), links) };

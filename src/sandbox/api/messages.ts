@@ -8,6 +8,7 @@ import { credentialOf, requireLine, requireUser, usableLines } from '../http/aut
 import { notFound, permissionDenied } from '../http/errors.ts';
 import { requireNumber } from '../phone-number.ts';
 import { isInConversation, isReadBy, type Reader, readerOf, recipientsOf, withReadMark } from '../store/messages.ts';
+import { settingsOf } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 
@@ -106,7 +107,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
 
   /** The account setting overrides every scope and role (4.2, rule 1). */
   function requireDeleting(): void {
-    if (store.settings.get('account')?.restrictDeletingSms) {
+    if (settingsOf(store).restrictDeletingSms) {
       throw permissionDenied('the account does not allow deleting messages');
     }
   }

@@ -1,54 +1,33 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type AccountSettings, defaultSettings, type Role, scopes } from '../account.ts';
+import { behaviourSchema, type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent, phoneNumber } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
 import { expireAccessTokens, issueTokens, revokeGrant, tokenAnswer } from '../oauth/tokens.ts';
-
-const micros = z.int().min(0).max(1_000_000_000);
-const rate = z.strictObject({
-  prefix: z.string().regex(/^\d{1,6}$/, 'must be the first digits of a number'),
-  smsMicros: micros.describe('Micro-dollars for each segment.'),
-  mmsMicros: micros.describe('Micro-dollars for a whole mms.'),
-});
-const settings = z.strictObject({
-  restrictDeletingSms: z.boolean().describe('Deletes answer 403.'),
-  sensitiveContent: z.boolean().describe('Recordings answer 403 to every credential.'),
-  rates: z.array(rate).max(500).describe('A destination without one answers 422.'),
-  redirectHosts: z.array(z.string().regex(/^[a-z0-9.[\]:-]{1,253}$/, 'must be a host in small letters, without port')),
-  plainLoopbackRedirects: z.boolean().describe('Redirects to the loopback address may do without TLS.'),
-  accessTokenSeconds: z.int().min(0).max(31_536_000).describe('Lifetime of new access tokens.'),
-});
-
-const role = z.strictObject({
-  users: z
-    .union([z.literal('all'), z.array(z.int()), z.null()])
-    .describe('Users that this user sees beside itself; null removes the permission.'),
-  phoneNumbers: z.boolean(),
-  callReports: z.boolean(),
-  allowRecordings: z.boolean().describe('Counts only together with callReports.'),
-});
+import { settingsOf } from '../store/store.ts';
 
 /** GET and PATCH /_sandbox/account, GET and PUT /_sandbox/users/{id}/role: settings of the owner and operator. */
 export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  const current = (): AccountSettings => store.settings.get('account') ?? defaultSettings;
-
   function requireUserId(id: number): number {
     if (store.users.get(id) === undefined) throw notFound(`the user ${id}`);
     return id;
   }
 
   api.get('/account', {
-    schema: { summary: 'Settings of the owner and operator', response: { 200: dataOf(settings) } },
-    handler: () => ({ data: withoutId(current()) }),
+    schema: { summary: 'Settings of the owner and operator', response: { 200: dataOf(settingsSchema) } },
+    handler: () => ({ data: settingsOf(store) }),
   });
 
   api.patch('/account', {
-    schema: { summary: 'Change some settings', body: settings.partial(), response: { 200: dataOf(settings) } },
+    schema: {
+      summary: 'Change some settings',
+      body: settingsSchema.partial(),
+      response: { 200: dataOf(settingsSchema) },
+    },
     handler: ({ body }) => {
       const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      return { data: withoutId(store.settings.put({ ...current(), ...given })) };
+      return { data: store.settings.put({ ...settingsOf(store), ...given }) };
     },
   });
 
@@ -56,7 +35,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
     schema: {
       summary: 'Portal role of a user; null without portal access',
       params: idPath,
-      response: { 200: dataOf(role.nullable()) },
+      response: { 200: dataOf(roleSchema.nullable()) },
     },
     handler: ({ params }) => {
       const held = store.roles.get(requireUserId(params.id));
@@ -68,8 +47,8 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
     schema: {
       summary: 'Change the portal role of a user',
       params: idPath,
-      body: role,
-      response: { 200: dataOf(role) },
+      body: roleSchema,
+      response: { 200: dataOf(roleSchema) },
     },
     handler: ({ params, body }) => {
       const userId = requireUserId(params.id);
@@ -82,11 +61,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
   });
 }
 
-function withoutId({ id: _, ...rest }: AccountSettings): z.output<typeof settings> {
-  return rest;
-}
-
-function withoutUserId({ userId: _, ...rest }: Role): z.output<typeof role> {
+function withoutUserId({ userId: _, ...rest }: Role): z.output<typeof roleSchema> {
   return rest;
 }
 
@@ -183,23 +158,14 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 }
 
-const behaviour = z.strictObject({
-  autoReply: z.string().min(1).nullable().default(null).describe('The answer of the customer to each text.'),
-  afterMs: z.int().min(0).max(86_400_000).default(1_000).describe('Delay of the answer.'),
-  returnsId: z
-    .boolean()
-    .default(true)
-    .describe('False: the gateway returns no message id for sends to the number (2.3).'),
-});
-
 /** POST /_sandbox/customers/{number}: sets how a customer reacts to texts; `{}` restores the default. */
 export function customerRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   api.post('/customers/:number', {
     schema: {
       summary: 'Let a customer answer automatically',
       params: z.object({ number: phoneNumber }),
-      body: behaviour,
-      response: { 200: dataOf(behaviour.extend({ number: z.string() })) },
+      body: behaviourSchema,
+      response: { 200: dataOf(behaviourSchema.extend({ number: z.string() })) },
     },
     handler: ({ params: { number }, body }) => ({ data: store.behaviours.put({ number, ...body }) }),
   });

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { forgetOldest } from '../../shared/bounded.ts';
-import { type AccountSettings, defaultSettings, type OAuthClient, type Scope, scopes, type User } from '../account.ts';
+import { type AccountSettings, type OAuthClient, type Scope, scopes, type User } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { consentPage, pagePolicy, refusalPage } from '../http/pages.ts';
-import { isChallenge, type OAuthErrorCode, randomSecret } from './tokens.ts';
+import { settingsOf } from '../store/store.ts';
+import { type OAuthErrorCode, randomSecret } from './tokens.ts';
 
 /** The endpoints of 5.3 and section 9, relative to the base address. */
 export const addresses = {
@@ -83,7 +84,7 @@ function readRequest(
     return refuse('invalid_request', 'PKCE is required: code_challenge_method must be S256');
   }
   const { code_challenge: challenge = '' } = query;
-  if (!isChallenge(challenge)) {
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
     return refuse('invalid_request', 'PKCE is required: code_challenge must be base64url of a SHA-256');
   }
   const names = [...new Set((query.scope ?? '').split(' ').filter(Boolean))];
@@ -147,8 +148,7 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
     },
     handler: ({ query, validationError }, reply) => {
       if (validationError !== undefined) return refuse(reply, `The request is invalid: ${validationError.message}.`);
-      const settings = store.settings.get('account') ?? defaultSettings;
-      const read = readRequest(query, store.clients.get(query.client_id ?? ''), settings);
+      const read = readRequest(query, store.clients.get(query.client_id ?? ''), settingsOf(store));
       if (read.outcome === 'untrusted') return refuse(reply, read.message);
       if (read.outcome === 'refused') {
         const { error, description, state } = read;

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { defaultSettings, scopes } from '../account.ts';
+import { scopes } from '../account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { ApiError } from '../http/errors.ts';
+import { settingsOf } from '../store/store.ts';
 import { addresses, authorizationRoutes, redirectProblem } from './authorization.ts';
 import {
   OAuthError,
@@ -98,7 +99,7 @@ function registrationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'n
       response: { 201: registered, 400: oauthErrorBody },
     },
     handler: ({ body }, reply) => {
-      const settings = store.settings.get('account') ?? defaultSettings;
+      const settings = settingsOf(store);
       for (const [index, uri] of body.redirect_uris.entries()) {
         const problem = redirectProblem(uri, settings);
         if (problem !== undefined) throw new OAuthError('invalid_redirect_uri', `redirect_uris[${index}] ${problem}`);

@@ -1,7 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { AuthorizationCode, Grant } from '../account.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, settingsOf } from '../store/store.ts';
 
 /** Codes of RFC 6749 and RFC 7591. */
 export type OAuthErrorCode =
@@ -26,17 +26,10 @@ export class OAuthError extends Error {
   }
 }
 
-/** Whether the text has the form of an S256 challenge: base64url of a SHA-256 (5.3). */
-export function isChallenge(text: string): boolean {
-  return /^[A-Za-z0-9_-]{43}$/.test(text);
-}
-
 /** Whether the challenge was derived from the verifier: 43 to 128 unreserved characters (RFC 7636). */
 function verifierMatches(verifier: string, challenge: string): boolean {
-  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false;
-  const derived = Buffer.from(createHash('sha256').update(verifier).digest('base64url'));
-  const expected = Buffer.from(challenge);
-  return derived.length === expected.length && timingSafeEqual(derived, expected);
+  const isVerifier = /^[A-Za-z0-9._~-]{43,128}$/.test(verifier);
+  return isVerifier && createHash('sha256').update(verifier).digest('base64url') === challenge;
 }
 
 /** The answer of the token endpoint (5.3). */
@@ -124,7 +117,7 @@ export function redeemCode(store: GrantTables, exchange: CodeExchange, now: numb
   store.codes.put({ ...code, isUsed: true });
   requireMatch(code, exchange, now);
   requirePortalAccess(store, code);
-  return issueTokens(store, code, lifetime(store), now);
+  return issueTokens(store, code, settingsOf(store).accessTokenSeconds, now);
 }
 
 /** Throws `OAuthError` when the token is unknown, used, or another client's. */
@@ -139,7 +132,7 @@ export function redeemRefreshToken(
   }
   requirePortalAccess(store, held);
   store.refreshTokens.delete(held.token);
-  return issueTokens(store, held, lifetime(store), now);
+  return issueTokens(store, held, settingsOf(store).accessTokenSeconds, now);
 }
 
 function requireMatch(code: AuthorizationCode, exchange: CodeExchange, now: number): void {
@@ -154,10 +147,6 @@ function requirePortalAccess({ users, roles }: GrantTables, { userId }: Grant): 
   if (users.get(userId) === undefined || roles.get(userId) === undefined) {
     throw invalidGrant('the user has no portal access any more');
   }
-}
-
-function lifetime({ settings }: GrantTables): number {
-  return settings.get('account')?.accessTokenSeconds ?? 3600;
 }
 
 function invalidGrant(description: string): OAuthError {

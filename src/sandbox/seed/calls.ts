@@ -2,12 +2,8 @@ import type { Call, Endpoint, Leg } from '../account.ts';
 import type { Random } from '../random.ts';
 import { type Customer, type Directory, type Group, userEndpoint } from './directory.ts';
 
-/** The legs of a call in order; `finalizeCall` sets their sequence numbers. */
-interface CallLegs {
-  legs: Leg[];
-  /** Who took the call: a person, a mailbox, nobody, or nobody before the caller hung up. */
-  ending: 'answered' | 'voicemail' | 'missed' | 'abandoned';
-}
+/** Who took the call: a person, a mailbox, nobody, or nobody before the caller hung up. */
+type Ending = 'answered' | 'voicemail' | 'missed' | 'abandoned';
 
 type Step = Partial<Pick<Leg, 'ringSeconds' | 'talkSeconds' | 'outcome' | 'transferred'>>;
 
@@ -31,18 +27,18 @@ function inboundLegs(
   random: Random,
   directory: Directory,
   caller: Endpoint,
-  ending: CallLegs['ending'],
+  ending: Ending,
   transfers: number,
   group: Group = random.pick(directory.groups),
-): CallLegs {
+): Leg[] {
   const legs: Leg[] = [];
   addLeg(legs, caller, directory.ivr, { talkSeconds: random.int(6, 28) });
-  if (ending === 'abandoned' && random.chance(0.25)) return { legs, ending };
+  if (ending === 'abandoned' && random.chance(0.25)) return legs;
 
   const waiting = { ringSeconds: random.int(4, ending === 'abandoned' ? 140 : 60) };
   if (ending === 'abandoned') {
     addLeg(legs, directory.ivr, group.endpoint, { ...waiting, outcome: 'cancel' });
-    return { legs, ending };
+    return legs;
   }
   addLeg(legs, directory.ivr, group.endpoint, { ...waiting, outcome: ending === 'answered' ? 'answer' : 'noanswer' });
 
@@ -53,15 +49,15 @@ function inboundLegs(
     if (other === agent || !rang) continue;
     addLeg(legs, group.endpoint, other, { ringSeconds: random.int(8, 20), outcome: 'noanswer' });
   }
-  if (ending === 'missed') return { legs, ending };
+  if (ending === 'missed') return legs;
   if (ending === 'voicemail') {
     const mailbox: Endpoint = { type: 'mailbox', name: group.endpoint.name, number: group.endpoint.number };
     addLeg(legs, group.endpoint, mailbox, { talkSeconds: random.int(8, 70) });
-    return { legs, ending };
+    return legs;
   }
   addLeg(legs, group.endpoint, agent, { ringSeconds: random.int(2, 12), talkSeconds: talkLength(random) });
   addTransfers(random, directory, legs, transfers);
-  return { legs, ending };
+  return legs;
 }
 
 /** A call without menu and group: outbound, internal, or to an agent's own number. */
@@ -70,22 +66,22 @@ function directLegs(
   directory: Directory,
   from: Endpoint,
   to: Endpoint,
-  ending: CallLegs['ending'],
+  ending: Ending,
   transfers: number,
-): CallLegs {
+): Leg[] {
   const legs: Leg[] = [];
   const ringSeconds = random.int(3, ending === 'answered' ? 18 : 32);
   if (ending === 'answered') {
     addLeg(legs, from, to, { ringSeconds, talkSeconds: talkLength(random) });
     addTransfers(random, directory, legs, transfers);
-    return { legs, ending };
+    return legs;
   }
   const outcome = ending === 'abandoned' ? 'cancel' : random.chance(0.15) ? 'busy' : 'noanswer';
   addLeg(legs, from, to, { ringSeconds, outcome });
   if (ending === 'voicemail') {
     addLeg(legs, from, { ...to, type: 'mailbox' }, { talkSeconds: random.int(8, 70) });
   }
-  return { legs, ending };
+  return legs;
 }
 
 function addTransfers(random: Random, directory: Directory, legs: Leg[], transfers: number): void {
@@ -150,8 +146,7 @@ export function generateCall(random: Random, directory: Directory, options: Call
   const kind = options.kind ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
   const ending = endingOf(random, kind, options);
   const transfers = ending === 'answered' ? (options.transfers ?? random.weighted([90, 8, 2])) : 0;
-  const { caller, route, dialled } = routeCall(random, directory, kind, ending, transfers, options);
-  const { legs } = route;
+  const { caller, legs, dialled } = routeCall(random, directory, kind, ending, transfers, options);
   if (options.durationSeconds !== undefined) fitDuration(legs, options.durationSeconds);
 
   const people = legs.filter((leg) => isConversation(leg) && leg.talkSeconds > 0);
@@ -204,7 +199,7 @@ export function outsideNumber(call: Pick<Call, 'internal' | 'direction' | 'calle
   return call.direction === 'inbound' ? call.caller.number : call.called.number;
 }
 
-function endingOf(random: Random, kind: string, options: CallOptions): CallLegs['ending'] {
+function endingOf(random: Random, kind: string, options: CallOptions): Ending {
   if (options.status === 'answered' || options.status === 'unknown') return 'answered';
   if (options.status === 'voicemail') return 'voicemail';
   const isInbound = kind === 'inbound';
@@ -215,7 +210,7 @@ function endingOf(random: Random, kind: string, options: CallOptions): CallLegs[
   return endings[random.weighted(isInbound ? [72, 10, 14, 4] : [76, 4, 2, 18])] ?? 'answered';
 }
 
-function statusOf(ending: CallLegs['ending']): Call['status'] {
+function statusOf(ending: Ending): Call['status'] {
   return ending === 'abandoned' ? 'missed' : ending;
 }
 
@@ -227,28 +222,28 @@ function routeCall(
   random: Random,
   directory: Directory,
   kind: NonNullable<CallOptions['kind']>,
-  ending: CallLegs['ending'],
+  ending: Ending,
   transfers: number,
   options: CallOptions,
-): { caller: Endpoint; route: CallLegs; dialled: string } {
+): { caller: Endpoint; legs: Leg[]; dialled: string } {
   const agent = random.pick(directory.users);
   const desk = userEndpoint(agent);
   const customer = options.customer ?? random.pick(directory.customers);
   const outside: Endpoint = { type: 'external', name: customer.name, number: customer.number };
   const direct = (from: Endpoint, to: Endpoint) => directLegs(random, directory, from, to, ending, transfers);
 
-  if (kind === 'outbound') return { caller: desk, route: direct(desk, outside), dialled: customer.number };
+  if (kind === 'outbound') return { caller: desk, legs: direct(desk, outside), dialled: customer.number };
   if (kind === 'internal') {
     const colleague = userEndpoint(random.pick(directory.users.filter((user) => user.id !== agent.id)));
-    return { caller: desk, route: direct(desk, colleague), dialled: colleague.number };
+    return { caller: desk, legs: direct(desk, colleague), dialled: colleague.number };
   }
   const own = agent.numbers[0];
   if (own !== undefined && options.group === undefined && random.chance(0.22)) {
-    return { caller: outside, route: direct(outside, desk), dialled: own };
+    return { caller: outside, legs: direct(outside, desk), dialled: own };
   }
   const group = directory.groups.find(
     ({ endpoint }) => endpoint.name === options.group || endpoint.number === options.group,
   );
-  const route = inboundLegs(random, directory, outside, ending, transfers, group);
-  return { caller: outside, route, dialled: directory.mainNumber };
+  const legs = inboundLegs(random, directory, outside, ending, transfers, group);
+  return { caller: outside, legs, dialled: directory.mainNumber };
 }

@@ -9,33 +9,8 @@ export interface Customer {
   language: 'en' | 'es' | 'he' | 'ar';
 }
 
-const firstNames = [
-  'ANA',
-  'BORIS',
-  'CHAYA',
-  'DAVID',
-  'ELENA',
-  'FATIMA',
-  'GEORGE',
-  'HUGO',
-  'IMANI',
-  'JOEL',
-  'KEIKO',
-  'LUIS',
-];
-const lastNames = [
-  'ROSEN',
-  'GARCIA',
-  'KHALIL',
-  'SMITH',
-  'PEREZ',
-  'COHEN',
-  'NGUYEN',
-  'OBRIEN',
-  'PATEL',
-  'ROSSI',
-  'WEISS',
-];
+const firstNames = 'ANA BORIS CHAYA DAVID ELENA FATIMA GEORGE HUGO IMANI JOEL KEIKO LUIS'.split(' ');
+const lastNames = 'ROSEN GARCIA KHALIL SMITH PEREZ COHEN NGUYEN OBRIEN PATEL ROSSI WEISS'.split(' ');
 const namelessCallers = ['WIRELESS CALLER', 'UNKNOWN', 'NEW YORK NY', ''];
 const languages = ['en', 'es', 'he', 'ar'] as const;
 

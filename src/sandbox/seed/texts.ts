@@ -3,93 +3,59 @@ import { assumptions } from '../assumptions.ts';
 import type { Random } from '../random.ts';
 import type { Customer, Directory } from './directory.ts';
 
-/** A text conversation: `>` from the customer, `<` from the company. */
-interface Dialogue {
-  language: Customer['language'];
-  turns: readonly string[];
-}
-
-const dialogues: readonly Dialogue[] = [
-  {
-    language: 'en',
-    turns: [
+/** Text conversations by the customer's language: `>` from the customer, `<` from the company. */
+const dialogues: Record<Customer['language'], readonly (readonly string[])[]> = {
+  en: [
+    [
       '>Hi, is someone coming today between 2 and 4?',
       '<Yes, Owen is on his way and should be with you at 2:30.',
       '>great thanks 👍',
       '<You are welcome. He will text when he parks.',
     ],
-  },
-  {
-    language: 'en',
-    turns: [
+    [
       '>The radiator in the back room is cold again',
       '<Sorry to hear that. Is the valve fully open?',
       '>yes tried that twice',
       '<We can send someone tomorrow at 9. Does that work?',
       '>ok',
     ],
-  },
-  {
-    language: 'en',
-    turns: ['<Your invoice 20418 over $245.00 is ready. Reply with questions.', '>paid it yesterday, check pls'],
-  },
-  {
-    language: 'en',
-    turns: [
-      '<Reminder: boiler inspection tomorrow 8–10 am. Reply C to confirm.',
-      '>C',
-      '<Confirmed, see you tomorrow.',
-    ],
-  },
-  { language: 'en', turns: ['>STOP'] },
-  {
-    language: 'en',
-    turns: [
+    ['<Your invoice 20418 over $245.00 is ready. Reply with questions.', '>paid it yesterday, check pls'],
+    ['<Reminder: boiler inspection tomorrow 8–10 am. Reply C to confirm.', '>C', '<Confirmed, see you tomorrow.'],
+    ['>STOP'],
+    [
       '>whats the price for a new faucet installed',
       '<From $180 with a standard faucet. Shall we call you?',
       '>3rd',
       '>sorry wrong chat 😅',
     ],
-  },
-  {
-    language: 'en',
-    turns: [
+    [
       '>Water is coming through the ceiling!! 🚨🚨',
       '<Close the main valve now. A technician is 12 minutes away.',
       '>closed. please hurry',
     ],
-  },
-  {
-    language: 'en',
-    turns: [
+    [
       '>Can you send the quote again? I can’t find the e-mail…',
       '<Just sent it. Please check the spam folder too.',
       '>“Got it” — thanks!',
     ],
-  },
-  {
-    language: 'es',
-    turns: [
+  ],
+  es: [
+    [
       '>Hola, ¿pueden venir mañana por la tarde?',
       '<Claro que sí. ¿Le viene bien a las 15:30?',
       '>Perfecto, muchas gracias 🙏',
     ],
-  },
-  {
-    language: 'es',
-    turns: [
-      '>El calentador hace un ruido extraño, ¿es peligroso?',
-      '<Apáguelo por ahora, le llamamos en unos minutos.',
-    ],
-  },
-  { language: 'he', turns: ['>שלום, מתי מגיע הטכנאי?', '<הוא אמור להגיע עד השעה 14:00.', '>תודה רבה!'] },
-  { language: 'he', turns: ['>אפשר לקבוע תור ליום ראשון בבוקר?', '<כן, בשעה 9:30. מתאים?', '>מתאים מאוד 😊'] },
-  {
-    language: 'ar',
-    turns: ['>مرحبا، هل يمكنكم إصلاح السخان اليوم؟', '<نعم، سيصل الفني بين الثالثة والخامسة.', '>شكراً جزيلاً'],
-  },
-  { language: 'ar', turns: ['>كم تكلفة تركيب مضخة حرارية؟', '<نرسل لكم عرض السعر اليوم.'] },
-];
+    ['>El calentador hace un ruido extraño, ¿es peligroso?', '<Apáguelo por ahora, le llamamos en unos minutos.'],
+  ],
+  he: [
+    ['>שלום, מתי מגיע הטכנאי?', '<הוא אמור להגיע עד השעה 14:00.', '>תודה רבה!'],
+    ['>אפשר לקבוע תור ליום ראשון בבוקר?', '<כן, בשעה 9:30. מתאים?', '>מתאים מאוד 😊'],
+  ],
+  ar: [
+    ['>مرحبا، هل يمكنكم إصلاح السخان اليوم؟', '<نعم، سيصل الفني بين الثالثة والخامسة.', '>شكراً جزيلاً'],
+    ['>كم تكلفة تركيب مضخة حرارية؟', '<نرسل لكم عرض السعر اليوم.'],
+  ],
+};
 
 /** A group conversation: tenants of one house and the company. */
 const groupTurns: readonly string[] = [
@@ -106,13 +72,11 @@ export const reminders: readonly string[] = [
   'It is time for the yearly filter change. Shall we book a visit?',
 ];
 
-export const openers: readonly string[] = dialogues.flatMap(({ turns }) =>
-  turns.filter((turn) => turn.startsWith('>')).map((turn) => turn.slice(1)),
-);
+const allTurns = Object.values(dialogues).flat(2);
+const turnsOf = (side: '>' | '<') => allTurns.filter((turn) => turn.startsWith(side)).map((turn) => turn.slice(1));
 
-export const replies: readonly string[] = dialogues.flatMap(({ turns }) =>
-  turns.filter((turn) => turn.startsWith('<')).map((turn) => turn.slice(1)),
-);
+export const openers: readonly string[] = turnsOf('>');
+export const replies: readonly string[] = turnsOf('<');
 
 type Draft = Omit<Message, 'id'>;
 
@@ -148,11 +112,10 @@ function pairThread(
   end: number,
 ): Draft[] {
   const base = { line, number: customer.number, participants: [] };
-  const fitting = dialogues.filter((dialogue) => dialogue.language === customer.language);
   const drafts: Draft[] = [];
   let clock = end - random.int(1, 13) * dayMs - random.int(0, dayMs / 2);
   for (let round = random.int(1, 4); round > 0 && clock < end - 600_000; round--) {
-    for (const turn of random.pick(fitting).turns) {
+    for (const turn of random.pick(dialogues[customer.language])) {
       drafts.push(messageDraft(random, directory, base, turn, clock, customer.number));
       clock = Math.min(clock + random.int(20, 1500) * 1000, end - 60_000);
     }

@@ -1,6 +1,7 @@
 import type { Charge, Message } from '../account.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../http/auth.ts';
+import { settingsOf } from '../store/store.ts';
 import { type Bill, priceSend, type Skipped, selectRecipients } from './billing.ts';
 import { type CarrierDeps, hasOptedOut, sendText } from './carrier.ts';
 import { type Attachment, contentTypeOf, extensionOf, type SendOrder } from './request.ts';
@@ -22,7 +23,7 @@ export function send(deps: CarrierDeps & Pick<Context, 'faults'>, order: SendOrd
   const { store, now, faults } = deps;
   const { from: line, to, message: text, attachments } = order;
   const recipients = selectRecipients(to, (number) => hasOptedOut(store, { line, number }));
-  const rates = store.settings.get('account')?.rates ?? [];
+  const { rates } = settingsOf(store);
   const bill = priceSend({ recipients, text, attachmentCount: attachments.length, rates });
   if (bill.outcome === 'unrated') return bill;
   if (bill.outcome === 'nothing') return { ...bill, skipped: recipients.skipped };

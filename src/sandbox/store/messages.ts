@@ -45,31 +45,8 @@ export function readerOf(credential: { kind: 'key' } | { kind: 'user'; user: { i
 }
 
 /** Messages grouped by a key, such as their line; each timeline is sorted from the oldest to the newest. */
-interface Timelines {
-  of(key: string): readonly Message[];
-  /** Index of the first message after a time (milliseconds), or the length. */
-  firstAfter(key: string, moment: number): number;
-  size(): number;
-  /** Adds a message, or replaces `before`. */
-  put(message: Message, before: Message | undefined): void;
-  remove(message: Message): void;
-  clear(): void;
-}
-
-function createTimelines(keyOf: (message: Message) => string): Timelines {
+function createTimelines(keyOf: (message: Message) => string) {
   const timelines = new Map<string, Message[]>();
-
-  function put(message: Message, before: Message | undefined): void {
-    if (before !== undefined && keyOf(before) === keyOf(message) && before.sentAt === message.sentAt) {
-      const timeline = timelines.get(keyOf(message)) ?? [];
-      timeline[position(timeline, message.sentAt, message.id)] = message;
-      return;
-    }
-    if (before !== undefined) remove(before);
-    const timeline = timelines.get(keyOf(message)) ?? [];
-    timelines.set(keyOf(message), timeline);
-    timeline.splice(position(timeline, message.sentAt, message.id), 0, message);
-  }
 
   function remove(message: Message): void {
     const key = keyOf(message);
@@ -79,10 +56,15 @@ function createTimelines(keyOf: (message: Message) => string): Timelines {
   }
 
   return {
-    of: (key) => timelines.get(key) ?? [],
-    firstAfter: (key, moment) => position(timelines.get(key) ?? [], moment, Number.POSITIVE_INFINITY),
+    of: (key: string): readonly Message[] => timelines.get(key) ?? [],
     size: () => timelines.size,
-    put,
+    /** Adds a message, or replaces `before`. */
+    put(message: Message, before: Message | undefined): void {
+      if (before !== undefined) remove(before);
+      const timeline = timelines.get(keyOf(message)) ?? [];
+      timelines.set(keyOf(message), timeline);
+      timeline.splice(position(timeline, message.sentAt, message.id), 0, message);
+    },
     remove,
     clear: () => timelines.clear(),
   };
@@ -91,50 +73,6 @@ function createTimelines(keyOf: (message: Message) => string): Timelines {
 /** First position whose message is not before (sentAt, id). */
 function position(timeline: readonly Message[], sentAt: number, id: number): number {
   return lowerBound(timeline, (message) => message.sentAt < sentAt || (message.sentAt === sentAt && message.id < id));
-}
-
-/** Unread counts by line, updated with each change, so that a read takes constant time. */
-interface UnreadTally {
-  of(line: string, reader: Reader): number;
-  put(message: Message, before: Message | undefined): void;
-  remove(message: Message): void;
-  clear(): void;
-}
-
-interface LineTally {
-  /** Inbound messages. */
-  received: number;
-  /** Inbound messages that nobody has read. */
-  unread: number;
-  /** Inbound messages that each user has read. */
-  readBy: Map<number, number>;
-}
-
-function createUnreadTally(): UnreadTally {
-  const lines = new Map<string, LineTally>();
-
-  function add(message: Message, sign: 1 | -1): void {
-    if (message.direction === 'out') return;
-    const tally = lines.get(message.line) ?? { received: 0, unread: 0, readBy: new Map() };
-    lines.set(message.line, tally);
-    tally.received += sign;
-    if (isUnread(message, 'account')) tally.unread += sign;
-    for (const user of message.readBy) tally.readBy.set(user, (tally.readBy.get(user) ?? 0) + sign);
-  }
-
-  return {
-    of(line, reader) {
-      const tally = lines.get(line);
-      if (tally === undefined) return 0;
-      return reader === 'account' ? tally.unread : tally.received - (tally.readBy.get(reader) ?? 0);
-    },
-    put(message, before) {
-      if (before !== undefined) add(before, -1);
-      add(message, 1);
-    },
-    remove: (message) => add(message, -1),
-    clear: () => lines.clear(),
-  };
 }
 
 export interface MessageTable extends Table<number, Message> {
@@ -155,8 +93,7 @@ const firstId = 110_160_001;
 export function createMessageTable(record: RecordChange): MessageTable {
   const threads = createTimelines(keyOfMessage);
   const lines = createTimelines(({ line }) => line);
-  const unread = createUnreadTally();
-  const indexes = [threads, lines, unread];
+  const indexes = [threads, lines];
 
   const table = createTable<number, Message>('message', (message) => message.id, record, {
     added(message, before) {
@@ -170,27 +107,19 @@ export function createMessageTable(record: RecordChange): MessageTable {
     },
   });
 
+  function ofLine(line: string, after = Number.NEGATIVE_INFINITY): readonly Message[] {
+    const timeline = lines.of(line);
+    return timeline.slice(position(timeline, after, Number.POSITIVE_INFINITY));
+  }
+
   return {
     ...table,
     thread: (line, parties) => threads.of(threadKey(line, parties)),
-    ofLine: (line, after = Number.NEGATIVE_INFINITY) => lines.of(line).slice(lines.firstAfter(line, after)),
-    unread(line, reader, after) {
-      if (after === undefined) return unread.of(line, reader);
-      const timeline = lines.of(line);
-      const first = lines.firstAfter(line, after);
-      // Counts only the shorter side; the tally has the total.
-      if (first > timeline.length / 2) return countUnread(timeline, first, timeline.length, reader);
-      return unread.of(line, reader) - countUnread(timeline, 0, first, reader);
-    },
+    ofLine,
+    unread: (line, reader, after) => ofLine(line, after).filter((message) => isUnread(message, reader)).length,
     threadCount: threads.size,
     nextId: () => Math.max(firstId, table.highestKey() + 1),
   };
-}
-
-function countUnread(timeline: readonly Message[], from: number, to: number, reader: Reader): number {
-  let count = 0;
-  for (let at = from; at < to; at++) if (isUnread(timeline[at] as Message, reader)) count++;
-  return count;
 }
 
 function keyOfMessage(message: Message): string {

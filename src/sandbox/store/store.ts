@@ -1,22 +1,23 @@
-import type {
-  AccessToken,
-  AccountSettings,
-  ApiKey,
-  AuthorizationCode,
-  BlockedSender,
-  Charge,
-  ConversationState,
-  CustomerBehaviour,
-  Draft,
-  HostedFile,
-  Line,
-  OAuthClient,
-  OptOut,
-  RefreshToken,
-  Role,
-  Subscription,
-  Template,
-  User,
+import {
+  type AccessToken,
+  type AccountSettings,
+  type ApiKey,
+  type AuthorizationCode,
+  type BlockedSender,
+  type Charge,
+  type ConversationState,
+  type CustomerBehaviour,
+  type Draft,
+  defaultSettings,
+  type HostedFile,
+  type Line,
+  type OAuthClient,
+  type OptOut,
+  type RefreshToken,
+  type Role,
+  type Subscription,
+  type Template,
+  type User,
 } from '../account.ts';
 import { type CallTable, createCallTable } from './calls.ts';
 import { createMessageTable, type MessageTable } from './messages.ts';
@@ -50,6 +51,10 @@ export interface Store {
   clear(): void;
 }
 
+export function settingsOf({ settings }: Pick<Store, 'settings'>): AccountSettings {
+  return settings.get('account') ?? defaultSettings;
+}
+
 /** The key of entities of a line and another party's number, both normalized. */
 export function pairKey(pair: { line: string; number: string }): string {
   return `${pair.line}/${pair.number}`;
@@ -57,7 +62,7 @@ export function pairKey(pair: { line: string; number: string }): string {
 
 export function createStore(record: RecordChange): Store {
   const tables = {
-    settings: createTable<'account', AccountSettings>('settings', ({ id }) => id, record),
+    settings: createTable<'account', AccountSettings>('settings', () => 'account', record),
     keys: createTable<string, ApiKey>('key', ({ key }) => key, record),
     users: createTable<number, User>('user', ({ id }) => id, record),
     roles: createTable<number, Role>('role', ({ userId }) => userId, record),
