@@ -4,6 +4,8 @@ export interface Random {
   next(): number;
   /** An integer from min to max, inclusive. */
   int(min: number, max: number): number;
+  /** An integer of a range, inclusive. */
+  between(range: { readonly min: number; readonly max: number }): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
   /** An index, with a probability proportional to its weight. */
@@ -24,9 +26,12 @@ export function createRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   }
 
+  const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
+
   return {
     next,
-    int: (min, max) => min + Math.floor(next() * (max - min + 1)),
+    int,
+    between: ({ min, max }) => int(min, max),
     chance: (probability) => next() < probability,
     pick<T>(list: readonly T[]): T {
       if (list.length === 0) throw new RangeError('cannot pick from an empty list');

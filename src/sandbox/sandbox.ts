@@ -106,11 +106,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const liveSeed = () => deriveSeed(origin.seed, `live ${store.messages.highestKey()} ${store.calls.size()}`);
   const random = createRandom(liveSeed());
   const links = createLinks(() => url, origin.seed);
-  const timing = {
-    timeoutMs: assumptions.deliveryTimeoutMs,
-    retriesMs: options.deliveryRetriesMs ?? assumptions.deliveryRetriesMs,
-  };
-  const dispatcher = createDispatcher({ store, faults, history, timers, now, timing });
+  const retriesMs = options.deliveryRetriesMs ?? assumptions.deliveryRetriesMs;
+  const dispatcher = createDispatcher({ store, faults, history, timers, now, retriesMs });
   const scenarios = createScenarioRunner({ store, faults, timers, now });
   const context: Context = {
     store,

@@ -7,7 +7,15 @@ import { type Api, countField, dataOf, idField, instant, linePath, noContent, pa
 import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
 import { requireNumber } from '../phone-number.ts';
-import { isInConversation, isReadBy, type Reader, readerOf, recipientsOf, withReadMark } from '../store/messages.ts';
+import {
+  isInConversation,
+  isReadBy,
+  type MessageTable,
+  type Reader,
+  readerOf,
+  recipientsOf,
+  withReadMark,
+} from '../store/messages.ts';
 import { settingsOf } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
@@ -100,11 +108,6 @@ const write = { scope: 'messages:write', permission: 'phoneNumbers' } as const;
 export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'store' | 'links' | 'now'>): void {
   const { messages } = store;
 
-  function mark(message: Message, reader: Reader, read: boolean): Message {
-    const after = withReadMark(message, reader, read);
-    return after === message ? message : messages.put(after);
-  }
-
   /** The account setting overrides every scope and role (4.2, rule 1). */
   function requireDeleting(): void {
     if (settingsOf(store).restrictDeletingSms) {
@@ -130,7 +133,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
       const page = all.slice(Math.max(0, end - limit), end).reverse();
       const reader = readerOf(credentialOf(request));
       const markedRead = markRead === 'true';
-      const returned = markedRead ? page.map((message) => mark(message, reader, true)) : page;
+      const returned = markedRead ? page.map((message) => mark(messages, message, reader, true)) : page;
       const at = now().getTime();
       return {
         data: { line, number, messages: returned.map((one) => messageResource(one, reader, at, links)), markedRead },
@@ -154,7 +157,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
       for (const id of request.body.messageIds) {
         const message = messages.get(id);
         if (message !== undefined && isInConversation(message, request.params))
-          mark(message, reader, request.body.read);
+          mark(messages, message, reader, request.body.read);
       }
       reply.code(204).send();
     },
@@ -255,12 +258,16 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
       const { number } = requireLine(store, request, request.params.line);
       const reader = requireUser(request).user.id;
       for (const message of messages.ofLine(number, request.body.since)) {
-        const after = withReadMark(message, reader, true);
-        if (after !== message) messages.put(after);
+        mark(messages, message, reader, true);
       }
       reply.code(204).send();
     },
   });
+}
+
+function mark(messages: MessageTable, message: Message, reader: Reader, read: boolean): Message {
+  const after = withReadMark(message, reader, read);
+  return after === message ? message : messages.put(after);
 }
 
 /** Answers have times in whole seconds: a message in the same second as a whole-second `since` is not after it. */

@@ -15,15 +15,10 @@ declare module 'fastify' {
   }
 }
 
-export class Unauthenticated extends ApiError {
-  /** The WWW-Authenticate header; it names the required scope (section 7). */
-  readonly challenge: string;
-
-  constructor(message: string, scope: Scope, code?: 'invalid_token') {
-    super(401, 'unauthenticated', message);
-    this.name = 'Unauthenticated';
-    this.challenge = `Bearer ${code === undefined ? '' : `error="${code}", `}scope="${scope}"`;
-  }
+/** A 401; the WWW-Authenticate header names the required scope (section 7). */
+function unauthenticated(message: string, scope: Scope, code?: 'invalid_token'): ApiError {
+  const challenge = `Bearer ${code === undefined ? '' : `error="${code}", `}scope="${scope}"`;
+  return new ApiError(401, 'unauthenticated', message, { challenge });
 }
 
 /** Returns the credential of a request. Throws a 401 when it is missing, invalid, revoked or expired. */
@@ -34,7 +29,7 @@ export function authenticate(
   now: number,
 ): Credential {
   const header = request.headers.authorization;
-  if (header === undefined) throw new Unauthenticated('send the header Authorization: Bearer <ACCESS_TOKEN>', scope);
+  if (header === undefined) throw unauthenticated('send the header Authorization: Bearer <ACCESS_TOKEN>', scope);
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1] ?? '';
   const key = store.keys.get(text);
   if (key !== undefined) return { kind: 'key', name: key.name, scopes: key.scopes };
@@ -43,7 +38,7 @@ export function authenticate(
   const user = token && store.users.get(token.userId);
   const role = token && store.roles.get(token.userId);
   if (token === undefined || user === undefined || role === undefined || token.expiresAt <= now) {
-    throw new Unauthenticated('the credential is invalid, revoked or expired', scope, 'invalid_token');
+    throw unauthenticated('the credential is invalid, revoked or expired', scope, 'invalid_token');
   }
   const client = store.clients.get(token.clientId)?.name ?? token.clientId;
   return { kind: 'user', name: `${user.username} by ${client}`, scopes: token.scopes, user, role };
@@ -51,7 +46,7 @@ export function authenticate(
 
 export function requireScope(credential: Credential, scope: Scope): void {
   if (credential.scopes.includes(scope)) return;
-  throw new ApiError(403, 'insufficient_scope', `this endpoint needs the scope ${scope}`, scope);
+  throw new ApiError(403, 'insufficient_scope', `this endpoint needs the scope ${scope}`, { scope });
 }
 
 /** The credential of a route that has a scope. */

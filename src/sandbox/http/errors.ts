@@ -28,14 +28,23 @@ export const errorBody = z
 export class ApiError extends Error {
   readonly status: number;
   readonly type: ErrorType;
+  /** What to request, with `insufficient_scope`. */
   readonly scope: Scope | undefined;
+  /** The WWW-Authenticate header. */
+  readonly challenge: string | undefined;
 
-  constructor(status: number, type: ErrorType, message: string, scope?: Scope) {
+  constructor(
+    status: number,
+    type: ErrorType,
+    message: string,
+    { scope, challenge }: { scope?: Scope; challenge?: string } = {},
+  ) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.type = type;
     this.scope = scope;
+    this.challenge = challenge;
   }
 }
 

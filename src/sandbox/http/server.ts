@@ -14,7 +14,6 @@ import { injectAnswerFaults } from '../faults/answers.ts';
 import { faultNames } from '../faults/faults.ts';
 import { oauthRoutes } from '../oauth/routes.ts';
 import { authorizeRequests, useZod } from './api.ts';
-import { Unauthenticated } from './auth.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
 import { documentCommon, serveOpenApi } from './openapi.ts';
 import { landingRoutes } from './pages.ts';
@@ -102,8 +101,8 @@ function acceptJson(server: FastifyInstance): void {
 }
 
 function answerError(error: FastifyError | Error, reply: FastifyReply): FastifyReply {
-  if (error instanceof Unauthenticated) reply.header('www-authenticate', error.challenge);
   if (error instanceof ApiError) {
+    if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge);
     return reply.code(error.status).send(errorEnvelope(error.type, error.message, error.scope));
   }
   const isClientError = 'statusCode' in error && error.statusCode !== undefined && error.statusCode < 500;

@@ -85,8 +85,7 @@ function blockReasonOf({ blocked }: Pick<Store, 'blocked'>, message: Message): s
 
 /** The carrier's receipt follows the text (2.6). */
 function scheduleReceipt(deps: CarrierDeps, id: number, status: string, announced: boolean): void {
-  const { min, max } = assumptions.receiptAfterMs;
-  deps.timers.after(deps.random.int(min, max), () => {
+  deps.timers.after(deps.random.between(assumptions.receiptAfterMs), () => {
     const message = deps.store.messages.get(id);
     if (message === undefined) return;
     const failure = assumptions.failedReceipts.find((receipt) => receipt.status === status);

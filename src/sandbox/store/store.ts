@@ -19,37 +19,12 @@ import {
   type Template,
   type User,
 } from '../account.ts';
-import { type CallTable, createCallTable } from './calls.ts';
-import { createMessageTable, type MessageTable } from './messages.ts';
+import { createCallTable } from './calls.ts';
+import { createMessageTable } from './messages.ts';
 import { type Change, createTable, type RecordChange, type Table } from './table.ts';
 
 /** The state of the account, in memory: one table per entity. */
-export interface Store {
-  settings: Table<'account', AccountSettings>;
-  keys: Table<string, ApiKey>;
-  users: Table<number, User>;
-  roles: Table<number, Role>;
-  lines: Table<string, Line>;
-  messages: MessageTable;
-  /** This and the next two tables are keyed by `pairKey`. */
-  conversations: Table<string, ConversationState>;
-  blocked: Table<string, BlockedSender>;
-  optOuts: Table<string, OptOut>;
-  drafts: Table<string, Draft>;
-  templates: Table<number, Template>;
-  files: Table<string, HostedFile>;
-  charges: Table<number, Charge>;
-  behaviours: Table<string, CustomerBehaviour>;
-  calls: CallTable;
-  subscriptions: Table<number, Subscription>;
-  clients: Table<string, OAuthClient>;
-  codes: Table<string, AuthorizationCode>;
-  accessTokens: Table<string, AccessToken>;
-  refreshTokens: Table<string, RefreshToken>;
-  /** Applies a change from the journal without recording it again. */
-  apply(change: Change): void;
-  clear(): void;
-}
+export type Store = ReturnType<typeof createStore>;
 
 export function settingsOf({ settings }: Pick<Store, 'settings'>): AccountSettings {
   return settings.get('account') ?? defaultSettings;
@@ -60,7 +35,7 @@ export function pairKey(pair: { line: string; number: string }): string {
   return `${pair.line}/${pair.number}`;
 }
 
-export function createStore(record: RecordChange): Store {
+export function createStore(record: RecordChange) {
   const tables = {
     settings: createTable<'account', AccountSettings>('settings', () => 'account', record),
     keys: createTable<string, ApiKey>('key', ({ key }) => key, record),
@@ -88,13 +63,14 @@ export function createStore(record: RecordChange): Store {
 
   return {
     ...tables,
-    apply(change) {
+    /** Applies a change from the journal without recording it again. */
+    apply(change: Change): void {
       const table = byKind.get(change.kind);
       if (table === undefined) throw new Error(`the journal holds an unknown kind of entity: ${change.kind}`);
       if ('put' in change) table.load(change.put as never);
       else table.unload(change.key as never);
     },
-    clear() {
+    clear(): void {
       for (const table of byKind.values()) table.clear();
     },
   };

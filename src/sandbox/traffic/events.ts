@@ -173,8 +173,8 @@ export function endCall(
   const { store, random, now, faults, announce, links, timers } = deps;
   const { recordingDelayMs, transcriptDelayMs } = faults.current();
   const at = now().getTime();
-  const recordingAfterMs = (order.recordingAfterMs ?? draw(deps, assumptions.recordingAfterMs)) + recordingDelayMs;
-  const usualMs = random.int(assumptions.transcriptAfterMs.min, assumptions.transcriptAfterMs.max);
+  const recordingAfterMs = (order.recordingAfterMs ?? random.between(assumptions.recordingAfterMs)) + recordingDelayMs;
+  const usualMs = random.between(assumptions.transcriptAfterMs);
   const transcriptAfterMs =
     order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + transcriptDelayMs;
 
@@ -215,15 +215,14 @@ function linkCallBack(deps: CallDeps, call: Call): void {
   if (abandoned !== undefined) deps.store.calls.put({ ...abandoned, calledBack: call.id });
 }
 
-function customerOf({ directory, random }: CallDeps, order: CallOrder): Customer {
-  if (order.number === undefined) return { ...random.pick(directory.customers), ...nameOf(order) };
-  const number = requireNumber(order.number, 'number');
-  const known = directory.customers.find((customer) => customer.number === number);
-  return { ...(known ?? { number, name: 'WIRELESS CALLER', language: 'en' }), ...nameOf(order) };
-}
-
-function nameOf(order: CallOrder): { name?: string } {
-  return order.callerName === undefined ? {} : { name: order.callerName };
+function customerOf({ directory, random }: CallDeps, { number, callerName: name }: CallOrder): Customer {
+  const given = number === undefined ? undefined : requireNumber(number, 'number');
+  const customer =
+    given === undefined
+      ? random.pick(directory.customers)
+      : (directory.customers.find((known) => known.number === given) ??
+        ({ number: given, name: 'WIRELESS CALLER', language: 'en' } as const));
+  return name === undefined ? customer : { ...customer, name };
 }
 
 function groupOf({ directory }: CallDeps, group: string | undefined): string | undefined {
@@ -232,10 +231,6 @@ function groupOf({ directory }: CallDeps, group: string | undefined): string | u
   const isKnown = directory.groups.some(({ endpoint }) => endpoint.name === group || endpoint.number === group);
   if (!isKnown) throw invalidRequest(`group must be one of ${names.join(', ')} or its number, got ${group}`);
   return group;
-}
-
-function draw({ random }: CallDeps, range: { min: number; max: number }): number {
-  return random.int(range.min, range.max);
 }
 
 /** A simulated transcript that is finished now. Given fields replace generated ones. */

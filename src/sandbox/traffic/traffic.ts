@@ -26,7 +26,7 @@ function exchangeTexts(deps: CallDeps): void {
   );
   if (!random.chance(0.45)) return;
   const author = random.pick(directory.users);
-  timers.after(random.int(replyAfterMs.min, replyAfterMs.max), () => {
+  timers.after(random.between(replyAfterMs), () => {
     const signed = random.chance(0.1) ? { text: `This is ${fullName(author)}, I will call you shortly.` } : {};
     const sentBy = store.users.get(author.id)?.id;
     simulateSms(deps, smsEvent.parse({ line, number, direction: 'out', sentBy, ...signed }));
@@ -36,8 +36,8 @@ function exchangeTexts(deps: CallDeps): void {
 /** ringing → answered → ended. The call is added to the history when it ends. */
 function startLiveCall(deps: CallDeps): void {
   const { random, timers, announce, now } = deps;
-  const ringing = random.int(ringingMs.min, ringingMs.max);
-  const talking = random.int(talkingMs.min, talkingMs.max);
+  const ringing = random.between(ringingMs);
+  const talking = random.between(talkingMs);
   // The start is moved back so that the recorded end is the moment of the hang-up.
   const hangUp = Math.ceil((now().getTime() + ringing + talking) / 1000);
   const draft = draftCall(deps, callEvent.parse({}));

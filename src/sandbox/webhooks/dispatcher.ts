@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { EventType, Subscription } from '../account.ts';
+import { assumptions } from '../assumptions.ts';
 import { type Faults, faultNames, type InjectedFault } from '../faults/faults.ts';
 import type { DeliveryFault } from '../faults/spec.ts';
 import type { DeliveryRecord, History } from '../history.ts';
@@ -22,21 +23,17 @@ export interface Dispatcher {
   close(): Promise<void>;
 }
 
-interface DeliveryTiming {
-  timeoutMs: number;
-  /** Delay before each retry. */
-  retriesMs: readonly number[];
-}
-
 interface DispatcherDeps {
   store: Store;
   faults: Faults;
   history: History;
   timers: Timers;
   now: () => Date;
-  timing: DeliveryTiming;
+  /** Delay before each retry. */
+  retriesMs: readonly number[];
 }
 
+const timeoutMs = assumptions.deliveryTimeoutMs;
 const batchWindowMs = 200;
 /** Long enough for the receiver of a trickled body to give up first. */
 const trickledTimeoutMs = 60_000;
@@ -45,8 +42,8 @@ const trickledTimeoutMs = 60_000;
  * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted) |
  * dropped (a fault) | cut (the sandbox was closed or reset). Deliveries do not survive a restart.
  */
-export function createDispatcher({ store, faults, history, timers, now, timing }: DispatcherDeps): Dispatcher {
-  const agent = new Agent({ connections: 64, headersTimeout: timing.timeoutMs, bodyTimeout: timing.timeoutMs });
+export function createDispatcher({ store, faults, history, timers, now, retriesMs }: DispatcherDeps): Dispatcher {
+  const agent = new Agent({ connections: 64, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const batches = new Map<number, Payload[]>();
   let round = new AbortController();
   const running = new Set<Promise<void>>();
@@ -63,23 +60,18 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
     }
   }
 
+  /** Ships the payloads of a subscription together: when the batch is full, or after a short time. */
   function collect(subscription: Subscription, payload: Payload): void {
+    const batch = batches.get(subscription.id) ?? [];
+    if (batch.length === 0) timers.after(batchWindowMs, () => shipBatch(subscription));
+    batches.set(subscription.id, [...batch, payload]);
+    if (batch.length + 1 >= faults.current().batch) shipBatch(subscription);
+  }
+
+  function shipBatch(subscription: Subscription): void {
     const batch = batches.get(subscription.id);
-    if (batch === undefined) {
-      batches.set(subscription.id, [payload]);
-      const flush = async () => {
-        await sleep(batchWindowMs, undefined, { signal: round.signal });
-        const collected = batches.get(subscription.id) ?? [];
-        batches.delete(subscription.id);
-        if (collected.length > 0) ship(subscription, collected);
-      };
-      track(flush());
-      return;
-    }
-    batch.push(payload);
-    if (batch.length < faults.current().batch) return;
-    batches.set(subscription.id, []);
-    ship(subscription, batch);
+    batches.delete(subscription.id);
+    if (batch !== undefined) ship(subscription, batch);
   }
 
   function ship(subscription: Subscription, payloads: readonly Payload[]): void {
@@ -117,7 +109,7 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      for (const delayMs of [waitMs, ...timing.retriesMs]) {
+      for (const delayMs of [waitMs, ...retriesMs]) {
         if (delayMs > 0) await sleep(delayMs, undefined, { signal });
         const subscription = store.subscriptions.get(delivery.subscriptionId);
         if (!subscription?.enabled) break;
@@ -140,7 +132,7 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
   ): Promise<boolean> {
     const at = now().toISOString();
     const isTrickled = plan.trickleMs !== null;
-    const timeout = AbortSignal.timeout(isTrickled ? trickledTimeoutMs : timing.timeoutMs);
+    const timeout = AbortSignal.timeout(isTrickled ? trickledTimeoutMs : timeoutMs);
     const limit = AbortSignal.any([signal, timeout]);
     try {
       const { body: content, length } = requestBody(delivery.body, plan, limit);
@@ -179,7 +171,7 @@ export function createDispatcher({ store, faults, history, timers, now, timing }
 
   return {
     announce,
-    pending: () => running.size,
+    pending: () => running.size + batches.size,
     cut,
     async close() {
       await cut();
@@ -247,7 +239,7 @@ function planDelivery(
   for (const { fault, random } of drawn) {
     if (fault.kind === 'dropped') isDropped = true;
     if (fault.kind === 'delayed') waitMs += fault.ms;
-    if (fault.kind === 'heldBack') waitMs += random.int(heldBackMs.min, heldBackMs.max);
+    if (fault.kind === 'heldBack') waitMs += random.between(heldBackMs);
     if (fault.kind === 'repeated') copies = Math.max(copies, fault.copies);
     if (fault.kind === 'redelivered') laterMs.push(fault.afterMs);
     if (fault.kind === 'put') plan.method = 'PUT';
