@@ -23,15 +23,15 @@ function markupOf(value: Value): string {
 
 /** GET / and /_sandbox/: the landing page for browsers. */
 export function landingRoutes(app: FastifyInstance, { store }: Pick<Context, 'store'>): void {
-  const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const key = store.keys.values().find(({ name }) => name === 'default')?.key ?? '';
     const base = `${request.protocol}://${request.host}`;
     return reply
       .type('text/html; charset=utf-8')
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .header('content-security-policy', pagePolicy())
       .send(landingPage(base, key));
   };
-  for (const url of ['/', '/_sandbox/']) app.get(url, { schema: { hide: true } }, show);
+  for (const url of ['/', '/_sandbox/']) app.get(url, { schema: { hide: true }, handler });
 }
 
 const controls = [
@@ -48,17 +48,12 @@ const controls = [
 
 function landingPage(base: string, key: string): string {
   const rows = controls.map(([route, does]) => html`<tr><td><code>${route}</code><td>${does}`);
-  return html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Trunkline sandbox</title>
-<style>${css}</style>
-<main>
-<h1>Sandbox of the telephony service</h1>
+  return page(
+    'Trunkline sandbox',
+    html`<h1>Sandbox of the telephony service</h1>
 <p>A runnable implementation of the whole API: a generated account with lines, texts, calls, recordings and transcripts.
 Nothing here is real or costs money, and only webhooks leave this machine.</p>
-<p class="doors"><a href="/docs">Browse the API</a> <a href="/openapi.json">OpenAPI document</a></p>
+<p class="links"><a href="/docs">Browse the API</a> <a href="/openapi.json">OpenAPI document</a></p>
 <h2>Call the API</h2>
 <pre>curl ${base}/api/public/v1/sms/lines \\
   -H 'Authorization: Bearer ${key}'</pre>
@@ -67,31 +62,9 @@ Nothing here is real or costs money, and only webhooks leave this machine.</p>
 <p>These routes are not part of the service and need no credential.</p>
 <table>
 ${rows}
-</table>
-</main>
-`.markup;
+</table>`,
+  );
 }
-
-const css = {
-  markup: `
-:root { color-scheme: light dark; --quiet: light-dark(#5b6472, #9aa4b2); --line: light-dark(#d8dce3, #343a44);
-  --wash: light-dark(#f4f6f8, #1d2127); --accent: light-dark(#0b5fc0, #7db4ff) }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; background: light-dark(#fff, #14171b); color: light-dark(#1b1f24, #e6e9ed) }
-main { max-width: 46rem; margin: 0 auto; padding: 2.5rem 1.25rem }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .8rem }
-h2 { font-size: 1.1rem; margin: 2rem 0 .4rem }
-p { margin: .5rem 0 }
-a { color: var(--accent) }
-.doors { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.2rem }
-.doors a { padding: .45rem .9rem; border: 1px solid var(--accent); border-radius: .4rem; text-decoration: none }
-code, pre { font: .88em/1.5 ui-monospace, monospace }
-pre { padding: .8rem 1rem; background: var(--wash); border-radius: .4rem; white-space: pre-wrap; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100%; margin-top: .6rem }
-td { padding: .5rem .8rem .5rem 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere }
-td + td { color: var(--quiet) }
-@media (max-width: 560px) { td { display: block; padding-right: 0 } td + td { border: 0; padding-top: 0 } }
-`,
-};
 
 /** What a scope allows, for the consent page (5.1), with the portal permission that it needs (5.2). */
 const scopeWords: Record<Scope, { does: string; note?: string; permission?: string; isRisky?: true }> = {
@@ -119,8 +92,8 @@ const scopeWords: Record<Scope, { does: string; note?: string; permission?: stri
   },
 };
 
-/** Inline style sheet of the consent pages; their content security policy has its hash. */
-export const style = `
+/** Inline style sheet of all pages; their content security policy has its hash. */
+const style = `
 :root { color-scheme: light dark; --paper: light-dark(#f3f4f6, #121417); --card: light-dark(#fff, #1a1d22);
   --ink: light-dark(#1b1f24, #e8eaed); --soft: light-dark(#5b6472, #9aa4b2); --line: light-dark(#d5dae1, #343a44);
   --accent: light-dark(#0b5fc0, #7db4ff); --on-accent: light-dark(#fff, #0c1420); --grave: light-dark(#a3420a, #f0a36a) }
@@ -129,9 +102,16 @@ body { font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; 
   -webkit-text-size-adjust: 100%; overflow-wrap: anywhere }
 main { max-width: 33rem; margin: 6vh auto; padding: 2rem 2.25rem; background: var(--card); border: 1px solid var(--line);
   border-radius: .75rem }
+main:has(table) { max-width: 48rem }
 h1 { font-size: 1.4rem; line-height: 1.3; font-weight: 500; letter-spacing: -.01em; margin-bottom: .35rem; text-wrap: balance }
 p + p { margin-top: .6rem }
-.soft, small { color: var(--soft) }
+h2 { font-size: 1.1rem; margin: 1.75rem 0 .35rem }
+a { color: var(--accent) }
+.links { display: flex; flex-wrap: wrap; gap: .6rem 1.5rem }
+pre { margin: .6rem 0; padding: .7rem .9rem; background: var(--paper); font: .875rem/1.5 ui-monospace, monospace; white-space: pre-wrap }
+table { margin-top: .6rem; border-collapse: collapse }
+td { padding: .5rem .8rem .5rem 0; border-top: 1px solid var(--line); vertical-align: top }
+.soft, small, td + td { color: var(--soft) }
 .small, small { font-size: .875rem }
 .host { color: var(--ink) }
 .notice { margin-top: 1rem; padding: .6rem .9rem; border-left: 3px solid var(--grave); background: var(--paper) }
@@ -145,7 +125,7 @@ fieldset { border: 0; padding: 0; margin: 1.5rem 0 .9rem; min-width: 0 }
   cursor: pointer }
 .scope input { width: 1.15rem; height: 1.15rem; margin: .18rem 0 0; accent-color: var(--accent) }
 .scope small { display: block }
-code { font: .8125rem/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; white-space: nowrap }
+code { font: .8125rem/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace }
 .scope .grave { color: var(--grave); font-weight: 600 }
 .decision { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; margin-top: 1.5rem }
 button { min-height: 2.9rem; font: inherit; font-weight: 600; color: var(--ink); background: none;
@@ -155,6 +135,8 @@ button.main { color: var(--on-accent); background: var(--accent); border-color: 
 @media (max-width: 560px) {
   body { background: var(--card) }
   main { margin: 0; padding: 1.5rem 1.15rem 2rem; border: 0; border-radius: 0 }
+  td { display: block; padding-right: 0 }
+  td + td { border: 0; padding-top: 0 }
 }
 `;
 
