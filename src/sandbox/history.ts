@@ -37,14 +37,14 @@ export interface DeliveryRecord {
   fault?: string;
 }
 
-/** An answered POST of a send; its cost is in the charge. */
+/** An answered POST of a send. */
 interface SendAnswer {
   at: string;
   /** Name of the credential; null when there was no valid one. */
   key: string | null;
   status: number;
   /** Null when nothing was charged. */
-  chargeId: number | null;
+  charge: Charge | null;
 }
 
 interface RecentEntries<Entry> {
@@ -91,15 +91,11 @@ function createRecentEntries<Entry>(capacity: number): RecentEntries<Entry> {
 }
 
 /** One POST of a send, with its status and its charge. */
-export interface SendRecord {
-  at: string;
-  /** Name of the credential; null when there was no valid one. */
-  key: string | null;
+export interface SendRecord extends Omit<SendAnswer, 'status'> {
   /** Null for a charge whose answer was not sent, or was sent before the last start of the sandbox. */
   status: number | null;
   /** Dollars; 0 when nothing was charged. */
   totalPrice: number;
-  charge: Charge | null;
 }
 
 /** The latest sends, oldest first: every answered POST, and every charge, also one whose answer was not sent. */
@@ -109,20 +105,12 @@ export function sendRecords(
   limit = Number.POSITIVE_INFINITY,
 ): SendRecord[] {
   const answers = sends.list();
-  const answered = new Set(answers.map(({ chargeId }) => chargeId));
+  const answered = new Set(answers.map(({ charge }) => charge?.id));
+  const unanswered = charges.values().filter(({ id }) => !answered.has(id));
   const records = [
-    ...charges
-      .values()
-      .filter(({ id }) => !answered.has(id))
-      .map((charge) => record({ at: charge.at, key: charge.key, status: null }, charge)),
-    ...answers.map(({ chargeId, ...answer }) =>
-      record(answer, chargeId === null ? null : (charges.get(chargeId) ?? null)),
-    ),
-  ];
+    ...unanswered.map((charge) => ({ at: charge.at, key: charge.key, status: null, charge })),
+    ...answers,
+  ].map((record) => ({ ...record, totalPrice: record.charge === null ? 0 : dollars(record.charge.totalMicros) }));
   records.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
   return limit === 0 ? [] : records.slice(-limit);
-}
-
-function record(answer: Pick<SendRecord, 'at' | 'key' | 'status'>, charge: Charge | null): SendRecord {
-  return { ...answer, totalPrice: charge === null ? 0 : dollars(charge.totalMicros), charge };
 }

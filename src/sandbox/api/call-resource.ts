@@ -144,17 +144,8 @@ function legResource(call: Call, leg: Leg, index: number): z.output<typeof callS
 }
 
 /** Section 2.9. */
-export function statusCode(call: Call): number {
-  switch (call.status) {
-    case 'missed':
-      return -1;
-    case 'voicemail':
-      return 0;
-    case 'answered':
-      return call.answeredBy;
-    case 'unknown':
-      return assumptions.unknownStatusCode;
-  }
+export function statusCode({ status, answeredBy }: Call): number {
+  return { missed: -1, voicemail: 0, answered: answeredBy, unknown: assumptions.unknownStatusCode }[status];
 }
 
 /** The recordings that are ready, one per recorded leg (2.10). */

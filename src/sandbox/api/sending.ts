@@ -4,7 +4,6 @@ import { type Charge, lineSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { credentialOf, requireLine, usableLines } from '../http/auth.ts';
-import { ApiError } from '../http/errors.ts';
 import { sendBody } from '../sending/request.ts';
 import { type SendOutcome, send } from '../sending/send.ts';
 import type { Links } from './files.ts';
@@ -59,11 +58,7 @@ const sendSchema = z
   .meta({ id: 'Send' });
 
 /** The answer to a priced send: one message, or none when every recipient was skipped. */
-function sendResource(
-  from: string,
-  sent: Exclude<SendOutcome, { outcome: 'unrated' }>,
-  links: Links,
-): z.output<typeof sendSchema> {
+function sendResource(from: string, sent: SendOutcome, links: Links): z.output<typeof sendSchema> {
   const { billing, skipped } = sent;
   if (sent.outcome === 'nothing') return { from, billing, messages: [], skipped };
   const { message, hasId, reached, unitPrice, price } = sent;
@@ -95,16 +90,13 @@ export function sendRoutes(api: Api, context: Context): void {
       response: { 200: dataOf(sendSchema), 201: dataOf(sendSchema) },
     },
     onSend: async (request, { statusCode: status }) => {
-      const chargeId = charges.get(request)?.id ?? null;
-      history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, chargeId });
+      const charge = charges.get(request) ?? null;
+      history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, charge });
     },
     handler: (request, reply) => {
       const { from } = request.body;
       requireLine(store, request, from);
       const sent = send(context, request.body, credentialOf(request));
-      if (sent.outcome === 'unrated') {
-        throw new ApiError(422, 'invalid_request', `no active rate applies to ${sent.numbers.join(', ')}`);
-      }
       if (sent.outcome === 'charged') {
         charges.set(request, sent.charge);
         reply.code(201);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { subscriptionResource, subscriptionSchema } from '../api/webhooks.ts';
 import type { Context } from '../context.ts';
 import { injectSubscriptionFault } from '../faults/faults.ts';
-import { scenarioNames, scenarios } from '../faults/scenarios.ts';
+import { runningScenario, scenarioNames, scenarios } from '../faults/scenarios.ts';
 import { faultSpec, subscriptionFault } from '../faults/spec.ts';
 import { sendRecords } from '../history.ts';
 import { type Api, countField, dataOf, idPath, noContent } from '../http/api.ts';
@@ -39,14 +39,8 @@ const scriptBody = z.strictObject({
   name: z.enum(scenarioNames).optional(),
   seconds: z.number().min(0.1).max(86_400).optional().describe('Duration of the whole scenario.'),
 });
-const runningScript = z.object({
-  name: z.enum(scenarioNames),
-  startedAt: z.string(),
-  endsAt: z.string(),
-  step: z.string().describe('Description of the current step.'),
-});
 const scriptList = z.object({
-  running: runningScript.nullable(),
+  running: runningScenario.nullable(),
   scripts: z.array(
     z.object({
       name: z.enum(scenarioNames),
@@ -93,7 +87,7 @@ export function faultRoutes(api: Api, context: Pick<Context, 'faults' | 'scenari
     schema: {
       summary: 'Start a fault scenario, replacing all faults; it ends by itself, or with `{}`',
       body: scriptBody,
-      response: { 200: dataOf(runningScript.nullable()) },
+      response: { 200: dataOf(runningScenario.nullable()) },
     },
     handler: ({ body: { name, seconds } }) => {
       if (name !== undefined) return { data: scripts.start(name, seconds) };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Store } from '../store/store.ts';
 import type { Timers } from '../timers.ts';
 import { type Faults, injectSubscriptionFault } from './faults.ts';
@@ -222,13 +223,13 @@ export const scenarios: Record<ScenarioName, FaultScenario> = {
 };
 
 /** The scenario that runs, as /_sandbox/scripts shows it. */
-interface RunningScenario {
-  name: ScenarioName;
-  startedAt: string;
-  endsAt: string;
-  /** Description of the current step. */
-  step: string;
-}
+export const runningScenario = z.object({
+  name: z.enum(scenarioNames),
+  startedAt: z.string(),
+  endsAt: z.string(),
+  step: z.string().describe('Description of the current step.'),
+});
+type RunningScenario = z.output<typeof runningScenario>;
 
 /**
  * Runs one scenario at a time: idle → running → idle. A scenario runs until its last step is over, another one starts,

@@ -60,20 +60,16 @@ export function permissionDenied(message: string): ApiError {
   return new ApiError(403, 'permission_denied', message);
 }
 
+const typesByStatus: Record<number, ErrorType> = {
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  429: 'rate_limited',
+};
+
 /** The error type of a status (section 7), for errors that no route throws. */
 export function typeOfStatus(status: number): ErrorType {
-  switch (status) {
-    case 401:
-      return 'unauthenticated';
-    case 403:
-      return 'permission_denied';
-    case 404:
-      return 'not_found';
-    case 429:
-      return 'rate_limited';
-    default:
-      return status >= 500 ? 'internal_error' : 'invalid_request';
-  }
+  return typesByStatus[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
 }
 
 export function errorEnvelope(type: ErrorType, message: string, scope?: Scope): z.output<typeof errorBody> {

@@ -1,6 +1,7 @@
 import type { Charge, Message } from '../account.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../http/auth.ts';
+import { ApiError } from '../http/errors.ts';
 import { settingsOf } from '../store/store.ts';
 import { type Bill, priceSend, type Skipped, selectRecipients } from './billing.ts';
 import { type CarrierDeps, hasOptedOut, sendText } from './carrier.ts';
@@ -15,17 +16,18 @@ export type SendOutcome =
       /** Whether the gateway returned the message's id (2.3). */
       hasId: boolean;
     })
-  | (Extract<Bill, { outcome: 'nothing' }> & { skipped: Skipped[] })
-  | Extract<Bill, { outcome: 'unrated' }>;
+  | (Extract<Bill, { outcome: 'nothing' }> & { skipped: Skipped[] });
 
-/** Prices a send. Sends one message and charges it once, unless all recipients are skipped or one has no rate. */
+/** Prices a send. Sends one message and charges it once, unless all are skipped. Throws a 422 when one has no rate. */
 export function send(deps: CarrierDeps & Pick<Context, 'faults'>, order: SendOrder, sender: Credential): SendOutcome {
   const { store, now, faults } = deps;
   const { from: line, to, message: text, attachments } = order;
   const recipients = selectRecipients(to, (number) => hasOptedOut(store, { line, number }));
   const { rates } = settingsOf(store);
   const bill = priceSend({ recipients, text, attachmentCount: attachments.length, rates });
-  if (bill.outcome === 'unrated') return bill;
+  if (bill.outcome === 'unrated') {
+    throw new ApiError(422, 'invalid_request', `no active rate applies to ${bill.numbers.join(', ')}`);
+  }
   if (bill.outcome === 'nothing') return { ...bill, skipped: recipients.skipped };
 
   const message = sendText(deps, buildMessage(deps, order, recipients.reached, sender));
