@@ -12,9 +12,11 @@ import type { AnswerFault, AnswerFaultOf } from './spec.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    faults: InjectedFault<AnswerFault>[] | undefined;
+    faults: DrawnFaults | undefined;
   }
 }
+
+type DrawnFaults = readonly InjectedFault<AnswerFault>[];
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -40,8 +42,8 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pic
     const drawn = faults.drawAnswerFaults({ operationId, method: request.method, path, isApi });
     if (drawn.length === 0) return;
     request.faults = drawn;
-    for (const { fault } of drawn) if (fault.kind === 'slow' && fault.when === 'before') await wait(fault.ms);
-    if (drawn.some(({ fault }) => fault.kind === 'reset' && fault.when === 'before')) {
+    for (const fault of drawn) if (fault.kind === 'slow' && fault.when === 'before') await wait(fault.ms);
+    if (drawn.some((fault) => fault.kind === 'reset' && fault.when === 'before')) {
       // No status is sent; the history shows 503.
       reply.code(503).hijack();
       return reset(reply.raw);
@@ -68,14 +70,14 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pic
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
-    drawn: InjectedFault<AnswerFault>[],
+    drawn: DrawnFaults,
   ): Promise<Buffer | 'hijacked'> {
-    for (const { fault } of drawn) {
+    for (const fault of drawn) {
       if (fault.kind === 'shift' && reply.statusCode === 200) shiftPages(context, request, fault);
     }
     const body = bodyOf(reply, payload, drawn, now());
-    for (const { fault } of drawn) if (fault.kind === 'slow' && fault.when === 'after') await wait(fault.ms);
-    const transport = drawn.map(({ fault }) => fault).find(isTransportFault);
+    for (const fault of drawn) if (fault.kind === 'slow' && fault.when === 'after') await wait(fault.ms);
+    const transport = drawn.find((fault) => isTransportFault(fault));
     if (transport === undefined) return body;
     const { 'content-length': _, ...headers } = reply.getHeaders();
     const present = Object.entries(headers).filter(([, value]) => value !== undefined);
@@ -87,7 +89,7 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pic
 }
 
 /** The body to send; sets the status and headers that belong to it. */
-function bodyOf(reply: FastifyReply, payload: unknown, drawn: InjectedFault<AnswerFault>[], now: Date): Buffer {
+function bodyOf(reply: FastifyReply, payload: unknown, drawn: DrawnFaults, now: Date): Buffer {
   const replacement = replacementOf(drawn, 'after', now);
   if (replacement !== undefined) {
     setHead(reply, replacement);
@@ -95,7 +97,7 @@ function bodyOf(reply: FastifyReply, payload: unknown, drawn: InjectedFault<Answ
   }
   const original = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '');
   let body = changeBody(original, drawn);
-  for (const { fault } of drawn) {
+  for (const fault of drawn) {
     if (fault.kind === 'contentType') reply.header('content-type', fault.value);
     if (fault.kind === 'truncated') body = body.subarray(0, Math.ceil(body.length / 2));
     if (fault.kind !== 'bomb') continue;
@@ -117,16 +119,10 @@ function setHead(reply: FastifyReply, { status, headers = {} }: Replacement): Fa
   return reply.code(status).headers(headers);
 }
 
-function replacementOf(
-  drawn: readonly InjectedFault<AnswerFault>[],
-  moment: 'before' | 'after',
-  now: Date,
-): Replacement | undefined {
-  for (const { fault } of drawn) {
-    const replacement = 'when' in fault && fault.when === moment ? replacementFor(fault, now) : undefined;
-    if (replacement !== undefined) return replacement;
-  }
-  return undefined;
+/** The replacement at this moment: the first that a fault gives. */
+function replacementOf(drawn: DrawnFaults, moment: 'before' | 'after', now: Date): Replacement | undefined {
+  const due = drawn.filter((fault) => 'when' in fault && fault.when === moment);
+  return due.map((fault) => replacementFor(fault, now)).find((replacement) => replacement !== undefined);
 }
 
 function replacementFor(fault: AnswerFault, now: Date): Replacement | undefined {
@@ -158,9 +154,9 @@ function proxyPage(status: number): string {
 }
 
 /** 400 for a limit that the smaller range does not allow (4.2: not clamped). */
-function refuseLimit(request: FastifyRequest, drawn: readonly InjectedFault<AnswerFault>[]): void {
+function refuseLimit(request: FastifyRequest, drawn: DrawnFaults): void {
   const query = new URLSearchParams(request.url.split('?')[1]);
-  for (const { fault } of drawn) {
+  for (const fault of drawn) {
     if (fault.kind === 'limit' && Number(query.get('limit') ?? 0) > fault.max) {
       throw invalidRequest(`limit must be from 1 to ${fault.max}`);
     }
@@ -173,14 +169,10 @@ interface ThreadRead {
 }
 
 /** Changes the page that a validated thread read asks for: a smaller limit, or an offset from the oldest message. */
-function changePage(
-  { store }: Pick<CallDeps, 'store'>,
-  request: FastifyRequest,
-  drawn: readonly InjectedFault<AnswerFault>[],
-): void {
+function changePage({ store }: Pick<CallDeps, 'store'>, request: FastifyRequest, drawn: DrawnFaults): void {
   if (request.routeOptions.schema?.operationId !== 'readThread') return;
   const { params, query } = request as unknown as ThreadRead;
-  for (const { fault } of drawn) {
+  for (const fault of drawn) {
     if (fault.kind === 'limit') query.limit = Math.min(query.limit, fault.max);
     if (fault.kind !== 'oldestFirst') continue;
     const { length } = store.messages.thread(params.line, threadParties(params, query.groupParticipants));

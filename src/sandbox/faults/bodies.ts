@@ -19,11 +19,11 @@ export function changeBody(body: Buffer, drawn: readonly InjectedFault<AnswerFau
   // Call ids are unquoted last, on the text: parsed again as numbers they would lose digits.
   for (const each of drawn) change(envelope, each);
   const text = JSON.stringify(envelope);
-  const isUnquoted = drawn.some(({ fault }) => fault.kind === 'unquotedCallIds');
+  const isUnquoted = drawn.some((fault) => fault.kind === 'unquotedCallIds');
   return Buffer.from(isUnquoted ? unquoteCallIds(text) : text);
 }
 
-function change(envelope: Row, { fault, random }: InjectedFault<AnswerFault>): void {
+function change(envelope: Row, fault: InjectedFault<AnswerFault>): void {
   switch (fault.kind) {
     case 'noData':
       delete envelope.data;
@@ -45,7 +45,7 @@ function change(envelope: Row, { fault, random }: InjectedFault<AnswerFault>): v
       }
       return;
     case 'fields':
-      changeFields(envelope.data, fault, random);
+      changeFields(envelope.data, fault, fault.random);
       return;
     case 'oldestFirst':
       if (isRow(envelope.data) && Array.isArray(envelope.data.messages)) envelope.data.messages.reverse();

@@ -14,10 +14,7 @@ import {
 } from './spec.ts';
 
 /** A fault that was drawn, and the random source for its details. */
-export interface InjectedFault<Fault> {
-  fault: Fault;
-  random: Random;
-}
+export type InjectedFault<Fault> = Fault & { random: Random };
 
 /** A request as the faults see it. */
 interface FaultableRequest {
@@ -89,7 +86,7 @@ export function createFaults(seed: number): Faults {
     drawDeliveryFaults: (type) => draws.deliveries((fault) => fault.kind !== 'early' && isFor(type)(fault)),
     drawHiddenMs(type) {
       const drawn = draws.deliveries((fault) => fault.kind === 'early' && isFor(type)(fault));
-      return Math.max(0, ...drawn.map(({ fault }) => (fault.kind === 'early' ? fault.ms : 0)));
+      return Math.max(0, ...drawn.map((fault) => (fault.kind === 'early' ? fault.ms : 0)));
     },
   };
 }
@@ -103,13 +100,13 @@ function createFaultDraw<Fault extends { kind: string; rate: number; times?: num
   seed: number,
 ): (matches: (fault: Fault) => boolean) => InjectedFault<Fault>[] {
   const states = faults.map((fault, index) => ({
-    fault,
+    ...fault,
     random: createRandom(deriveSeed(seed, `${index} ${fault.kind}`)),
     left: fault.times ?? Number.POSITIVE_INFINITY,
   }));
   return (matches) =>
     states.filter((state) => {
-      if (state.left === 0 || !matches(state.fault) || !state.random.chance(state.fault.rate)) return false;
+      if (state.left === 0 || !matches(state) || !state.random.chance(state.rate)) return false;
       state.left -= 1;
       return true;
     });
@@ -125,8 +122,8 @@ function appliesTo({ operations }: AnswerFault, request: FaultableRequest): bool
 }
 
 /** The kinds of the faults, as the history shows them; undefined for none. */
-export function faultNames(faults: readonly InjectedFault<{ kind: string }>[]): string | undefined {
-  return faults.length === 0 ? undefined : faults.map(({ fault }) => fault.kind).join(', ');
+export function faultNames(faults: readonly { kind: string }[]): string | undefined {
+  return faults.length === 0 ? undefined : faults.map(({ kind }) => kind).join(', ');
 }
 
 /** Returns the changed subscription, or its duplicate; null when it was deleted. Throws a 404 for an unknown id. */

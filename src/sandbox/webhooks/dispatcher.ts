@@ -78,10 +78,7 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
     const { id, type } = subscription;
     const drawn = faults.drawDeliveryFaults(type);
     const plan = planDelivery(type, payloads, drawn);
-    const encoded = encodeBody(
-      payloads,
-      drawn.map(({ fault }) => fault),
-    );
+    const encoded = encodeBody(payloads, drawn);
     const fault = faultNames(drawn);
     const isDropped = plan.delaysMs.length === 0;
     for (const waitMs of isDropped ? [0] : plan.delaysMs) {
@@ -131,15 +128,17 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
     signal: AbortSignal,
   ): Promise<boolean> {
     const at = now().toISOString();
-    const isTrickled = plan.trickleMs !== null;
-    const timeout = AbortSignal.timeout(isTrickled ? trickledTimeoutMs : timeoutMs);
+    const { minBytes, trickleMs } = plan;
+    const timeout = AbortSignal.timeout(trickleMs === null ? timeoutMs : trickledTimeoutMs);
     const limit = AbortSignal.any([signal, timeout]);
+    const bytes = padded(delivery.body, minBytes);
     try {
-      const { body: content, length } = requestBody(delivery.body, plan, limit);
       const { statusCode, body } = await request(plan.addressOf(url), {
         method: delivery.method,
-        headers: content === null ? {} : { 'content-type': delivery.contentType, 'content-length': String(length) },
-        body: content,
+        ...(delivery.method !== 'GET' && {
+          headers: { 'content-type': delivery.contentType, 'content-length': String(bytes.length) },
+          body: trickleMs === null ? bytes : Readable.from(trickle(bytes, trickleMs, limit)),
+        }),
         dispatcher: agent,
         signal: limit,
       });
@@ -222,8 +221,8 @@ function planDelivery(
   payloads: readonly Payload[],
   drawn: readonly InjectedFault<DeliveryFault>[],
 ): DeliveryPlan {
-  const isGet = drawn.some(({ fault }) => fault.kind === 'get');
-  const isSuffixed = drawn.some(({ fault }) => fault.kind === 'suffixed');
+  const isGet = drawn.some((fault) => fault.kind === 'get');
+  const isSuffixed = drawn.some((fault) => fault.kind === 'suffixed');
   const plan: DeliveryPlan = {
     method: isGet ? 'GET' : 'POST',
     delaysMs: [],
@@ -236,10 +235,10 @@ function planDelivery(
   };
   let [waitMs, copies, isDropped] = [0, 1, false];
   const laterMs: number[] = [];
-  for (const { fault, random } of drawn) {
+  for (const fault of drawn) {
     if (fault.kind === 'dropped') isDropped = true;
     if (fault.kind === 'delayed') waitMs += fault.ms;
-    if (fault.kind === 'heldBack') waitMs += random.between(heldBackMs);
+    if (fault.kind === 'heldBack') waitMs += fault.random.between(heldBackMs);
     if (fault.kind === 'repeated') copies = Math.max(copies, fault.copies);
     if (fault.kind === 'redelivered') laterMs.push(fault.afterMs);
     if (fault.kind === 'put') plan.method = 'PUT';
@@ -250,17 +249,9 @@ function planDelivery(
   return plan;
 }
 
-/** The body of the HTTP request and its length; null for GET. */
-function requestBody(
-  body: string,
-  { method, minBytes, trickleMs }: DeliveryPlan,
-  signal: AbortSignal,
-): { body: Buffer | Readable | null; length: number } {
-  if (method === 'GET') return { body: null, length: 0 };
+function padded(body: string, minBytes: number): Buffer {
   const bytes = Buffer.from(body);
-  const filled = Buffer.concat([bytes, Buffer.alloc(Math.max(0, minBytes - bytes.length), ' ')]);
-  if (trickleMs === null) return { body: filled, length: filled.length };
-  return { body: Readable.from(trickle(filled, trickleMs, signal)), length: filled.length };
+  return Buffer.concat([bytes, Buffer.alloc(Math.max(0, minBytes - bytes.length), ' ')]);
 }
 
 async function* trickle(bytes: Buffer, everyMs: number, signal: AbortSignal): AsyncGenerator<Buffer> {
