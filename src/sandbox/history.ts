@@ -47,22 +47,10 @@ interface SendAnswer {
   charge: Charge | null;
 }
 
-interface RecentEntries<Entry> {
-  add(entry: Entry): void;
-  /** The latest entries, oldest first. */
-  list(limit?: number): Entry[];
-  clear(): void;
-}
-
 /** Requests, deliveries and sends, for checks of a client. Bounded: the oldest entries are discarded. */
-export interface History {
-  requests: RecentEntries<RequestRecord>;
-  deliveries: RecentEntries<DeliveryRecord>;
-  sends: RecentEntries<SendAnswer>;
-  clear(): void;
-}
+export type History = ReturnType<typeof createHistory>;
 
-export function createHistory(capacity = 50_000): History {
+export function createHistory(capacity = 50_000) {
   const requests = createRecentEntries<RequestRecord>(capacity);
   const deliveries = createRecentEntries<DeliveryRecord>(capacity);
   const sends = createRecentEntries<SendAnswer>(capacity);
@@ -70,21 +58,22 @@ export function createHistory(capacity = 50_000): History {
     requests,
     deliveries,
     sends,
-    clear() {
+    clear(): void {
       for (const entries of [requests, deliveries, sends]) entries.clear();
     },
   };
 }
 
-function createRecentEntries<Entry>(capacity: number): RecentEntries<Entry> {
+function createRecentEntries<Entry>(capacity: number) {
   let entries: Entry[] = [];
   return {
-    add(entry) {
+    add(entry: Entry): void {
       entries.push(entry);
       if (entries.length >= capacity * 2) entries = entries.slice(-capacity);
     },
-    list: (limit = capacity) => (limit === 0 ? [] : entries.slice(-Math.min(limit, capacity))),
-    clear() {
+    /** The latest entries, oldest first. */
+    list: (limit = capacity): Entry[] => (limit === 0 ? [] : entries.slice(-Math.min(limit, capacity))),
+    clear(): void {
       entries = [];
     },
   };
@@ -110,7 +99,11 @@ export function sendRecords(
   const records = [
     ...unanswered.map((charge) => ({ at: charge.at, key: charge.key, status: null, charge })),
     ...answers,
-  ].map((record) => ({ ...record, totalPrice: record.charge === null ? 0 : dollars(record.charge.totalMicros) }));
+  ].map(({ charge, ...answer }) => ({
+    ...answer,
+    totalPrice: charge === null ? 0 : dollars(charge.totalMicros),
+    charge,
+  }));
   records.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
   return limit === 0 ? [] : records.slice(-limit);
 }

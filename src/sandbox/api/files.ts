@@ -5,20 +5,16 @@ import { notFound } from '../http/errors.ts';
 import type { Table } from '../store/table.ts';
 
 /** Signed links of recordings and media: stable, without expiry, valid without a credential (2.10). */
-export interface Links {
-  recording(uniqueId: string): string;
-  media(file: string): string;
-  /** Whether the signature is that of the path. */
-  isSigned(path: string, signature: string): boolean;
-}
+export type Links = ReturnType<typeof createLinks>;
 
-export function createLinks(baseUrl: () => string, seed: number): Links {
+export function createLinks(baseUrl: () => string, seed: number) {
   const sign = (path: string) => createHmac('sha256', `links ${seed}`).update(path).digest('hex').slice(0, 32);
   const link = (path: string) => `${baseUrl()}${path}?signature=${sign(path)}`;
   return {
-    recording: (uniqueId) => link(`/recordings/${uniqueId}.wav`),
-    media: (file) => link(`/media/${encodeURIComponent(file)}`),
-    isSigned: (path, signature) => sign(path) === signature,
+    recording: (uniqueId: string) => link(`/recordings/${uniqueId}.wav`),
+    media: (file: string) => link(`/media/${encodeURIComponent(file)}`),
+    /** Whether the signature is that of the path. */
+    isSigned: (path: string, signature: string) => sign(path) === signature,
   };
 }
 

@@ -231,18 +231,6 @@ export const runningScenario = z.object({
 });
 type RunningScenario = z.output<typeof runningScenario>;
 
-/**
- * Runs one scenario at a time: idle → running → idle. A scenario runs until its last step is over, another one starts,
- * or anyone replaces the faults, as a reset does. It leaves no faults behind.
- */
-export interface ScenarioRunner {
-  /** Starts at once; `seconds` is the duration of the whole scenario. */
-  start(name: ScenarioName, seconds?: number): RunningScenario;
-  /** Removes the faults of the running scenario, if there is one. */
-  stop(): void;
-  running(): RunningScenario | null;
-}
-
 interface ScenarioDeps {
   faults: Faults;
   store: Pick<Store, 'subscriptions'>;
@@ -250,7 +238,13 @@ interface ScenarioDeps {
   now: () => Date;
 }
 
-export function createScenarioRunner(deps: ScenarioDeps): ScenarioRunner {
+export type ScenarioRunner = ReturnType<typeof createScenarioRunner>;
+
+/**
+ * Runs one scenario at a time: idle → running → idle. A scenario runs until its last step is over, another one starts,
+ * or anyone replaces the faults, as a reset does. It leaves no faults behind.
+ */
+export function createScenarioRunner(deps: ScenarioDeps) {
   const { faults, store, timers, now } = deps;
   let current: { scenario: RunningScenario; revision: number } | null = null;
 
@@ -265,6 +259,7 @@ export function createScenarioRunner(deps: ScenarioDeps): ScenarioRunner {
     injectSubscriptionFault(deps, oldest.id, subscriptionFault.parse(subscription));
   }
 
+  /** Removes the faults of the running scenario, if there is one. */
   function stop(): void {
     if (isRunning()) faults.set({});
     current = null;
@@ -272,8 +267,9 @@ export function createScenarioRunner(deps: ScenarioDeps): ScenarioRunner {
 
   return {
     stop,
-    running: () => (isRunning() && current !== null ? { ...current.scenario } : null),
-    start(name, seconds = scenarios[name].seconds) {
+    running: (): RunningScenario | null => (isRunning() && current !== null ? { ...current.scenario } : null),
+    /** Starts at once; `seconds` is the duration of the whole scenario. */
+    start(name: ScenarioName, seconds = scenarios[name].seconds): RunningScenario {
       const { steps } = scenarios[name];
       const startedAt = now();
       const endsAt = new Date(startedAt.getTime() + seconds * 1000);

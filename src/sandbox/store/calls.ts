@@ -1,17 +1,10 @@
 import type { Call } from '../account.ts';
-import { createTable, lowerBound, type RecordChange, type Table } from './table.ts';
-
-export interface CallTable extends Table<string, Call> {
-  /** Calls that started between both times (unix seconds, inclusive), oldest first. */
-  between(start: number, end: number): Call[];
-  /** Reserves sequence numbers and returns the first. */
-  reserve(count: number): number;
-}
+import { createTable, lowerBound, type RecordChange } from './table.ts';
 
 const firstSequence = 100_001;
 
 /** Calls by id and by start. Calls may be added in any order. */
-export function createCallTable(record: RecordChange): CallTable {
+export function createCallTable(record: RecordChange) {
   let sorted: Call[] = [];
   let nextSequence = firstSequence;
 
@@ -35,8 +28,10 @@ export function createCallTable(record: RecordChange): CallTable {
 
   return {
     ...table,
-    between: (start, end) => sorted.slice(position(start, 0), position(end + 1, 0)),
-    reserve(count) {
+    /** Calls that started between both times (unix seconds, inclusive), oldest first. */
+    between: (start: number, end: number): Call[] => sorted.slice(position(start, 0), position(end + 1, 0)),
+    /** Reserves sequence numbers and returns the first. */
+    reserve(count: number): number {
       const first = nextSequence;
       nextSequence += count;
       return first;

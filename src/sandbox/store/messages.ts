@@ -1,5 +1,5 @@
 import type { Message } from '../account.ts';
-import { createTable, lowerBound, type RecordChange, type Table } from './table.ts';
+import { createTable, lowerBound, type RecordChange } from './table.ts';
 
 /** The recipients of a message; those of a group text are all parties but its sender. */
 export function recipientsOf(message: Message): string[] {
@@ -75,22 +75,12 @@ function position(timeline: readonly Message[], sentAt: number, id: number): num
   return lowerBound(timeline, (message) => message.sentAt < sentAt || (message.sentAt === sentAt && message.id < id));
 }
 
-export interface MessageTable extends Table<number, Message> {
-  /** Messages of one thread, oldest first; the order of `parties` does not matter. */
-  thread(line: string, parties: readonly string[]): readonly Message[];
-  /** Messages of a line after a time (ms), oldest first. */
-  ofLine(line: string, after?: number): readonly Message[];
-  /** Number of messages of a line, optionally after a time (ms), that the reader has not read. */
-  unread(line: string, reader: Reader, after?: number): number;
-  threadCount(): number;
-  /** The id of the next message. */
-  nextId(): number;
-}
+export type MessageTable = ReturnType<typeof createMessageTable>;
 
 const firstId = 110_160_001;
 
 /** Messages by id, by line and by thread: a line and the set of its other parties. */
-export function createMessageTable(record: RecordChange): MessageTable {
+export function createMessageTable(record: RecordChange) {
   const threads = createTimelines(keyOfMessage);
   const lines = createTimelines(({ line }) => line);
   const indexes = [threads, lines];
@@ -107,6 +97,7 @@ export function createMessageTable(record: RecordChange): MessageTable {
     },
   });
 
+  /** Messages of a line after a time (ms), oldest first. */
   function ofLine(line: string, after = Number.NEGATIVE_INFINITY): readonly Message[] {
     const timeline = lines.of(line);
     return timeline.slice(position(timeline, after, Number.POSITIVE_INFINITY));
@@ -114,10 +105,14 @@ export function createMessageTable(record: RecordChange): MessageTable {
 
   return {
     ...table,
-    thread: (line, parties) => threads.of(threadKey(line, parties)),
+    /** Messages of one thread, oldest first; the order of `parties` does not matter. */
+    thread: (line: string, parties: readonly string[]) => threads.of(threadKey(line, parties)),
     ofLine,
-    unread: (line, reader, after) => ofLine(line, after).filter((message) => isUnread(message, reader)).length,
+    /** Number of messages of a line, optionally after a time (ms), that the reader has not read. */
+    unread: (line: string, reader: Reader, after?: number) =>
+      ofLine(line, after).filter((message) => isUnread(message, reader)).length,
     threadCount: threads.size,
+    /** The id of the next message. */
     nextId: () => Math.max(firstId, table.highestKey() + 1),
   };
 }

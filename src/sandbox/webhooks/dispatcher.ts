@@ -14,15 +14,6 @@ import { encodeBody, formFields, type Payload } from './payloads.ts';
 /** Queues deliveries of an event to every enabled subscription of its type. */
 export type Announce = (type: EventType, payload: Payload) => void;
 
-export interface Dispatcher {
-  announce: Announce;
-  pending(): number;
-  /** Aborts running deliveries and discards waiting ones. */
-  cut(): Promise<void>;
-  /** Aborts all deliveries and closes the connections. */
-  close(): Promise<void>;
-}
-
 interface DispatcherDeps {
   store: Store;
   faults: Faults;
@@ -42,7 +33,7 @@ const trickledTimeoutMs = 60_000;
  * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted) |
  * dropped (a fault) | cut (the sandbox was closed or reset). Deliveries do not survive a restart.
  */
-export function createDispatcher({ store, faults, history, timers, now, retriesMs }: DispatcherDeps): Dispatcher {
+export function createDispatcher({ store, faults, history, timers, now, retriesMs }: DispatcherDeps) {
   const agent = new Agent({ connections: 64, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const batches = new Map<number, Payload[]>();
   let round = new AbortController();
@@ -160,6 +151,7 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
     running.add(tracked);
   }
 
+  /** Aborts running deliveries and discards waiting ones. */
   async function cut(): Promise<void> {
     const ended = [...running];
     round.abort();
@@ -170,9 +162,11 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
 
   return {
     announce,
+    /** Number of deliveries that are waiting or being sent. */
     pending: () => running.size + batches.size,
     cut,
-    async close() {
+    /** Aborts all deliveries and closes the connections. */
+    async close(): Promise<void> {
       await cut();
       await agent.destroy();
     },
