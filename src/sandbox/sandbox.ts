@@ -12,7 +12,7 @@ import { createServer } from './http/server.ts';
 import { createRandom, deriveSeed } from './random.ts';
 import { rolesOf } from './seed/directory.ts';
 import { directoryOf, seedStore } from './seed/seed.ts';
-import { loadOptOuts } from './sending/carrier.ts';
+import { applyOptOut } from './sending/carrier.ts';
 import { type Journal, type Origin, openJournal } from './store/journal.ts';
 import { createStore, type Store } from './store/store.ts';
 import { createTimers } from './timers.ts';
@@ -126,7 +126,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   function seed(target: Store): void {
     seedStore(target, origin, directory);
-    loadOptOuts(target, target.messages.values());
+    for (const message of target.messages.values()) applyOptOut(target, message, false);
     target.keys.load({ key: apiKey, name: 'default', scopes: [...scopes] });
     target.settings.load({ ...defaultSettings, plainLoopbackRedirects });
     for (const role of rolesOf(directory.users)) target.roles.load(role);

@@ -26,25 +26,10 @@ interface FaultableRequest {
   isApi: boolean;
 }
 
-/** The faults in force. The same seed, faults and requests give the same failures. */
-export interface Faults {
-  current(): FaultSpec;
-  /** Replaces all faults; `{}` removes them. Throws a 400 when a fault names an unknown operation. */
-  set(input: FaultInput): FaultSpec;
-  /** Rises with each `set`, so that a caller sees whether its faults are still in force. */
-  revision(): number;
-  /** Lets faults name an operation. */
-  registerOperation(operationId: string): void;
-  drawAnswerFaults(request: FaultableRequest): InjectedFault<AnswerFault>[];
-  /** All faults of one delivery except `early`, which is drawn per event. */
-  drawDeliveryFaults(type: EventType): InjectedFault<DeliveryFault>[];
-  /** For how many milliseconds the API hides the entity of an event that is about to be announced. */
-  drawHiddenMs(type: EventType): number;
-  /** For faults that are read from `current`. */
-  readonly random: Random;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
-export function createFaults(seed: number): Faults {
+/** The faults in force. The same seed, faults and requests give the same failures. */
+export function createFaults(seed: number) {
   const operations = new Set<string>();
   const faultSeed = deriveSeed(seed, 'faults');
   const random = createRandom(faultSeed);
@@ -69,11 +54,15 @@ export function createFaults(seed: number): Faults {
   const isFor = (type: EventType) => (fault: DeliveryFault) => fault.types === undefined || fault.types.includes(type);
 
   return {
+    /** For faults that are read from `current`. */
     random,
     current: () => current,
+    /** Rises with each `set`, so that a caller sees whether its faults are still in force. */
     revision: () => revision,
-    registerOperation: (operationId) => void operations.add(operationId),
-    set(input) {
+    /** Lets faults name an operation. */
+    registerOperation: (operationId: string) => void operations.add(operationId),
+    /** Replaces all faults; `{}` removes them. Throws a 400 when a fault names an unknown operation. */
+    set(input: FaultInput): FaultSpec {
       const spec = faultSpec.parse(input);
       spec.answers.forEach(requireKnown);
       current = spec;
@@ -82,9 +71,11 @@ export function createFaults(seed: number): Faults {
       revision += 1;
       return spec;
     },
-    drawAnswerFaults: (request) => draws.answers((fault) => appliesTo(fault, request)),
-    drawDeliveryFaults: (type) => draws.deliveries((fault) => fault.kind !== 'early' && isFor(type)(fault)),
-    drawHiddenMs(type) {
+    drawAnswerFaults: (request: FaultableRequest) => draws.answers((fault) => appliesTo(fault, request)),
+    /** All faults of one delivery except `early`, which is drawn per event. */
+    drawDeliveryFaults: (type: EventType) => draws.deliveries((fault) => fault.kind !== 'early' && isFor(type)(fault)),
+    /** For how many milliseconds the API hides the entity of an event that is about to be announced. */
+    drawHiddenMs(type: EventType): number {
       const drawn = draws.deliveries((fault) => fault.kind === 'early' && isFor(type)(fault));
       return Math.max(0, ...drawn.map((fault) => (fault.kind === 'early' ? fault.ms : 0)));
     },

@@ -33,18 +33,21 @@ const operations = z
   .min(1)
   .max(50);
 
-const answerFields = { operations: operations.optional(), ...drawFields };
-const threadFields = { ...drawFields, operations: operations.default(['readThread']) };
-const pageFields = { ...drawFields, operations: operations.default(['readThread', 'searchCalls']) };
+/** Defines kinds of faults with common fields. */
+const kindsWith =
+  <Common extends z.ZodRawShape>(common: Common) =>
+  <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, description: string, shape: Shape) =>
+    z.strictObject({ kind: z.literal(kind), ...common, ...drawFields, ...shape }).describe(description);
+
+const answerKind = kindsWith({ operations: operations.optional() });
+const threadKind = kindsWith({ operations: operations.default(['readThread']) });
+const pageKind = kindsWith({ operations: operations.default(['readThread', 'searchCalls']) });
+const deliveryKind = kindsWith({ types: z.array(z.enum(eventTypes)).min(1).optional() });
 
 /** Before: the request is not processed. After: the request is processed, and its own answer is lost. */
 const when = z.enum(['before', 'after']).default('before');
 const anyStatus = z.int().min(200).max(599);
 const errorStatus = z.int().min(400).max(599);
-
-function answerKind<Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, description: string, shape: Shape) {
-  return z.strictObject({ kind: z.literal(kind), ...answerFields, ...shape }).describe(description);
-}
 
 /** Faults of answers. A new kind is an entry here and its implementation in `answers.ts` or `bodies.ts`. */
 const answerFault = z.discriminatedUnion('kind', [
@@ -107,24 +110,19 @@ const answerFault = z.discriminatedUnion('kind', [
   answerKind('newValues', 'Enumerated fields hold an unknown value.', {}),
   answerKind('unquotedCallIds', 'Call ids are bare numbers.', {}),
 
-  z
-    .strictObject({ kind: z.literal('shift'), ...pageFields, announce: z.boolean().default(false) })
-    .describe('After each answer, a new call or message appears in the pages just read; by default without a webhook.'),
-  z.strictObject({ kind: z.literal('oldestFirst'), ...threadFields }).describe('Threads are paged from the oldest.'),
-  z
-    .strictObject({ kind: z.literal('limit'), ...threadFields, max: z.int().min(1).default(20) })
-    .describe('Threads refuse a larger limit.'),
+  pageKind(
+    'shift',
+    'After each answer, a new call or message appears in the pages just read; by default without a webhook.',
+    { announce: z.boolean().default(false) },
+  ),
+  threadKind('oldestFirst', 'Threads are paged from the oldest.', {}),
+  threadKind('limit', 'Threads refuse a larger limit.', { max: z.int().min(1).default(20) }),
 ]);
 
 export type AnswerFault = z.output<typeof answerFault>;
 export type AnswerFaultOf<Kind extends AnswerFault['kind']> = Extract<AnswerFault, { kind: Kind }>;
 
-const deliveryFields = { types: z.array(z.enum(eventTypes)).min(1).optional(), ...drawFields };
 const oneWeekMs = 7 * 86_400_000;
-
-function deliveryKind<Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, description: string, shape: Shape) {
-  return z.strictObject({ kind: z.literal(kind), ...deliveryFields, ...shape }).describe(description);
-}
 
 /** Faults of deliveries. A new kind is an entry here and its implementation in `webhooks/`. */
 const deliveryFault = z.discriminatedUnion('kind', [

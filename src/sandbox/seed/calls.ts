@@ -125,7 +125,7 @@ function durationOf(legs: readonly Leg[]): number {
 
 /** Required properties of a call. The others are generated. */
 export interface CallOptions {
-  kind?: 'inbound' | 'outbound' | 'internal' | undefined;
+  direction?: 'inbound' | 'outbound' | 'internal' | undefined;
   status?: Call['status'] | undefined;
   abandoned?: boolean | undefined;
   /** The outside party. */
@@ -143,7 +143,7 @@ type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordin
 const kinds = ['inbound', 'outbound', 'internal'] as const;
 
 export function generateCall(random: Random, directory: Directory, options: CallOptions = {}): CallDraft {
-  const kind = options.kind ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
+  const kind = options.direction ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
   const ending = endingOf(random, kind, options);
   const transfers = ending === 'answered' ? (options.transfers ?? random.weighted([90, 8, 2])) : 0;
   const { caller, legs, dialled } = routeCall(random, directory, kind, ending, transfers, options);
@@ -221,7 +221,7 @@ function isConversation(leg: Leg): boolean {
 function routeCall(
   random: Random,
   directory: Directory,
-  kind: NonNullable<CallOptions['kind']>,
+  kind: NonNullable<CallOptions['direction']>,
   ending: Ending,
   transfers: number,
   options: CallOptions,

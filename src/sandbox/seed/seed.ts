@@ -80,7 +80,7 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
     const returned = takeDueCallBack(waiting, start);
     const customer = returned && customerOf.get(returned.caller.number);
     const draft = customer
-      ? generateCall(random, directory, { kind: 'outbound', status: 'answered', customer })
+      ? generateCall(random, directory, { direction: 'outbound', status: 'answered', customer })
       : generateCall(random, directory, { status: random.chance(0.006) ? 'unknown' : undefined });
 
     const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';

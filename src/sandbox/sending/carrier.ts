@@ -1,4 +1,4 @@
-import type { Message, OptOut } from '../account.ts';
+import type { Message } from '../account.ts';
 import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import { recipientsOf } from '../store/messages.ts';
@@ -20,29 +20,18 @@ export function optOutChange(text: string): 'out' | 'in' | null {
   return changes.get(word?.toLowerCase() ?? '') ?? null;
 }
 
-/** Records the opt-out or opt-in of an inbound text. Deleting the message does not undo it. */
-function applyOptOut({ optOuts }: Pick<Store, 'optOuts'>, message: Message): void {
+/** Applies the opt-out or opt-in of a text; deleting the text does not undo it. Those of seeded texts are not recorded. */
+export function applyOptOut({ optOuts }: Pick<Store, 'optOuts'>, message: Message, isRecorded: boolean): void {
   const change = message.direction === 'in' ? optOutChange(message.text) : null;
-  if (change === 'out') optOuts.put(optOutBy(message));
-  if (change === 'in') optOuts.delete(pairKey(optOutBy(message)));
-}
-
-/** Loads the opt-outs of the messages, given in order of sending, without recording them in the journal. */
-export function loadOptOuts({ optOuts }: Pick<Store, 'optOuts'>, messages: readonly Message[]): void {
-  for (const message of messages) {
-    const change = message.direction === 'in' ? optOutChange(message.text) : null;
-    if (change === 'out') optOuts.load(optOutBy(message));
-    if (change === 'in') optOuts.unload(pairKey(optOutBy(message)));
-  }
+  // In a group, the author of the text opts out.
+  const optOut = { line: message.line, number: message.from, at: message.sentAt };
+  const [add, remove] = isRecorded ? [optOuts.put, optOuts.delete] : [optOuts.load, optOuts.unload];
+  if (change === 'out') add(optOut);
+  if (change === 'in') remove(pairKey(optOut));
 }
 
 export function hasOptedOut({ optOuts }: Pick<Store, 'optOuts'>, pair: { line: string; number: string }): boolean {
   return optOuts.get(pairKey(pair)) !== undefined;
-}
-
-/** In a group, the author of the text opts out. */
-function optOutBy({ line, from, sentAt }: Message): OptOut {
-  return { line, number: from, at: sentAt };
 }
 
 export type CarrierDeps = Pick<Context, 'store' | 'random' | 'now' | 'announce' | 'timers' | 'links'>;
@@ -72,7 +61,7 @@ export function sendText(deps: CarrierDeps, draft: Message, { receipt, announced
 /** Stores and announces a text of another party, and applies STOP and START. */
 export function receiveText(deps: CarrierDeps, message: Message, { announced = true }: TextOptions = {}): Message {
   deps.store.messages.put(message);
-  applyOptOut(deps.store, message);
+  applyOptOut(deps.store, message, true);
   if (announced) deps.announce('AccountSMS', smsPayload(message, deps.links));
   return message;
 }

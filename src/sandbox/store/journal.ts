@@ -75,12 +75,8 @@ function parseLine(line: string, number: number, file: string): unknown {
   try {
     return JSON.parse(line);
   } catch (cause) {
-    throw new Error(
-      `${file}, line ${number} is not JSON: fix the line, or move the file away to start from the seeded state`,
-      {
-        cause,
-      },
-    );
+    const remedy = 'fix the line, or move the file away to start from the seeded state';
+    throw new Error(`${file}, line ${number} is not JSON: ${remedy}`, { cause });
   }
 }
 

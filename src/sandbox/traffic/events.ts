@@ -143,17 +143,8 @@ export function simulateCall(deps: CallDeps, order: CallOrder): CallMade {
 /** A call that is not in the history yet. Without a start time it ends now. */
 export function draftCall(deps: CallDeps, order: CallOrder): Call {
   const { store, directory, random, now } = deps;
-  const customer = customerOf(deps, order);
-  const draft = generateCall(random, directory, {
-    kind: order.direction,
-    status: order.status,
-    abandoned: order.abandoned,
-    customer,
-    group: groupOf(deps, order.group),
-    durationSeconds: order.durationSeconds,
-    transfers: order.transfers,
-    recorded: order.recorded,
-  });
+  const options = { ...order, customer: customerOf(deps, order), group: groupOf(deps, order.group) };
+  const draft = generateCall(random, directory, options);
   const start =
     order.startTime === undefined
       ? Math.floor(now().getTime() / 1000) - draft.duration
@@ -167,7 +158,7 @@ export function draftCall(deps: CallDeps, order: CallOrder): Call {
 /** Hang-up: adds the call to the history, announces it and schedules its transcripts. */
 export function endCall(
   deps: CallDeps,
-  conceived: Call,
+  draft: Call,
   order: Pick<CallOrder, 'recordingAfterMs' | 'transcriptAfterMs' | 'announce'>,
 ): Call {
   const { store, random, now, faults, announce, links, timers } = deps;
@@ -179,10 +170,10 @@ export function endCall(
     order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + transcriptDelayMs;
 
   const call = store.calls.put({
-    ...conceived,
-    recordingsAt: conceived.recorded ? at + recordingAfterMs : null,
-    transcriptsAt: conceived.recorded && transcriptAfterMs !== null ? at + transcriptAfterMs : null,
-  }) as Call;
+    ...draft,
+    recordingsAt: draft.recorded ? at + recordingAfterMs : null,
+    transcriptsAt: draft.recorded && transcriptAfterMs !== null ? at + transcriptAfterMs : null,
+  });
   linkCallBack(deps, call);
   if (!order.announce) return call;
 
