@@ -1,6 +1,6 @@
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { type Trouble, workIn } from './rollups/changes.ts';
-import { type Day, inParts, quartersOf } from './rollups/parts.ts';
+import { type Day, inParts, quartersOf, selectDays } from './rollups/parts.ts';
 import { rebuildTurns } from './rollups/texts.ts';
 import { drainRollups, holdDrains, NotRolledUp, type SetAside, settleTroubles } from './rollups.ts';
 
@@ -77,9 +77,8 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
   ];
   return query<Day>(
     db,
-    `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
-     from (
-       ${heldDays('warehouse.calls', 'started_at')}
+    selectDays(
+      `${heldDays('warehouse.calls', 'started_at')}
        union
        ${heldDays('warehouse.sms_messages', 'sent_at')}
        ${rolledUp
@@ -88,8 +87,8 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
              where ($1::timestamptz is null or local_date >= reporting.local_day($1))
                and ($2::timestamptz is null or local_date <= reporting.local_day($2::timestamptz - interval '1 microsecond'))`,
          )
-         .join('\n')}
-     ) days order by day`,
+         .join('\n')}`,
+    ),
     [from, to],
   );
 }
@@ -155,7 +154,7 @@ async function rebuildThreads(tx: Transaction, threads: readonly string[], isWho
     tx,
     threads,
     (some) => rebuildTurns(tx, some),
-    (conversationId, error) => troubles.push({ kind: 'thread', conversationId, error }),
+    (conversationId, error) => troubles.push({ kind: 'thread', bucketAt: null, conversationId, error }),
   );
   return wordsOf(await settleTroubles(tx, changes, troubles));
 }

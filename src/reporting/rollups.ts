@@ -10,7 +10,7 @@ import {
 } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
-import { type Changes, type Trouble, workIn } from './rollups/changes.ts';
+import { type Change, type Changes, type Trouble, workIn } from './rollups/changes.ts';
 
 /*
  * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
@@ -28,7 +28,6 @@ type Drained =
   | { readonly state: 'even' }
   | {
       readonly state: 'drained';
-      readonly markers: number;
       /** What was set aside and nobody was told of yet. */
       readonly troubles: readonly string[];
     };
@@ -94,43 +93,24 @@ async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<D
   );
   if (!lock?.is_ours) return { state: 'busy' };
   await query(tx, lookUp, []);
-  const due = await dueTroubles(tx);
-  const markers = await takeMarkers(tx, horizon, most);
-  const changes = changesOf(markers, due);
-  if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
+  const due = await takeDue(tx, horizon, most);
+  if (due.length === 0) {
     if (await areCallersStale(tx, [])) await rebuildCallers(tx);
     await query(tx, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon.at]);
     return { state: 'even' };
   }
+  const changes = {
+    calls: due.flatMap(({ kind, bucketAt }) => (kind === 'calls' && bucketAt ? [bucketAt] : [])),
+    texts: due.flatMap(({ kind, bucketAt }) => (kind === 'texts' && bucketAt ? [bucketAt] : [])),
+    threads: due.flatMap(({ conversationId }) => conversationId ?? []),
+  };
   const aside = await settleTroubles(tx, changes, await workIn(tx, changes));
-  const troubles = aside.filter((each) => each.is_told).map(({ what }) => what);
-  return { state: 'drained', markers: markers.reduce((sum, { count }) => sum + count, 0), troubles };
+  return { state: 'drained', troubles: aside.filter((each) => each.is_told).map(({ what }) => what) };
 }
 
-interface Marker {
-  readonly kind: 'calls' | 'texts' | 'thread';
-  readonly bucket_at: Date | null;
-  readonly conversation_id: string | null;
-  readonly count: number;
-}
-
-/** Each quarter of an hour and each conversation once. */
-function changesOf(markers: readonly Marker[], due: Changes): Changes {
-  const quarters = (kind: Marker['kind'], others: readonly Date[]) => {
-    const marked = markers.flatMap((each) => (each.kind === kind && each.bucket_at ? [each.bucket_at] : []));
-    return [...new Map([...marked, ...others].map((at) => [Number(at), at])).values()];
-  };
-  const threads = markers.flatMap(({ conversation_id }) => (conversation_id === null ? [] : [conversation_id]));
-  return {
-    calls: quarters('calls', due.calls),
-    texts: quarters('texts', due.texts),
-    threads: [...new Set([...threads, ...due.threads])],
-  };
-}
-
-/** What changed up to the horizon, and what the migrations of this release ask for. */
-async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number): Promise<Marker[]> {
-  return query<Marker>(
+/** What changed up to the horizon, what the migrations of this release ask for, and what was set aside and is due again. */
+async function takeDue(tx: Transaction, { markerId }: Horizon, most: number): Promise<Change[]> {
+  return query<Change>(
     tx,
     `with taken as (
        delete from ops.rollup_markers
@@ -139,9 +119,11 @@ async function takeMarkers(tx: Transaction, { markerId }: Horizon, most: number)
      ), recounts as (
        delete from ops.rollup_recounts where ctid = any(array(select ctid from ops.rollup_recounts limit $1))
        returning kind, bucket_at, null::bigint
+     ), due as (
+       select kind, bucket_at, conversation_id from ops.rollup_troubles where retry_at <= now() order by retry_at limit 200
      )
-     select kind, bucket_at, conversation_id, count(*)::integer as count
-     from (select * from taken union all select * from recounts) waiting group by 1, 2, 3 order by 1, 2, 3`,
+     select kind, bucket_at as "bucketAt", conversation_id as "conversationId"
+     from (select * from taken union select * from recounts union select * from due) waiting order by 1, 2, 3`,
     [most, markerId],
   );
 }
@@ -177,21 +159,6 @@ export class NotRolledUp extends UserError {
   }
 }
 
-/** Changes that were set aside and whose time has come again. */
-async function dueTroubles(tx: Transaction): Promise<Changes> {
-  const rows = await query<{ kind: string; bucket_at: Date | null; conversation_id: string | null }>(
-    tx,
-    'select kind, bucket_at, conversation_id from ops.rollup_troubles where retry_at <= now() order by retry_at limit 200',
-    [],
-  );
-  const quarters = (kind: string) => rows.flatMap((row) => (row.kind === kind && row.bucket_at ? [row.bucket_at] : []));
-  return {
-    calls: quarters('calls'),
-    texts: quarters('texts'),
-    threads: rows.flatMap(({ conversation_id }) => (conversation_id === null ? [] : [conversation_id])),
-  };
-}
-
 /** One minute, then twice as long each time, up to a quarter of an hour. */
 const retryDelay = (tries: string) =>
   sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
@@ -206,30 +173,31 @@ export interface SetAside {
 /** Notes which of the changes that were tried could not be worked in, and forgets the others. */
 export async function settleTroubles(
   tx: Transaction,
-  tried: Changes,
+  { calls, texts, threads }: Changes,
   troubles: readonly Trouble[],
 ): Promise<SetAside[]> {
-  const failed = troubles.map((trouble) => ({ ...failedSubject(trouble), error: trouble.error.message }));
-  const failedKeys = new Set(failed.map(keyOf));
-  const worked = subjectsOf(tried).filter((each) => !failedKeys.has(keyOf(each)));
+  const failed = relation('f', troubles, {
+    kind: 'text',
+    bucket_at: ['timestamptz', (each) => each.bucketAt],
+    conversation_id: ['bigint', (each) => each.conversationId],
+    error: ['text', (each) => each.error.message],
+  });
   await query(
     tx,
     sql`
-      delete from ops.rollup_troubles t using ${subjectRelation('w', worked)}
-      where t.kind = w.kind and (t.bucket_at = w.bucket_at or t.conversation_id = w.conversation_id)`,
+      delete from ops.rollup_troubles t
+      where (kind = 'calls' and bucket_at = any(${calls}::timestamptz[]) or kind = 'texts' and bucket_at = any(${texts}::timestamptz[])
+          or kind = 'thread' and conversation_id = any(${threads}::bigint[]))
+        and not exists (select from ${failed}
+          where f.kind = t.kind and (f.bucket_at = t.bucket_at or f.conversation_id = t.conversation_id))`,
   );
-  if (failed.length === 0) return [];
+  if (troubles.length === 0) return [];
   return query(
     tx,
     sql<SetAside>`
      insert into ops.rollup_troubles as t (kind, bucket_at, conversation_id, error)
      select distinct on (kind, bucket_at, conversation_id) kind, bucket_at, conversation_id, error
-     from ${relation('f', failed, {
-       kind: 'text',
-       bucket_at: ['timestamptz', (each) => each.bucketAt],
-       conversation_id: ['bigint', (each) => each.conversationId],
-       error: 'text',
-     })}
+     from ${failed}
      on conflict (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0)) do update set
        error = excluded.error, last_failed_at = now(), try_count = t.try_count + (t.retry_at <= now())::integer,
        retry_at = case when t.retry_at <= now() then now() + ${retryDelay('t.try_count')} else t.retry_at end
@@ -238,36 +206,4 @@ export async function settleTroubles(
          else kind || ' from ' || to_char(bucket_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC' end, error) as what,
        retry_at = now() + ${retryDelay('try_count - 1')} as is_told`,
   );
-}
-
-interface Subject {
-  readonly kind: Trouble['kind'];
-  readonly bucketAt: Date | null;
-  readonly conversationId: string | null;
-}
-
-function failedSubject(trouble: Trouble): Subject {
-  return trouble.kind === 'thread'
-    ? { kind: trouble.kind, bucketAt: null, conversationId: trouble.conversationId }
-    : { kind: trouble.kind, bucketAt: trouble.bucketAt, conversationId: null };
-}
-
-function subjectsOf({ calls, texts, threads }: Changes): Subject[] {
-  return [
-    ...calls.map((bucketAt) => ({ kind: 'calls' as const, bucketAt, conversationId: null })),
-    ...texts.map((bucketAt) => ({ kind: 'texts' as const, bucketAt, conversationId: null })),
-    ...threads.map((conversationId) => ({ kind: 'thread' as const, bucketAt: null, conversationId })),
-  ];
-}
-
-function keyOf({ kind, bucketAt, conversationId }: Subject): string {
-  return `${kind} ${bucketAt?.getTime() ?? conversationId}`;
-}
-
-function subjectRelation(name: string, subjects: readonly Subject[]) {
-  return relation(name, subjects, {
-    kind: 'text',
-    bucket_at: ['timestamptz', (each) => each.bucketAt],
-    conversation_id: ['bigint', (each) => each.conversationId],
-  });
 }

@@ -22,28 +22,26 @@ export interface Changes {
   readonly isAlone?: boolean;
 }
 
+/** One quarter of an hour of calls or texts, or one conversation. */
+export interface Change {
+  readonly kind: 'calls' | 'texts' | 'thread';
+  readonly bucketAt: Date | null;
+  readonly conversationId: string | null;
+}
+
 /** One of the changes that could not be worked in; a day stands for its first quarter of an hour. */
-export type Trouble =
-  | { readonly kind: 'calls' | 'texts'; readonly bucketAt: Date; readonly error: Error }
-  | { readonly kind: 'thread'; readonly conversationId: string; readonly error: Error };
+export interface Trouble extends Change {
+  readonly error: Error;
+}
 
 /** Works changes into every rollup. What a fact makes impossible is left out and returned, the rest is done all the same. */
 export async function workIn(tx: Transaction, { calls, texts, threads, isAlone }: Changes): Promise<Trouble[]> {
   const troubles: Trouble[] = [];
-  const asideQuarter =
-    (kind: 'calls' | 'texts') =>
-    (bucketAt: Date, error: Error): void => {
-      troubles.push({ kind, bucketAt, error });
-    };
-  const asideDay =
-    (kind: 'calls' | 'texts') =>
-    (day: Day, error: Error): void => {
-      troubles.push({ kind, bucketAt: new Date(quarterOf(day.from)), error });
-    };
-  const daysIn = async (kind: 'calls' | 'texts', moments: readonly Date[]): Promise<Day[]> => {
-    const days = await inParts(tx, moments, (some) => daysOf(tx, some), asideQuarter(kind));
-    return [...new Map(days.flat().map((day) => [day.date, day])).values()];
-  };
+  const inQuarters = <Result>(
+    kind: 'calls' | 'texts',
+    quarters: readonly Date[],
+    work: (some: readonly Date[]) => Promise<Result>,
+  ) => inParts(tx, quarters, work, (bucketAt, error) => troubles.push({ kind, bucketAt, conversationId: null, error }));
   const eachDay = (
     kind: 'calls' | 'texts',
     days: readonly Day[],
@@ -55,15 +53,17 @@ export async function workIn(tx: Transaction, { calls, texts, threads, isAlone }
       async (some) => {
         for (const day of some) await rebuild(tx, day);
       },
-      asideDay(kind),
+      ({ from }, error) => troubles.push({ kind, bucketAt: new Date(quarterOf(from)), conversationId: null, error }),
     );
+  const daysIn = async (kind: 'calls' | 'texts', moments: readonly Date[]) =>
+    oneOfEach((await inQuarters(kind, moments, (some) => daysOf(tx, some))).flat());
 
-  await inParts(tx, calls, (some) => rebuildIntervals(tx, some), asideQuarter('calls'));
-  await inParts(tx, calls, (some) => rebuildVisits(tx, some), asideQuarter('calls'));
+  await inQuarters('calls', calls, (some) => rebuildIntervals(tx, some));
+  await inQuarters('calls', calls, (some) => rebuildVisits(tx, some));
   const callDays = await daysIn('calls', calls);
   await eachDay('calls', callDays, rebuildHours);
   await eachDay('calls', callDays, rebuildCallDay);
-  await eachDay('calls', oneOfEachMonth(callDays), (_, { date }) => rebuildAgentMonth(tx, date));
+  await eachDay('calls', oneOfEach(callDays, 'month'), (_, { date }) => rebuildAgentMonth(tx, date));
   await eachDay('calls', callDays, async (_, { from, to }) =>
     rebuildTranscriptAgents(
       tx,
@@ -74,20 +74,10 @@ export async function workIn(tx: Transaction, { calls, texts, threads, isAlone }
   if (await areCallersStale(tx, calls)) await eachDay('calls', await daysOf(tx, [new Date()]), rebuildCallers);
 
   const returned = [
-    ...(await inParts(
-      tx,
-      calls,
-      (some) => rebuildReturns(tx, { calls: some, texts: [] }, isAlone),
-      asideQuarter('calls'),
-    )),
-    ...(await inParts(
-      tx,
-      texts,
-      (some) => rebuildReturns(tx, { calls: [], texts: some }, isAlone),
-      asideQuarter('texts'),
-    )),
-  ].flat();
-  const returnDays = [...returned, ...callDays.map(({ date }) => date)];
+    ...(await inQuarters('calls', calls, (some) => rebuildReturns(tx, { calls: some, texts: [] }, isAlone))),
+    ...(await inQuarters('texts', texts, (some) => rebuildReturns(tx, { calls: [], texts: some }, isAlone))),
+  ];
+  const returnDays = [...returned.flat(), ...callDays.map(({ date }) => date)];
   await eachDay('calls', await daysNamed(tx, returnDays), rebuildCallbackDay);
 
   await eachDay('texts', await daysIn('texts', texts), rebuildTextDay);
@@ -95,12 +85,12 @@ export async function workIn(tx: Transaction, { calls, texts, threads, isAlone }
     tx,
     threads,
     (some) => rebuildTurns(tx, some),
-    (conversationId, error) => troubles.push({ kind: 'thread', conversationId, error }),
+    (conversationId, error) => troubles.push({ kind: 'thread', bucketAt: null, conversationId, error }),
   );
   await eachDay('texts', await daysIn('texts', [...texts, ...began.flat()]), rebuildResponseDay);
   return troubles;
 }
 
-function oneOfEachMonth(days: readonly Day[]): Day[] {
-  return [...new Map(days.map((day) => [day.date.slice(0, 7), day])).values()];
+function oneOfEach(days: readonly Day[], span: 'day' | 'month' = 'day'): Day[] {
+  return [...new Map(days.map((day) => [span === 'day' ? day.date : day.date.slice(0, 7), day])).values()];
 }

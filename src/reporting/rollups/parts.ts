@@ -13,23 +13,21 @@ export const quarterMs = 900_000;
 /** The local days that moments lie in, oldest first. */
 export async function daysOf(tx: Transaction, moments: readonly Date[]): Promise<Day[]> {
   if (moments.length === 0) return [];
-  return query<Day>(
-    tx,
-    `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
-     from (select distinct reporting.local_day(moment) as day from unnest($1::timestamptz[]) moment) days order by day`,
-    [moments],
-  );
+  return query<Day>(tx, selectDays('select reporting.local_day(moment) as day from unnest($1::timestamptz[]) moment'), [
+    moments,
+  ]);
 }
 
 /** The local days of these dates, oldest first. */
 export async function daysNamed(tx: Transaction, dates: readonly string[]): Promise<Day[]> {
   if (dates.length === 0) return [];
-  return query<Day>(
-    tx,
-    `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
-     from (select distinct unnest($1::date[]) as day) days order by day`,
-    [dates],
-  );
+  return query<Day>(tx, selectDays('select unnest($1::date[]) as day'), [dates]);
+}
+
+/** A query for the days, oldest first, of another one for their dates, with the column `day`. */
+export function selectDays(dates: string): string {
+  return `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
+    from (select distinct day from (${dates}) dates) days order by day`;
 }
 
 /** Every quarter of an hour that a day has a part in. */
@@ -132,20 +130,48 @@ interface Replacement {
 /** Replaces a part of a rollup and writes only what differs: most of a busy day's rows stay what they were. */
 export async function replaceRows(
   tx: Transaction,
-  { table, keys, values, scope, fresh }: Replacement,
+  replacement: Replacement,
   parameters: readonly unknown[],
 ): Promise<void> {
-  const key = keys.join(', ');
-  const columns = [...keys, ...values].join(', ');
-  const each = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
-  // A list that is looked up by hash, whatever the planner expects of the rows.
-  await query(
+  const { fresh, gone, written } = replacementOf(replacement);
+  await query(tx, `with ${fresh}, ${gone} ${written}`, parameters);
+}
+
+/**
+ * The same, returning a value of the rows that are new, gone or different, as they were and as they are. One statement, so
+ * that what differs is told from one state of the facts.
+ */
+export async function replaceAndTell<Value>(
+  tx: Transaction,
+  told: (row: string) => string,
+  replacement: Replacement,
+  parameters: readonly unknown[],
+): Promise<Value[]> {
+  const { fresh, gone, written, key, valuesOf } = replacementOf(replacement);
+  const rows = await query<{ value: Value }>(
     tx,
-    `with fresh as materialized (${fresh}),
-     gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
-     insert into rollups.${table} as t (${columns}) select ${columns} from fresh
-     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
-     where (${each('t')}) is distinct from (${each('excluded')})`,
+    `with ${fresh}, before as (select * from rollups.${replacement.table} t where ${replacement.scope}), ${gone}, written as (${written})
+     select distinct v.value from before b full join fresh f using (${key})
+       cross join lateral (values (${told('b')}), (${told('f')})) v (value)
+     where v.value is not null and (${valuesOf('b')}) is distinct from (${valuesOf('f')})`,
     parameters,
   );
+  return rows.map(({ value }) => value);
+}
+
+/** The parts of the statement. */
+function replacementOf({ table, keys, values, scope, fresh }: Replacement) {
+  const key = keys.join(', ');
+  const columns = [...keys, ...values].join(', ');
+  const valuesOf = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
+  return {
+    key,
+    valuesOf,
+    fresh: `fresh as materialized (${fresh})`,
+    // A list that is looked up by hash, whatever the planner expects of the rows.
+    gone: `gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))`,
+    written: `insert into rollups.${table} as t (${columns}) select ${columns} from fresh
+      on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
+      where (${valuesOf('t')}) is distinct from (${valuesOf('excluded')})`,
+  };
 }

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, senderKind } from './parts.ts';
+import { type Day, replaceAndTell, senderKind } from './parts.ts';
 
 const columns = [
   'started_at',
@@ -16,7 +16,6 @@ const columns = [
   'returned_within',
   'return_business_seconds',
 ];
-const of = (row: string) => columns.map((column) => `${row}.${column}`).join(', ');
 
 /**
  * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
@@ -71,9 +70,18 @@ export async function rebuildReturns(
      ${isAlone ? '' : `union ${reached}`}`,
     [quarters.calls, quarters.texts],
   );
-  return replace(
+  if (touched.length === 0) return [];
+  return replaceAndTell<string>(
     tx,
-    touched.map((row) => row.call_id),
+    (row) => `${row}.local_date::text`,
+    {
+      table: 'missed_call_returns',
+      keys: ['call_id'],
+      values: columns,
+      scope: 't.call_id = any($1)',
+      fresh: freshReturns,
+    },
+    [touched.map((row) => row.call_id)],
   );
 }
 
@@ -83,30 +91,6 @@ const reached = `
     cross join reporting.params p
     join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
       and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
-
-async function replace(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
-  if (callIds.length === 0) return [];
-  const rows = await query<{ date: string }>(
-    tx,
-    `with fresh as materialized (${freshReturns}),
-     before as materialized (select * from rollups.missed_call_returns where call_id = any($1)),
-     gone as (
-       delete from rollups.missed_call_returns where call_id = any($1) and call_id not in (select call_id from fresh)
-     ),
-     written as (
-       insert into rollups.missed_call_returns as r (call_id, ${columns.join(', ')})
-       select call_id, ${columns.join(', ')} from fresh
-       on conflict (call_id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
-       where (${of('r')}) is distinct from (${of('excluded')})
-     )
-     select distinct day::text as date
-     from before b full join fresh f using (call_id) cross join lateral (values (b.local_date), (f.local_date)) v (day)
-     where day is not null and (${of('b')}) is distinct from (${of('f')})
-     order by 1`,
-    [callIds],
-  );
-  return rows.map((row) => row.date);
-}
 
 /** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;

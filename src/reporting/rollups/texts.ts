@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, keepContacts, senderKind } from './parts.ts';
+import { type Day, keepContacts, replaceAndTell, senderKind } from './parts.ts';
 
 /** Rebuilds one local day of texts and of what carriers reported of them. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
@@ -70,7 +70,7 @@ const seconds = (length: string) => `case when ${length} > 2147483647 then 21474
 
 /** The turns of conversations as their messages tell them. Time, message and sender of a person's reply travel as one value. */
 const freshTurns = `
-  texts as (
+  with texts as (
     select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
       case when m.direction = 'out' then ${senderKind('m')} end as sender_kind,
       lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
@@ -106,20 +106,18 @@ const freshTurns = `
       min(user_reply) as user_reply
     from answered where turn_number > 0
     group by conversation_id, turn_number
-  ),
-  fresh as materialized (
-    select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_session_start, t.is_last,
-      t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
-      ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
-      ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
-      case when r.replied_at is not null then ${seconds('open.seconds')} end as user_reply_business_seconds
-    from turns t
-      cross join reporting.params p
-      cross join lateral (
-        select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
-      ) r
-      cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, p.schedule_id) open
-  )`;
+  )
+  select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_session_start, t.is_last,
+    t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
+    ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
+    ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
+    case when r.replied_at is not null then ${seconds('open.seconds')} end as user_reply_business_seconds
+  from turns t
+    cross join reporting.params p
+    cross join lateral (
+      select timestamptz 'epoch' + t.user_reply[1] * interval '1 microsecond' as replied_at, t.user_reply[3] as replied_by
+    ) r
+    cross join lateral reporting.open_seconds(t.turn_started_at, r.replied_at, p.schedule_id) open`;
 
 const columns = [
   'line',
@@ -135,33 +133,23 @@ const columns = [
   'user_reply_seconds',
   'user_reply_business_seconds',
 ];
-const of = (table: string) => columns.map((column) => `${table}.${column}`).join(', ');
 
 /**
  * Rebuilds the turns of conversations, and returns the moments at which turns began that are new, gone or different: their
- * days are to be rolled up again. One statement, so that what differs is told from one state of the messages.
+ * days are to be rolled up again.
  */
 export async function rebuildTurns(tx: Transaction, conversationIds: readonly string[]): Promise<Date[]> {
   if (conversationIds.length === 0) return [];
-  const rows = await query<{ turn_started_at: Date }>(
+  return replaceAndTell<Date>(
     tx,
-    `with ${freshTurns},
-     before as (select * from rollups.sms_turns where conversation_id = any($1::bigint[])),
-     gone as (
-       delete from rollups.sms_turns t where t.conversation_id = any($1::bigint[])
-         and not exists (select from fresh f where f.conversation_id = t.conversation_id and f.turn_number = t.turn_number)
-     ),
-     written as (
-       insert into rollups.sms_turns as t (conversation_id, turn_number, ${columns.join(', ')})
-       select conversation_id, turn_number, ${columns.join(', ')} from fresh
-       on conflict (conversation_id, turn_number) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
-       where (${of('t')}) is distinct from (${of('excluded')})
-     )
-     select distinct moment as turn_started_at
-     from before b full join fresh f using (conversation_id, turn_number)
-       cross join lateral (values (b.turn_started_at), (f.turn_started_at)) v (moment)
-     where moment is not null and (${of('b')}) is distinct from (${of('f')})`,
+    (row) => `${row}.turn_started_at`,
+    {
+      table: 'sms_turns',
+      keys: ['conversation_id', 'turn_number'],
+      values: columns,
+      scope: 't.conversation_id = any($1::bigint[])',
+      fresh: freshTurns,
+    },
     [conversationIds],
   );
-  return rows.map((row) => row.turn_started_at);
 }
