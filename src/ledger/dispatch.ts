@@ -34,16 +34,15 @@ export function reserveSend(
     if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
     if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
 
-    const ownLimits = { ...limits, perThread: Math.min(limits.perThread, send.limits.perThread ?? limits.perThread) };
     const units = maxSegments(send.text);
     if (isDry) {
       const micros = units * Math.max(limits.unitMicros, inputs.highestUnitMicros);
-      const usedUp = await checkBudgets(tx, send, micros, ownLimits);
+      const usedUp = await checkBudgets(tx, send, micros, limits);
       const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
       return refuse(tx, ledger, send, { kind: 'deny', reason }, { units, message_type: 'sms' });
     }
     await releaseSuperseded(tx, send);
-    const reserved = await reserveBudget(tx, send, units, ownLimits);
+    const reserved = await reserveBudget(tx, send, units, limits);
     if ('usedUp' in reserved) {
       const kind = reserved.isFinal ? 'deny' : 'wait';
       return refuse(tx, ledger, send, { kind, reason: `gate:budget_${reserved.usedUp}` });

@@ -1,19 +1,17 @@
 /** What a rule may set for its sends. None of these switches an account limit off. */
 export interface RuleLimits {
   /** An older trigger is not answered; quiet hours do not count. Default 900. */
-  readonly maxAgeSeconds?: number;
+  readonly maxAgeSeconds?: number | undefined;
   /** The rule does not write into a thread in which a person of the account wrote within these minutes. Default 30. */
-  readonly humanMinutes?: number;
+  readonly humanMinutes?: number | undefined;
   /** Local times of the recipient between which nothing is sent; `none` for rules that answer at any hour. */
-  readonly quietHours?: QuietHours | 'none';
-  /** Sends into one thread a day. */
-  readonly perThread?: number;
+  readonly quietHours?: QuietHours | 'none' | undefined;
   /** The sender counts as a machine after this many equal texts within a day in which we also wrote. Default 3. */
-  readonly sameTexts?: number;
+  readonly sameTexts?: number | undefined;
   /** The sender counts as a machine after this many sends in a row that were each answered within seconds. Default 2. */
-  readonly quickAnswers?: number;
+  readonly quickAnswers?: number | undefined;
   /** The send follows up on an idle thread: deny it once the other party has written again. */
-  readonly isFollowUp?: boolean;
+  readonly isFollowUp?: boolean | undefined;
 }
 
 /** From one local time to another, `HH:MM`; usually spans midnight. */

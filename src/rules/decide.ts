@@ -1,6 +1,6 @@
 import type { Pair } from '../shared/thread.ts';
 import type { Facts } from './facts/declared.ts';
-import type { Case, Obstacle } from './facts/read.ts';
+import type { Case, KnownCase } from './facts/read.ts';
 import { celFacts, recordedFacts } from './facts/values.ts';
 import type { History, Match } from './history.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type Mode,
   type Rule,
   type RuleSet,
+  type Scope,
   type Step,
   scopes,
 } from './rule.ts';
@@ -56,19 +57,21 @@ export function decide(
 ): Decision[] {
   return cases.map((each) => {
     const { trigger, subject } = each;
-    const evaluations = evaluateCase(set.rules, mode, each, history, ageSecondsOf(trigger.at));
-    if (subject) {
-      for (const evaluation of evaluations) {
-        if (evaluation.isMatched) history.add(matchOf(evaluation, subject, trigger.at));
-      }
+    const waiting = rulesFor(set.rules, trigger, mode);
+    if (!subject) {
+      const nothing = { isMatched: false, reason: each.facts, facts: {}, actions: [] };
+      return { case: each, evaluations: waiting.map((rule) => ({ ...rule, ...nothing })) };
+    }
+    const evaluations = evaluateCase(waiting, each, history, ageSecondsOf(trigger.at));
+    for (const evaluation of evaluations) {
+      if (evaluation.isMatched) history.add(matchOf(evaluation, subject, trigger.at));
     }
     return { case: each, evaluations };
   });
 }
 
 /** The facts for rules of one mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */
-export function factsFor({ subject, facts, trigger }: Case, history: History, mode: ActiveMode): Facts | Obstacle {
-  if (typeof facts === 'string' || !subject) return typeof facts === 'string' ? facts : 'gone';
+export function factsFor({ subject, facts, trigger }: KnownCase, history: History, mode: ActiveMode): Facts {
   return { ...facts, replies: history.repliesTo(subject, trigger.at, mode) };
 }
 
@@ -77,28 +80,18 @@ interface WaitingRule {
   readonly mode: ActiveMode;
 }
 
-// Computed once per file: every event needs them.
-const waitingRules = new WeakMap<readonly Rule[], Map<string, readonly WaitingRule[]>>();
-
 /** The rules that wait for a trigger, in the file's order. */
-function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): readonly WaitingRule[] {
-  const { kind, idleSeconds, rules: names } = trigger;
-  const known = waitingRules.get(rules) ?? new Map<string, readonly WaitingRule[]>();
-  waitingRules.set(rules, known);
-  const key = `${kind} ${idleSeconds} ${maxMode}`;
-  const waiting =
-    known.get(key) ??
-    rules.flatMap((rule): WaitingRule[] => {
-      const mode = lesserMode(rule.mode, maxMode);
-      return mode !== 'off' && rule.on === kind && rule.idleSeconds === idleSeconds ? [{ rule, mode }] : [];
-    });
-  known.set(key, waiting);
-  return names ? waiting.filter(({ rule }) => names.includes(rule.name)) : waiting;
+function rulesFor(rules: readonly Rule[], { kind, idleSeconds, rules: names }: Trigger, maxMode: Mode): WaitingRule[] {
+  return rules.flatMap((rule) => {
+    if (rule.on !== kind || rule.idleSeconds !== idleSeconds || names?.includes(rule.name) === false) return [];
+    const mode = lesserMode(rule.mode, maxMode);
+    return mode === 'off' ? [] : [{ rule, mode }];
+  });
 }
 
 /** The facts of one mode. */
 interface View {
-  readonly facts: Facts | Obstacle;
+  readonly facts: Facts;
   /** The facts as conditions take them. */
   readonly shape: Readonly<Record<string, unknown>>;
 }
@@ -107,12 +100,12 @@ interface View {
 const stoppedModes = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
 
 function evaluateCase(
-  rules: readonly Rule[],
-  maxMode: Mode,
-  each: Case,
+  waiting: readonly WaitingRule[],
+  each: KnownCase,
   history: History,
   ageSeconds: number,
 ): Evaluation[] {
+  const { subject, trigger } = each;
   const views = new Map<ActiveMode, View>();
   const stops = new Map<ActiveMode, string>();
 
@@ -120,29 +113,28 @@ function evaluateCase(
     const known = views.get(mode);
     if (known) return known;
     const facts = factsFor(each, history, mode);
-    const view = { facts, shape: typeof facts === 'string' ? {} : celFacts(facts) };
+    const view = { facts, shape: celFacts(facts) };
     views.set(mode, view);
     return view;
   }
 
-  function isLimitUsedUp({ rule, mode }: WaitingRule, scope: (typeof scopes)[number]): boolean {
-    const limit = rule.limits[scope];
-    if (!limit || !each.subject) return false;
+  function isLimitUsedUp({ rule: { name, limits }, mode }: WaitingRule, scope: Scope): boolean {
+    const limit = limits[scope];
     return (
-      history.earlier({ rule: rule.name, mode }, scope, limit.seconds, each.subject, each.trigger.at) >= limit.count
+      limit !== undefined &&
+      history.earlier({ rule: name, mode }, scope, limit.seconds, subject, trigger.at) >= limit.count
     );
   }
 
-  function judge(waiting: WaitingRule, { facts, shape }: View): Pick<Evaluation, 'reason' | 'actions'> {
-    const { rule, mode } = waiting;
+  function judge(one: WaitingRule, { facts, shape }: View): Pick<Evaluation, 'reason' | 'actions'> {
+    const { rule, mode } = one;
     const refused = (reason: string) => ({ reason, actions: [] });
     const stoppedBy = stops.get(mode);
     if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
-    if (typeof facts === 'string') return refused(facts);
     if (ageSeconds > rule.maxAgeSeconds) return refused('too_old');
     try {
       if (rule.condition && !rule.condition.test(shape)) return refused('condition_false');
-      const usedUp = scopes.find((scope) => isLimitUsedUp(waiting, scope));
+      const usedUp = scopes.find((scope) => isLimitUsedUp(one, scope));
       if (usedUp !== undefined) return refused(`limit:${usedUp}`);
       return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };
     } catch (error) {
@@ -152,15 +144,15 @@ function evaluateCase(
     }
   }
 
-  return rulesFor(rules, each.trigger, maxMode).map((waiting) => {
-    const { rule, mode } = waiting;
+  return waiting.map((one) => {
+    const { rule, mode } = one;
     const view = viewFor(mode);
-    const { reason, actions } = judge(waiting, view);
+    const { reason, actions } = judge(one, view);
     const isMatched = reason === 'matched';
     if (isMatched && rule.stops) {
       for (const stopped of stoppedModes[mode]) if (!stops.has(stopped)) stops.set(stopped, rule.name);
     }
-    const facts = typeof view.facts === 'string' ? {} : recordedFacts(view.facts, rule.condition?.paths ?? []);
+    const facts = recordedFacts(view.facts, rule.condition?.paths ?? []);
     return { rule, mode, isMatched, reason, facts, actions };
   });
 }

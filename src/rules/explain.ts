@@ -1,12 +1,11 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
-import { accountLimits } from '../ledger/limits.ts';
 import { decide, type Evaluation, factsFor } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
-import { type Case, type Obstacle, readCases } from './facts/read.ts';
+import { type Case, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
-import { answeredBy, sendLimitsOf } from './runs.ts';
+import { answeredBy } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
 import { idleDurations } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
@@ -108,45 +107,14 @@ async function explainRules(
   message: ExplainedText,
   mode: Mode,
 ): Promise<RuleExplanation[]> {
-  const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
-  const now = clock?.now ?? new Date();
-  const triggers = await triggersOf(tx, set, message);
-  const results: TriedRules = new Map();
-  for (const trigger of triggers) await tryTrigger(tx, set, trigger, mode, now, results);
-  return set.rules.map((rule) => ({
-    rule: rule.name,
-    on: rule.on,
-    mode: rule.mode,
-    ...(results.get(rule) ?? {
-      outcome: rule.mode === 'off' ? 'off' : 'other_trigger',
-      falseClauses: [],
-      isTooOldNow: false,
-    }),
-  }));
-}
-
-type TriedRules = Map<Rule, Omit<RuleExplanation, 'rule' | 'on' | 'mode'>>;
-
-async function tryTrigger(
-  tx: Transaction,
-  set: RuleSet,
-  trigger: Trigger,
-  mode: Mode,
-  now: Date,
-  results: TriedRules,
-): Promise<void> {
-  // With RULES_MODE off, rules are explained as in a dry run.
-  const tries = await explainTrigger(tx, set, trigger, mode === 'off' ? 'dry-run' : mode);
-  const past = await pastRuns(tx, trigger);
-  for (const { rule, ...rest } of tries) {
-    const isTooOldNow = (now.getTime() - trigger.at.getTime()) / 1_000 > rule.maxAgeSeconds;
-    const isDue = trigger.at <= now;
-    results.set(rule, {
-      ...(isDue ? rest : { outcome: 'not_due', falseClauses: [] }),
-      isTooOldNow,
-      past: past.get(rule.name),
-    });
+  const explained = new Map<string, RuleExplanation>();
+  for (const trigger of await triggersOf(tx, set, message)) {
+    for (const each of await explainRulesOn(tx, set, trigger, mode)) explained.set(each.rule, each);
   }
+  return set.rules.map(({ name, on, mode }) => {
+    const outcome = mode === 'off' ? 'off' : 'other_trigger';
+    return explained.get(name) ?? { rule: name, on, mode, outcome, falseClauses: [], isTooOldNow: false };
+  });
 }
 
 /** Evaluates the rules that wait for a trigger, with the data that was known then. Writes nothing. */
@@ -156,9 +124,45 @@ export async function explainRulesOn(
   trigger: Trigger,
   mode: Mode,
 ): Promise<RuleExplanation[]> {
-  const results: TriedRules = new Map();
-  await tryTrigger(tx, set, trigger, mode, new Date(), results);
-  return [...results].map(([{ name, on, mode }, tried]) => ({ rule: name, on, mode, ...tried }));
+  const from = trigger.at;
+  const [each] = await readCases(tx, [trigger], set.hours, { withoutRulesFrom: from });
+  if (!each) return [];
+  const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
+  const judge = await createJudge(tx, set, from);
+  // `decide` adds matches to the history: take the facts as the conditions see them first.
+  const facts = each.subject && {
+    live: factsFor(each, history, 'live'),
+    'dry-run': factsFor(each, history, 'dry-run'),
+  };
+  // With RULES_MODE off, rules are explained as in a dry run.
+  const [decision] = decide(set, mode === 'off' ? 'dry-run' : mode, [each], history, () => 0);
+  const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
+  const ageMs = (clock?.now ?? new Date()).getTime() - from.getTime();
+  const past = await pastRuns(tx, trigger);
+  const explained: RuleExplanation[] = [];
+  let isAnswered = false;
+  for (const evaluation of decision?.evaluations ?? []) {
+    const { rule, reason } = evaluation;
+    const outcome = evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
+    // The second reply to one trigger finds the first one under way.
+    const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
+    isAnswered ||= outcome !== undefined;
+    explained.push({
+      rule: rule.name,
+      on: rule.on,
+      mode: rule.mode,
+      ...(ageMs < 0
+        ? { outcome: 'not_due', falseClauses: [] }
+        : {
+            outcome: reason,
+            falseClauses: facts && reason === 'condition_false' ? falseClauses(rule, facts[evaluation.mode]) : [],
+            ...(reply !== undefined && { reply }),
+          }),
+      isTooOldNow: ageMs > rule.maxAgeSeconds * 1_000,
+      past: past.get(rule.name),
+    });
+  }
+  return explained;
 }
 
 /** An outcome in words. */
@@ -204,39 +208,8 @@ async function triggersOf(tx: Transaction, set: RuleSet, message: ExplainedText)
   return triggers;
 }
 
-interface TriggerResult extends Pick<RuleExplanation, 'outcome' | 'falseClauses' | 'reply'> {
-  readonly rule: Rule;
-}
-
-async function explainTrigger(tx: Transaction, set: RuleSet, trigger: Trigger, mode: Mode): Promise<TriggerResult[]> {
-  const from = trigger.at;
-  const [each] = await readCases(tx, [trigger], set.hours, { withoutRulesFrom: from });
-  if (!each) return [];
-  const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
-  const judge = await createJudge(tx, accountLimits(set.accountLimits), from);
-  // `decide` adds matches to the history: take the facts as the conditions see them first.
-  const facts = { live: factsFor(each, history, 'live'), 'dry-run': factsFor(each, history, 'dry-run') };
-  const [decision] = decide(set, mode, [each], history, () => 0);
-  const results: TriggerResult[] = [];
-  let isAnswered = false;
-  for (const evaluation of decision?.evaluations ?? []) {
-    const { rule, reason } = evaluation;
-    const outcome = evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
-    // The second reply to one trigger finds the first one under way.
-    const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
-    isAnswered ||= outcome !== undefined;
-    results.push({
-      rule,
-      outcome: reason,
-      falseClauses: reason === 'condition_false' ? falseClauses(rule, facts[evaluation.mode]) : [],
-      ...(reply !== undefined && { reply }),
-    });
-  }
-  return results;
-}
-
-function falseClauses({ condition }: Rule, facts: Facts | Obstacle): FalseClause[] {
-  if (!condition || typeof facts === 'string') return [];
+function falseClauses({ condition }: Rule, facts: Facts): FalseClause[] {
+  if (!condition) return [];
   const shape = celFacts(facts);
   return condition.clauses.flatMap(({ text, paths, test }) => {
     try {
@@ -269,7 +242,7 @@ async function replyOutcome(
     text: reply.text,
     mode: 'live',
     trigger,
-    limits: sendLimitsOf(rule),
+    limits: rule.replyLimits,
   } as const;
   const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
   return outcome.kind === 'denied' ? outcome.reason : outcome.kind;

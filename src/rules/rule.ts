@@ -49,10 +49,10 @@ export interface Rule {
   /** Without one, every trigger matches. */
   readonly condition?: Condition | undefined;
   readonly steps: readonly Step[];
-  readonly limits: { readonly [S in Scope]?: Allowance };
+  readonly limits: { readonly [S in Scope]: Allowance | undefined };
   readonly maxAgeSeconds: number;
   /** Limits that the ledger applies to the rule's replies. */
-  readonly replyLimits: Pick<RuleLimits, 'humanMinutes' | 'quietHours' | 'sameTexts' | 'quickAnswers'>;
+  readonly replyLimits: RuleLimits;
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   readonly mode: Mode;

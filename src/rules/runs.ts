@@ -1,5 +1,4 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
-import type { RuleLimits } from '../ledger/limits.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { Action, Decision, Evaluation } from './decide.ts';
 import type { Case } from './facts/read.ts';
@@ -91,7 +90,7 @@ async function planReply(
     trigger: { ...answered, at: trigger.at },
     text,
     mode,
-    limits: sendLimitsOf(rule),
+    limits: rule.replyLimits,
   });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
@@ -103,11 +102,6 @@ async function planReply(
         and trigger_id = ${answered.id}`,
   );
   return { state: 'waiting', ...send };
-}
-
-/** The limits that the ledger applies to a rule's replies. */
-export function sendLimitsOf({ on, replyLimits, maxAgeSeconds }: Rule): RuleLimits {
-  return { ...replyLimits, maxAgeSeconds, ...(on === 'thread_idle' && { isFollowUp: true }) };
 }
 
 /** What a reply answers, as the ledger identifies it: the call, or their newest text up to the trigger. */

@@ -22,20 +22,3 @@ export interface Trigger {
   /** Names of the rules to evaluate; for an idle thread, those in force before it became idle. Default: all. */
   readonly rules?: readonly string[];
 }
-
-const tenMinutes = 600;
-const oneDay = 86_400;
-
-/**
- * Default `max_age` in seconds: a rule ignores an older trigger. An idle thread expects no quick reaction, so a thread that
- * became idle during an outage still counts.
- */
-export const defaultMaxAgeSeconds: Readonly<Record<TriggerKind, number>> = {
-  message_received: tenMinutes,
-  thread_idle: oneDay,
-  call_missed: tenMinutes,
-  call_ended: tenMinutes,
-  voicemail_left: tenMinutes,
-  transcript_ready: tenMinutes,
-  action_required: tenMinutes,
-};

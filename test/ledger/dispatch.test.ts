@@ -105,16 +105,17 @@ test('a send that waits gives way to one on a newer trigger', async () => {
 });
 
 test('a send that is reserved gives way too, and its worker lets nothing out', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const limits = { quietHours: 'none', perThread: 1 } as const;
+  const limits = () => ({ perThread: 1 });
+  const ledger = await openLedger(database, sandbox, { limits });
   const sentAt = new Date(Date.now() - 3_000).toISOString();
-  const first = await ledger.answer({ limits }, { sentAt });
+  const first = await ledger.answer({}, { sentAt });
   const { number } = first;
   let second: PlannedSend | undefined;
   const interrupted = await openLedger(database, sandbox, {
+    limits,
     readThread: async (thread) => {
       const isWhole = await ledger.deps.readThread(thread);
-      second = await ledger.answer({ number, limits }, { text: 'And tomorrow?' });
+      second = await ledger.answer({ number }, { text: 'And tomorrow?' });
       return isWhole;
     },
   });

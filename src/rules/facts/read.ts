@@ -19,14 +19,16 @@ export interface Subject extends Pair {
 }
 
 /** A trigger with all that rules may know of it. */
-export interface Case {
-  readonly trigger: Trigger;
-  /** Undefined if there is an obstacle. */
-  readonly subject: Subject | undefined;
-  readonly facts: Facts | Obstacle;
-  /** The other party's newest text before the trigger: it ends an earlier resolve. */
-  readonly earlierInboundAt?: Date | undefined;
-}
+export type Case =
+  | {
+      readonly trigger: Trigger;
+      readonly subject: Subject;
+      readonly facts: Facts;
+      /** The other party's newest text before the trigger: it ends an earlier resolve. */
+      readonly earlierInboundAt?: Date | undefined;
+    }
+  | { readonly trigger: Trigger; readonly subject: undefined; readonly facts: Obstacle };
+export type KnownCase = Extract<Case, { subject: Subject }>;
 
 export interface ReadOptions {
   /** Leaves out what rules did at or after this moment, since a simulation repeats it. */
@@ -43,35 +45,17 @@ export async function readCases(
   hours: BusinessHours,
   options: ReadOptions = {},
 ): Promise<Case[]> {
-  const found = await readSubjects(db, triggers);
-  const known = triggers.flatMap((trigger): KnownTrigger[] => {
-    const subject = found.get(trigger) ?? 'gone';
-    return typeof subject === 'string' ? [] : [{ trigger, ...subject }];
-  });
+  const cases = await readSubjects(db, triggers);
+  const known = cases.filter((each) => each.subject !== undefined);
   const surroundings = await readSurroundings(db, known, options);
-  const cases = new Map(
-    known.map(({ trigger, subject, facts }, at): [Trigger, Case] => {
-      const { earlierInboundAt, ...row } = surroundings[at] as SurroundingsRow;
-      const all = { now: trigger.at, ...facts, ...factsOfRow(row), hours: hoursAt(hours, trigger.at) };
-      return [trigger, { trigger, subject, facts: all, earlierInboundAt: earlierInboundAt ?? undefined }];
-    }),
-  );
-  return triggers.map((trigger) => {
-    const obstacle = found.get(trigger);
-    return (
-      cases.get(trigger) ?? { trigger, subject: undefined, facts: typeof obstacle === 'string' ? obstacle : 'gone' }
-    );
+  const rows = new Map<Case, SurroundingsRow | undefined>(known.map((each, at) => [each, surroundings[at]]));
+  return cases.map((each) => {
+    const row = rows.get(each);
+    if (!each.subject || !row) return each;
+    const { earlierInboundAt, ...surrounding } = row;
+    const facts = { ...each.facts, ...factsOfRow(surrounding), hours: hoursAt(hours, each.trigger.at) };
+    return { ...each, facts, earlierInboundAt: earlierInboundAt ?? undefined };
   });
-}
-
-/** A trigger whose subject is in the mirror, with the facts of the event itself. */
-interface KnownTrigger extends FoundSubject {
-  readonly trigger: Trigger;
-}
-
-interface FoundSubject {
-  readonly subject: Subject;
-  readonly facts: Omit<Facts, 'now'>;
 }
 
 /** A row about the text, call or transcript of a trigger, with columns such as `message.text` for its facts. */
@@ -97,32 +81,32 @@ const families: Readonly<Record<TriggerKind, Family>> = {
   action_required: 'transcript',
 };
 
-async function readSubjects(
-  db: Database | Transaction,
-  triggers: readonly Trigger[],
-): Promise<Map<Trigger, FoundSubject | Obstacle>> {
-  const found = new Map<Trigger, FoundSubject | Obstacle>();
+/** The cases of triggers with the facts of the events themselves. */
+async function readSubjects(db: Database | Transaction, triggers: readonly Trigger[]): Promise<Case[]> {
+  const rows = new Map<string, SubjectRow>();
   for (const [family, some] of Map.groupBy(triggers, ({ kind }) => families[kind])) {
     const keys = relation('k', some, { key: 'text' });
-    const rows = await hotQuery<SubjectRow>(db, subjectStatements[family](keys));
-    const byKey = new Map(rows.map((row) => [row.key, row]));
-    for (const trigger of some) found.set(trigger, subjectOf(trigger.kind, byKey.get(trigger.key)));
+    const found = await hotQuery<SubjectRow>(db, subjectStatements[family](keys));
+    for (const row of found) rows.set(`${family} ${row.key}`, row);
   }
-  return found;
+  return triggers.map((trigger) => caseOf(trigger, rows.get(`${families[trigger.kind]} ${trigger.key}`)));
 }
 
-function subjectOf(kind: TriggerKind, row: SubjectRow | undefined): FoundSubject | Obstacle {
-  if (row === undefined) return 'gone';
+function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
+  const refused = (facts: Obstacle) => ({ trigger, subject: undefined, facts });
+  const { kind, at: now } = trigger;
+  if (row === undefined) return refused('gone');
   const { line, number, conversationId, lastMessageId, callId, isGroup } = row;
   const { message, ...facts } = factsOfRow(row);
   // The status of a call can change after its event was recorded.
-  if (kind === 'call_missed' && facts.call?.status !== 'missed') return 'gone';
-  if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return 'gone';
-  if (isGroup) return 'group_thread';
-  if (line === null || number === null) return 'no_other_party';
+  if (kind === 'call_missed' && facts.call?.status !== 'missed') return refused('gone');
+  if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return refused('gone');
+  if (isGroup) return refused('group_thread');
+  if (line === null || number === null) return refused('no_other_party');
   const text =
     message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
-  return { subject: { line, number, conversationId, lastMessageId, callId }, facts: { ...facts, ...text } };
+  const subject = { line, number, conversationId, lastMessageId, callId };
+  return { trigger, subject, facts: { now, ...facts, ...text } };
 }
 
 /** Greater than every id of the service: all texts up to the moment count. */
@@ -186,7 +170,7 @@ const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_a
 
 async function readSurroundings(
   db: Database | Transaction,
-  known: readonly KnownTrigger[],
+  known: readonly KnownCase[],
   { withoutRulesFrom }: ReadOptions,
 ): Promise<SurroundingsRow[]> {
   if (known.length === 0) return [];

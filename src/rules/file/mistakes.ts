@@ -2,7 +2,7 @@ import { type Document, type ErrorCode, isPair, isScalar, visit, type YAMLParseE
 import type { z } from 'zod';
 import { didYouMean } from '../../shared/suggestions.ts';
 import type { Positions, RulesProblem } from './problems.ts';
-import { rulesSchema } from './schema.ts';
+import { rulesJsonSchema } from './schema.ts';
 
 /** Values that begin with `!`. YAML takes that for a tag and drops it: `if: !hours.is_open && x` would mean `x`. */
 export function tagProblems(source: string, document: Document, positions: Positions): RulesProblem[] {
@@ -218,41 +218,22 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+}
+
 /** The keys that the schema knows at a path. */
 function keysAt(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = rulesSchema;
+  let schema = containerIn(rulesJsonSchema());
   for (const key of path) {
-    const inner = innermost(schema);
-    if (typeof key === 'number') schema = definitionOf(inner)?.element;
-    else schema = shapeOf(inner)?.[String(key)];
+    schema = containerIn(typeof key === 'number' ? schema.items : schema.properties?.[String(key)]);
   }
-  return Object.keys(shapeOf(innermost(schema)) ?? {});
+  return Object.keys(schema.properties ?? {});
 }
 
-interface Definition {
-  readonly element?: unknown;
-  readonly innerType?: unknown;
-  /** Of a schema with a transform: what it takes. */
-  readonly in?: unknown;
-  readonly options?: readonly unknown[];
-  readonly shape?: Readonly<Record<string, unknown>>;
-}
-
-function definitionOf(schema: unknown): Definition | undefined {
-  return (schema as { def?: Definition } | undefined)?.def;
-}
-
-function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
-  return definitionOf(schema)?.shape;
-}
-
-/** The object or list inside optionals, defaults, transforms and alternatives. */
-function innermost(schema: unknown): unknown {
-  const definition = definitionOf(schema);
-  const inner = definition?.innerType ?? definition?.in;
-  if (inner !== undefined) return innermost(inner);
-  const option = definition?.options?.find(
-    (each) => shapeOf(each) !== undefined || definitionOf(each)?.element !== undefined,
-  );
-  return option === undefined ? schema : innermost(option);
+/** The object or list among the alternatives of a schema. */
+function containerIn(schema: JsonSchema = {}): JsonSchema {
+  return schema.anyOf?.find(({ properties, items }) => properties ?? items) ?? schema;
 }

@@ -5,7 +5,6 @@ import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/static-check.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
-import { defaultMaxAgeSeconds } from '../triggers.ts';
 import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
 import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
@@ -59,9 +58,7 @@ function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedU
   return rules.flatMap((rule, at) =>
     rule.do.flatMap(({ assign, resolve }, index): NamedUser[] => {
       const path = ['rules', at, 'do', index];
-      const to = assign === undefined ? undefined : assigneeOf(assign);
-      if (to?.kind === 'user') return [{ ...positions.ofValue([...path, 'assign']), user: to.userId }];
-      if (to?.kind === 'named') return [{ ...positions.ofValue([...path, 'assign']), user: to.name }];
+      if (assign !== undefined && !isRole(assign)) return [{ ...positions.ofValue([...path, 'assign']), user: assign }];
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
       return credited === undefined ? [] : [{ ...positions.ofValue([...path, 'resolve', 'user']), user: credited }];
     }),
@@ -134,6 +131,9 @@ function buildRules(
 
   return valid.map(({ rule, at }) => {
     const path = ['rules', at];
+    const { limits = {} } = rule;
+    // An idle thread expects no quick reaction, so one that became idle during an outage still counts.
+    const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : 600);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     return {
       name: rule.name,
@@ -142,9 +142,16 @@ function buildRules(
       idleSeconds: rule.for,
       condition: conditionOf(rule, [...path, 'if']),
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
-      limits: limitsOf(rule),
-      maxAgeSeconds: rule.limits?.max_age ?? defaultMaxAgeSeconds[rule.on],
-      replyLimits: replyLimitsOf(rule),
+      limits: { thread: limits.per_thread, line: limits.per_line, account: limits.per_account },
+      maxAgeSeconds,
+      replyLimits: {
+        maxAgeSeconds,
+        humanMinutes: limits.human_pause && Math.ceil(limits.human_pause / 60),
+        quietHours: limits.quiet_hours,
+        sameTexts: limits.same_texts,
+        quickAnswers: limits.quick_answers,
+        isFollowUp: rule.on === 'thread_idle' || undefined,
+      },
       stops: rule.stop,
       mode: rule.mode,
     };
@@ -170,27 +177,11 @@ function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: st
 
 function assigneeOf(written: number | string): Assignee {
   if (typeof written === 'number') return { kind: 'user', userId: written };
-  return written === 'line' || written === 'agent' || written === 'nobody'
-    ? { kind: written }
-    : { kind: 'named', name: written };
+  return isRole(written) ? { kind: written } : { kind: 'named', name: written };
 }
 
-function limitsOf({ limits = {} }: WrittenRule): Rule['limits'] {
-  return {
-    ...(limits.per_thread && { thread: limits.per_thread }),
-    ...(limits.per_line && { line: limits.per_line }),
-    ...(limits.per_account && { account: limits.per_account }),
-  };
-}
-
-function replyLimitsOf({ limits = {} }: WrittenRule): Rule['replyLimits'] {
-  const { human_pause: pause, quiet_hours: quietHours, same_texts: sameTexts, quick_answers: quickAnswers } = limits;
-  return {
-    ...(pause !== undefined && { humanMinutes: Math.ceil(pause / 60) }),
-    ...(sameTexts !== undefined && { sameTexts }),
-    ...(quickAnswers !== undefined && { quickAnswers }),
-    ...(quietHours !== undefined && { quietHours }),
-  };
+function isRole(written: number | string): written is 'line' | 'agent' | 'nobody' {
+  return written === 'line' || written === 'agent' || written === 'nobody';
 }
 
 const defaultDay: readonly Opening[] = [{ from: 9 * 60, to: 17 * 60 }];
@@ -252,7 +243,7 @@ function replyOf({ steps }: Rule): number {
 
 /** Whether the first rule can leave a trigger to the second because of its limits. */
 function isLimited(first: Rule, second: Rule): boolean {
-  return Object.keys(first.limits).length > 0 || first.maxAgeSeconds < second.maxAgeSeconds;
+  return Object.values(first.limits).some(Boolean) || first.maxAgeSeconds < second.maxAgeSeconds;
 }
 
 /** Whether the first condition holds whenever the second does: each of its clauses is one of the second. */

@@ -48,9 +48,10 @@ export function createChanges(): SimulatedChanges {
       states.set(pairKey(thread), state);
     },
     applyTo(each) {
-      const { subject, facts, trigger } = each;
-      if (!subject || typeof facts === 'string' || !facts.thread || !facts.contact) return each;
+      if (!each.subject) return each;
+      const { subject, trigger, facts } = each;
       const { thread, contact } = facts;
+      if (!thread || !contact) return each;
       const { resolved, assignedTo } = stateOf(subject);
       const before = sentTo(subject).filter(({ at }) => at <= trigger.at);
       const last = before.at(-1)?.at;

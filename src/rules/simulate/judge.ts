@@ -2,9 +2,10 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { type BudgetName, maxSegments } from '../../ledger/budgets.ts';
 import { judge } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
-import { type AccountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
+import { type AccountLimits, accountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
 import type { SendPlan } from '../../ledger/send.ts';
 import type { Pair } from '../../shared/thread.ts';
+import type { RuleSet } from '../rule.ts';
 import type { SimulatedSend } from './changes.ts';
 
 /** The simulated outcome of a reply. */
@@ -27,8 +28,9 @@ export type Judge = (plan: SendPlan, changes: ThreadChanges, at: Date) => Promis
  * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real sends
  * before `from`.
  */
-export async function createJudge(tx: Transaction, limits: AccountLimits, from: Date): Promise<Judge> {
-  const budgets = await openBudgets(tx, limits, from);
+export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Promise<Judge> {
+  const limits = accountLimits(set.accountLimits);
+  const takeBudget = await openBudgets(tx, limits, from);
 
   return async (plan, changes, at) => {
     const inputs = await readGateInputs(tx, plan, { now: at, withoutOwnFrom: from });
@@ -60,25 +62,18 @@ export async function createJudge(tx: Transaction, limits: AccountLimits, from: 
     const price = inputs.highestUnitMicros;
     const micros = segments * Math.max(limits.unitMicros, price);
     // Until a price is known, the ledger charges the maximum.
-    const usedUp = budgets.take(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });
+    const usedUp = takeBudget(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });
     return usedUp === undefined
       ? { kind: 'sent', at, segments, micros }
       : { kind: 'denied', reason: `gate:budget_${usedUp}` };
   };
 }
 
-/** The budgets of simulated days (UTC). */
-interface Budgets {
-  /** Takes a send's part of its day, or returns the budget that is used up. Checks `reserved` and books `charged`. */
-  take(
-    plan: Pick<SendPlan, 'line' | 'number' | 'limits'>,
-    at: Date,
-    micros: { readonly reserved: number; readonly charged: number },
-  ): BudgetName | undefined;
-}
-
-/** Opens the budgets with what the ledger had sent on each day before a moment. */
-async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date): Promise<Budgets> {
+/**
+ * The budgets of simulated days (UTC), with what the ledger really sent on each day before a moment. The function takes a
+ * send's part of its day, or returns the budget that is used up; it checks `reserved` and books `charged`.
+ */
+async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date) {
   const spent = new Map<string, number>();
 
   function add({ line, number }: Pair, day: string, micros: number): void {
@@ -103,17 +98,14 @@ async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date): 
   );
   for (const sent of before) add(sent, sent.day, sent.micros);
 
-  return {
-    take(plan, at, micros) {
-      const day = at.toISOString().slice(0, 10);
-      const used = (scope: string) => spent.get(`${day} ${scope}`) ?? 0;
-      const perThread = Math.min(limits.perThread, plan.limits?.perThread ?? limits.perThread);
-      if (used('account') >= limits.perAccount) return 'account';
-      if (used(`line/${plan.line}`) >= limits.perLine) return 'line';
-      if (used(`thread/${plan.line}/${plan.number}`) >= perThread) return 'thread';
-      if (used('money') + micros.reserved > limits.dailyMicros) return 'money';
-      add(plan, day, micros.charged);
-      return undefined;
-    },
+  return (thread: Pair, at: Date, micros: { reserved: number; charged: number }): BudgetName | undefined => {
+    const day = at.toISOString().slice(0, 10);
+    const used = (scope: string) => spent.get(`${day} ${scope}`) ?? 0;
+    if (used('account') >= limits.perAccount) return 'account';
+    if (used(`line/${thread.line}`) >= limits.perLine) return 'line';
+    if (used(`thread/${thread.line}/${thread.number}`) >= limits.perThread) return 'thread';
+    if (used('money') + micros.reserved > limits.dailyMicros) return 'money';
+    add(thread, day, micros.charged);
+    return undefined;
   };
 }

@@ -54,8 +54,10 @@ export interface ReportBuilder {
 
 const none: Readonly<Tally> = { matched: 0, messages: 0, segments: 0, micros: 0 };
 
-export function createReport(set: RuleSet, options: TimeRange<Date> & { readonly examples?: number }): ReportBuilder {
-  const { from, to, examples = 3 } = options;
+/** Examples of what a rule matched. */
+const maxExamples = 3;
+
+export function createReport(set: RuleSet, { from, to }: TimeRange<Date>): ReportBuilder {
   const rules = new Map(
     set.rules.map(({ name, on }): [string, RuleReport] => [
       name,
@@ -83,7 +85,7 @@ export function createReport(set: RuleSet, options: TimeRange<Date> & { readonly
       for (const { kind } of actions) {
         if (kind !== 'reply' && !(kind === 'resolve' && reply && reply.kind !== 'sent')) count(report.actions, kind);
       }
-      if (report.examples.length >= examples) return;
+      if (report.examples.length >= maxExamples) return;
       report.examples.push({
         at: trigger.at,
         thread: subject ? maskNumbers(`${subject.line}/${subject.number}`) : '',

@@ -1,5 +1,4 @@
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
-import { type AccountLimits, accountLimits } from '../../ledger/limits.ts';
 import type { SendPlan } from '../../ledger/send.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
@@ -7,7 +6,7 @@ import { type Action, type Decision, decide, type Evaluation } from '../decide.t
 import { type Case, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import type { Mode, RuleSet } from '../rule.ts';
-import { answeredBy, sendLimitsOf } from '../runs.ts';
+import { answeredBy } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { createChanges, type SimulatedChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
@@ -16,10 +15,6 @@ import { idleDurations, nextTextAfter, pastTriggers, threadsBefore } from './tri
 
 export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;
-  /** Overrides the account's budgets of the file. */
-  readonly limits?: Partial<AccountLimits>;
-  /** Examples to show for each rule. Default 3. */
-  readonly examples?: number;
   readonly onProgress?: (done: number, of: number) => void;
 }
 
@@ -46,7 +41,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     tx,
     options,
     changes: createChanges(),
-    judge: await createJudge(tx, accountLimits({ ...set.accountLimits, ...options.limits }), from),
+    judge: await createJudge(tx, set, from),
     history: await readHistory(tx, set, await threadsBefore(tx, from), { from, until: from }),
     report: createReport(set, options),
     tasks: [],
@@ -157,7 +152,7 @@ async function planReply(
     trigger: { ...answered, at: trigger.at },
     text,
     mode: 'live',
-    limits: sendLimitsOf(rule),
+    limits: rule.replyLimits,
   };
   const key = [rule.name, line, number, answered.kind, answered.id].join(' ');
   if (run.answered.has(key) || (await wasAnswered(run, plan))) return denied('answered_before');
@@ -243,7 +238,7 @@ async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Case,
 async function readIdleCase(run: Simulation, idle: Trigger, origin: Trigger): Promise<Case | undefined> {
   const { set, from } = run.options;
   const [found] = await readCases(run.tx, [{ ...origin, at: idle.at }], set.hours, { withoutRulesFrom: from });
-  if (!found?.subject || typeof found.facts === 'string') return undefined;
+  if (!found?.subject) return undefined;
   const { message: _, call: __, transcript: ___, ...facts } = found.facts;
   const earlierInboundAt = facts.thread?.last_inbound_at;
   return { trigger: idle, facts, subject: { ...found.subject, callId: null }, earlierInboundAt };
